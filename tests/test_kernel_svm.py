@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -391,8 +392,22 @@ def test_parameters_of_a_solver_have_paths_and_grids():
     ):
         found = GridSearchCV(model, grid, cv=2).fit(x, y)
         assert len(found.cv_results_["params"]) == 2 and found.best_score_ > 0.7
-    with pytest.raises(TypeError, match=r"it belongs to the solver: solver=SMO\(tol=0\.1\)"):
-        KernelSVMClassifier(tol=0.1)
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"tol": 0.1}, "it belongs to the solver: solver=SMO(tol=0.1)"),
+        ({"max_iter": 9}, "it belongs to the solver: solver=SMO(max_steps=9)"),
+        ({"max_iterations": 9, "solver": "kernel_newton"}, "solver=KernelNewton(max_iterations=9)"),
+        ({"working_set": 4}, "solver=Decomposition(working_set=4)"),
+        ({"alpha": 1.0}, "use C (which is 1/(2 alpha)"),
+        ({"decision_function_shape": "ovo"}, "use multiclass"),
+    ],
+)
+def test_parameters_with_other_names_are_told_where_they_belong(given, told):
+    with pytest.raises(TypeError, match=re.escape(told)):
+        KernelSVMClassifier(**given)
 
 
 def test_only_lasvm_has_partial_fit():

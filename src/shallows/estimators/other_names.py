@@ -131,7 +131,8 @@ def _advice(estimator: type[Any], name: str, parameters: Mapping[str, Any], know
             return f"it belongs to the feature map: features={of_map}({name}={value!r})"
         if ours not in known and (of_map := _features_with(estimator, ours, parameters)):
             return f"use {ours} of the feature map, features={of_map}({ours}=...) ({meaning}){in_units}"
-    where = _solvers_with(estimator, name, parameters) or _solvers_with(estimator, ours, parameters)
+    searches = ((word, others) for others in (False, True) for word in (name, ours))
+    where = next(filter(None, (_solver_with(estimator, word, parameters, others) for word, others in searches)), None)
     if where and ours not in known:
         same = name in where[1]
         example = f"solver={where[0]}({name if same else ours}={value!r})"
@@ -152,12 +153,15 @@ def _features_with(estimator: type[Any], name: str, parameters: Mapping[str, Any
     return ""
 
 
-def _solvers_with(estimator: type[Any], name: str, parameters: Mapping[str, Any]) -> tuple[str, list[str]] | None:
-    """The class of a solver that has a parameter, and its parameters: the named solver, or the first one."""
+def _solver_with(
+    estimator: type[Any], name: str, parameters: Mapping[str, Any], others: bool
+) -> tuple[str, list[str]] | None:
+    """The class and parameters of the chosen solver, if it has a parameter; with ``others`` of the first that has it."""
     table = estimator._named.get("solver", {})
-    named = parameters.get("solver")
-    order = [named, *table] if isinstance(named, str) and named in table else [*table]
-    for key in order:
+    default = inspect.signature(estimator).parameters["solver"].default if table else None
+    named = parameters.get("solver", default)
+    chosen = [named] if isinstance(named, str) and named in table else []
+    for key in table if others else chosen:
         own = [item.name for item in fields(table[key])]
         if name in own:
             return table[key].__name__, own

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.svm import LinearSVC
@@ -89,6 +89,12 @@ class LowRankLinearizedSVMClassifier(LabelPredictions, Estimator):
     >>> bool(model.score(X[1200:], y[1200:]) > 0.9)
     True
     """
+
+    _other_names: ClassVar = {
+        "max_iter": ("max_iterations", "passes of LIBLINEAR"),
+        "n_components": ("budget", "landmarks"),
+        **dict.fromkeys(("regularisation", "lam"), ("C", "which is 1/(λ n) for λ next to a mean of n losses")),
+    }
 
     @stores_parameters
     def __init__(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse
@@ -77,6 +77,16 @@ class SupportVectorMachine(Estimator):
 
 class SupportVectorClassifier(LabelPredictions, SupportVectorMachine):
     """Base of the classifiers with support vectors: one machine, or one for each pair or for each class."""
+
+    _other_names: ClassVar = {
+        "alpha": ("C", "which is 1/(2 alpha) for alpha of KernelRidgeClassifier"),
+        "decision_function_shape": ("multiclass", "decision_function has a column for each class in any case"),
+        "lam": ("C", "which is 1/(λ n) for λ next to a mean of n losses"),
+        "max_iter": ("max_steps", "steps on two variables"),
+        "max_iterations": ("max_steps", "steps on two variables"),
+        "regularisation": ("C", "which is 1/(λ n) for λ next to a mean of n losses"),
+        "regularization": ("C", "which is 1/(λ n) for λ next to a mean of n losses"),
+    }
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
