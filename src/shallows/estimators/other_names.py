@@ -156,7 +156,7 @@ def _features_with(estimator: type[Any], name: str, parameters: Mapping[str, Any
 def _solver_with(
     estimator: type[Any], name: str, parameters: Mapping[str, Any], others: bool
 ) -> tuple[str, list[str]] | None:
-    """The class and parameters of the chosen solver, if it has a parameter; with ``others`` of the first that has it."""
+    """The class and parameters of the chosen solver, if it has a parameter; with ``others`` of the first with it."""
     table = estimator._named.get("solver", {})
     default = inspect.signature(estimator).parameters["solver"].default if table else None
     named = parameters.get("solver", default)
