@@ -30,16 +30,6 @@ STRIP_BYTES = 2**27
 """Bytes of features that are computed at a time from one block. More is not faster."""
 
 
-def kernel_object(kernel: Any, bandwidth: Any, kernel_params: Mapping[str, Any] | None) -> tuple[Any, Any]:
-    """A kernel with its further parameters, and its bandwidth, of estimators that still have ``kernel_params``."""
-    name, width, parameters = kernels.translate(kernel, bandwidth, kernel_params)
-    width = "median" if width is None else width
-    if not parameters:
-        return name, width
-    made: Any = kernels.make(name, 1.0 if kernels.kind(name).takes_bandwidth else None, **parameters)
-    return (replace(made, bandwidth=None) if made.takes_bandwidth else made), width
-
-
 class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """Base of the transformers of points to explicit features of a kernel. A subclass defines `_make_map`.
 
