@@ -27,9 +27,10 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, WhiteKernel
 
 from shallows import FeatureGaussianProcessRegressor, kernels
-from shallows.kernel_approximation import NystroemFeatures
+from shallows.kernel_approximation import FourierFeatures, NystroemFeatures
 from shallows.statistics import two_sample_test
 
+MAPS = {"nystrom": NystroemFeatures, "fourier": FourierFeatures}
 DOWNLOADED = {"cpu_act", "census_house", "sarcos_small"}
 NAMES = [name for name, one in PROBLEMS.items() if one.task == "regression" and name not in DOWNLOADED]
 MOST_EXACT, MANY_SEEDS_ROWS = 2000, 500
@@ -58,8 +59,8 @@ def ours(kernel: str, features: str, seed: int) -> Model:
     """`FeatureGaussianProcessRegressor` at its defaults, but for the features."""
 
     def fit(X: np.ndarray, y: np.ndarray) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
-        options = {"kernel_params": KERNELS[kernel][0], "features": features, "random_state": seed}
-        model = FeatureGaussianProcessRegressor(kernel, **options).fit(X, y)
+        map_ = MAPS[features](kernels.KERNELS[kernel](**(KERNELS[kernel][0] or {})))
+        model = FeatureGaussianProcessRegressor(map_, random_state=seed).fit(X, y)
         return lambda new: model.predict(new, return_std=True)
 
     return fit
@@ -125,9 +126,10 @@ def distance(asked: argparse.Namespace) -> None:
     far = np.array([[0.0, 0.0], [2.0, 2.0], [3.0, 3.0], [4.0, 4.0], [6.0, 6.0], [20.0, 20.0]])
     print("| distance from the middle | " + " | ".join(f"{np.hypot(*one):.1f}" for one in far) + " |")
     print("|---" * (len(far) + 1) + "|")
-    given = {"bandwidth": 1.0, "signal_variance": 1.0, "noise_variance": 0.01, "random_state": 0}
+    given = {"signal_variance": 1.0, "noise_variance": 0.01, "random_state": 0}
     for features, n_features in (("nystrom", 2000), ("nystrom", 100), ("fourier", 100), ("fourier", 1000)):
-        model = FeatureGaussianProcessRegressor(asked.kernel, features=features, n_features=n_features, **given)
+        map_ = MAPS[features](asked.kernel, n_features=n_features, bandwidth=1.0)
+        model = FeatureGaussianProcessRegressor(map_, **given)
         deviations = np.sqrt(np.maximum(model.fit(X, y).predict(far, return_std=True)[1] ** 2 - 0.01, 0.0))
         told = "exact" if n_features == 2000 else f"{features}, {n_features}"
         print(f"| {told} | " + " | ".join(f"{one:.3f}" for one in deviations) + " |", flush=True)
@@ -141,9 +143,7 @@ def rows(asked: argparse.Namespace) -> None:
     print("|---|---|---|---|---|---|")
     for n in (10_000, 100_000, 1_000_000):
         started = time.perf_counter()
-        model = FeatureGaussianProcessRegressor(random_state=0, features=NystroemFeatures(kernel=asked.kernel)).fit(
-            X[:n], y[:n]
-        )
+        model = FeatureGaussianProcessRegressor(NystroemFeatures(asked.kernel), random_state=0).fit(X[:n], y[:n])
         fitted = time.perf_counter()
         mean, deviation = model.predict(X[-10_000:], return_std=True)
         took = time.perf_counter() - fitted

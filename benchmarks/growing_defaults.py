@@ -93,6 +93,8 @@ def made(name: str, seed: int, X: np.ndarray, *, values: bool) -> Any:
     ending = "Regressor" if values else "Classifier"
     if name == "boosting":
         return getattr(sklearn.ensemble, "HistGradientBoosting" + ending)(random_state=seed)
+    if name == "FeatureEigenPro":
+        return getattr(shallows, "FeatureRidge" + ending)(solver="feature_eigenpro", random_state=seed)
     if name != "pipeline":
         return getattr(shallows, name + ending)(random_state=seed)
     # Of 784 pixels a value that suits them; of few standardised inputs scikit-learn's rule.

@@ -119,9 +119,10 @@ def measure(name: str, rows: int, inputs: int, outputs: int, units: int, seed: i
     y = np.stack([friedman(X[:, of]) + noise.normal(size=rows) for of in columns], axis=1)
     parameters: dict[str, Any] = {"random_state": seed}
     if units:
-        number = {"EigenProCentres": "centres", "FeatureEigenPro": "n_features"}
-        parameters |= {number[name]: units} if name in number else {"features_params": {"n_features": units}}
-    model = getattr(shallows, f"{name}Regressor")(**parameters)
+        parameters |= {"centres": units} if name == "EigenProCentres" else {"features__n_features": units}
+    if name == "FeatureEigenPro":
+        name, parameters = "FeatureRidge", {"solver": "feature_eigenpro", **parameters}
+    model = getattr(shallows, f"{name}Regressor")().set_params(**parameters)
     process, held, ended = psutil.Process(), [], threading.Event()
 
     def watch() -> None:
