@@ -32,7 +32,7 @@ DOCUMENTS = ("eigenpro", "dsg", "cdsg", "kpca", "lecture", "across")
 ESTIMATORS = {
     "least_squares": "Least squares: EigenPro, kernel SGD, kernel ridge regression",
     "doubly_stochastic": "Doubly stochastic gradients",
-    "regularised": "Regularised risks: SDCA, Pegasos, NORMA, SAG, SAGA, SVRG",
+    "regularised": "Regularized risks: SDCA, Pegasos, NORMA, SAG, SVRG",
     "linear_svm": "Linear support vector machines",
     "support_vectors": "Support vectors: SMO, SVM-light, interior points, Newton, LASVM, core vector machines",
     "budgeted": "Budgets: support vectors, hyperplanes, landmarks",

@@ -20,8 +20,8 @@ from shallows import (
     KernelRidgeRegressor,
     KernelSGDClassifier,
     KernelSGDRegressor,
-    RegularisedRiskClassifier,
-    RegularisedRiskRegressor,
+    RegularizedRiskClassifier,
+    RegularizedRiskRegressor,
     features,
 )
 
@@ -43,8 +43,8 @@ LEAST_SQUARES = [
 OTHERS = [
     DoublyStochasticClassifier,
     DoublyStochasticRegressor,
-    RegularisedRiskClassifier,
-    RegularisedRiskRegressor,
+    RegularizedRiskClassifier,
+    RegularizedRiskRegressor,
 ]
 OF_OTHER_KERNELS = ("binning", "polynomial", "tensor_sketch")  # they refuse the Gaussian kernel by its name
 MAPS = [name for name in features.FEATURE_MAPS if name not in OF_OTHER_KERNELS]

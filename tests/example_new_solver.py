@@ -1,15 +1,15 @@
 """A new solver for regularised risks: averaged stochastic gradient descent.
 
 In the package it would be ``solvers/regularised/averaged_sgd.py``, with a line in the table of solvers beside it. Then
-``RegularisedRiskClassifier(solver="averaged_sgd")`` and ``RegularisedRiskRegressor(solver="averaged_sgd")`` train with
+``RegularizedRiskClassifier(solver="averaged_sgd")`` and ``RegularizedRiskRegressor(solver="averaged_sgd")`` train with
 it. One entry of ``config/methods.yaml`` makes it available to every table and figure::
 
     averaged_sgd:
       label: averaged SGD
       runs: estimator
       call:
-        classification: shallows:RegularisedRiskClassifier
-        regression: shallows:RegularisedRiskRegressor
+        classification: shallows:RegularizedRiskClassifier
+        regression: shallows:RegularizedRiskRegressor
       parameters: {solver: averaged_sgd, features: fourier}
       cost: feature_pass
 """

@@ -27,13 +27,16 @@ def paths(Estimator: Any, given: dict[str, Any]) -> dict[str, Any]:
 
 def known(Estimator: Any) -> dict[str, Any]:
     """The values of all paths of an estimator with its defaults, also inside parameters that are names."""
-    model = Estimator()
+    return _known(Estimator())
+
+
+def _known(model: Any) -> dict[str, Any]:
     found = model.get_params()
     for name in inspect.signature(type(model)).parameters:
         part = getattr(model, name)
         try:
             part = model._object(name, "")
-        except ValueError:
+        except (TypeError, ValueError):  # "precomputed" needs a matrix
             continue
         own = part.get_params() if hasattr(part, "get_params") else frozen.parameters(part)
         found |= {f"{name}__{path}": value for path, value in own.items()}
@@ -42,10 +45,14 @@ def known(Estimator: Any) -> dict[str, Any]:
 
 def flat(Estimator: Any, **given: Any) -> Any:
     """``flat(KernelRidgeRegressor, solver="eigenpro", rank=5, dtype="float64")``: the estimator with all of these."""
-    return Estimator().set_params(**paths(Estimator, given))
+    model = Estimator()
+    return model.set_params(**paths(type(model), given))
 
 
 def flat_if_known(Estimator: Any, **given: Any) -> Any:
     """The same without the parameters that the estimator does not have."""
-    has = known(Estimator)
-    return Estimator().set_params(**{path: value for path, value in paths(Estimator, given).items() if path in has})
+    model = Estimator()
+    given, whole = paths(type(model), given), inspect.signature(type(model)).parameters
+    model.set_params(**{name: value for name, value in given.items() if name in whole})
+    has = _known(model)
+    return model.set_params(**{path: value for path, value in given.items() if path in has and path not in whole})

@@ -1,4 +1,4 @@
-"""Estimators by each of their solvers, under names such as "sag: RegularisedRiskRegressor"."""
+"""Estimators by each of their solvers, under names such as "sag: RegularizedRiskRegressor"."""
 
 from __future__ import annotations
 
@@ -6,18 +6,28 @@ import functools
 
 import shallows
 from feature_forms import FEATURE_FORMS
+from flat import flat
+from shallows.solvers import SAG
 from shallows.solvers.regularised import SOLVERS
 
-CLASSIFIERS = [f"{solver}: RegularisedRiskClassifier" for solver in SOLVERS]
-REGRESSORS = [f"{solver}: RegularisedRiskRegressor" for solver in SOLVERS if solver != "pegasos"]
+OF_RISKS = {**{name: name for name in SOLVERS}, "saga": SAG(unbiased=True)}
+CLASSIFIERS = [f"{solver}: RegularizedRiskClassifier" for solver in OF_RISKS]
+REGRESSORS = [f"{solver}: RegularizedRiskRegressor" for solver in OF_RISKS if solver != "pegasos"]
 
 
 def constructor(name):
-    """The class of a name of `shallows.estimators`, or a constructor with the solver that comes before it."""
+    """The class of a name of `shallows.estimators`, or a constructor with the solver that comes before it.
+
+    The constructor also takes parameters of the solver, the features and the options by their plain names.
+    """
     solver, _, class_name = name.rpartition(": ")
     Estimator = FEATURE_FORMS.get(class_name) or getattr(shallows, class_name)
     if not solver:
         return Estimator
-    needs_features = solver in SOLVERS and SOLVERS[solver].takes == "features"
+    needs_features = solver == "saga" or (solver in SOLVERS and SOLVERS[solver].takes == "features")
     features = {"features": "fourier"} if needs_features else {}
-    return functools.partial(Estimator, solver=solver, **features)
+
+    def make(*kernel, **given):
+        return flat(Estimator, **dict(zip(["kernel"], kernel, strict=False)), **{**features, **given})
+
+    return functools.partial(make, solver=OF_RISKS.get(solver, solver))

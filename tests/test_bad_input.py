@@ -28,7 +28,7 @@ from shallows import (
     EigenProRegressor,
     KernelRidgeRegressor,
     KernelSGDRegressor,
-    RegularisedRiskRegressor,
+    RegularizedRiskRegressor,
     kernels,
 )
 from shallows.errors import ShallowsError
@@ -206,7 +206,7 @@ def test_rank_subsample_and_batch_beyond_the_data_are_brought_down_over_centres(
     assert np.isfinite(model.predict(new)).all()
 
 
-@pytest.mark.parametrize("Estimator", [KernelSGDRegressor, feature_eigenpro_regressor, RegularisedRiskRegressor])
+@pytest.mark.parametrize("Estimator", [KernelSGDRegressor, feature_eigenpro_regressor, RegularizedRiskRegressor])
 def test_a_batch_beyond_the_data_is_brought_down_to_them(Estimator):
     X, y, new = table(Estimator)
     large, all_rows = (made(Estimator, batch_size=size).fit(X, y) for size in (10**6, len(X)))

@@ -16,7 +16,7 @@ from shallows import (
     DoublyStochasticClassifier,
     EigenProClassifier,
     KernelRidgeClassifier,
-    RegularisedRiskClassifier,
+    RegularizedRiskClassifier,
 )
 from shallows.errors import ShallowsError
 from shallows.solvers import DoublyStochastic
@@ -135,7 +135,7 @@ def test_a_stream_has_weights_of_classes_that_a_batch_need_not_show():
 
 def test_a_search_chooses_the_weights():
     search = GridSearchCV(
-        RegularisedRiskClassifier(random_state=0), {"class_weight": [None, "balanced", {"high": 2.0}]}, cv=2
+        RegularizedRiskClassifier(random_state=0), {"class_weight": [None, "balanced", {"high": 2.0}]}, cv=2
     )
     search.fit(X, labels(X))
     assert clone(search.best_estimator_).get_params()["class_weight"] == search.best_params_["class_weight"]

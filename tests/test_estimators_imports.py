@@ -26,7 +26,7 @@ SOLVERS = {
     "KernelRidgeClassifier": set(),
     "KernelSGDClassifier": {"least_squares.kernel_sgd"},
     "KernelSVMClassifier": {"support_vectors"},
-    "RegularisedRiskClassifier": {"regularised.risk"},
+    "RegularizedRiskClassifier": {"regularised.risk"},
 }
 """The solvers that one method alone, or one family, has; what several share is left out."""
 

@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 import shallows
 from estimators_example import brief, each, each_classifier, each_eigenpro, table
 from feature_forms import feature_eigenpro_regressor
+from flat import flat
 from shallows import KernelSGDRegressor, Options, arrays, kernels
 from shallows.decomposition import DoublyStochasticKernelPCA
 from shallows.errors import DivergenceError, MissingExtraError, ShallowsError, UnknownNameError
@@ -123,9 +124,9 @@ def test_an_unknown_kernel_is_told_the_known_ones(Estimator, kernel):
     ("Estimator", "options"),
     [
         (shallows.EigenProClassifier, {}),
-        (shallows.RegularisedRiskClassifier, {}),
-        (shallows.RegularisedRiskRegressor, {}),
-        (shallows.RegularisedRiskRegressor, {"features": "nystrom"}),
+        (shallows.RegularizedRiskClassifier, {}),
+        (shallows.RegularizedRiskRegressor, {}),
+        (shallows.RegularizedRiskRegressor, {"features": "nystrom"}),
         (feature_eigenpro_regressor, {"features": "rbf"}),
         (feature_eigenpro_regressor, {"features": "nystrom"}),
         (shallows.EigenProCentresRegressor, {"centres": 10}),
@@ -135,7 +136,7 @@ def test_an_unknown_kernel_is_told_the_known_ones(Estimator, kernel):
 def test_a_kernel_of_one_feature_is_refused_for_more(Estimator, options, kernel):
     X, y, _ = table(Estimator)
     with pytest.raises(ShallowsError, match="'heat_circle' takes one feature, an angle in radians, got 4"):
-        Estimator(kernel=kernel, max_epochs=1, **options).fit(X, y)
+        flat(Estimator, kernel=kernel, max_epochs=1, **options).fit(X, y)
 
 
 @each
@@ -255,7 +256,7 @@ def test_a_missing_label_is_not_among_the_classes_of_a_stream(classes):
         shallows.DoublyStochasticClassifier().partial_fit(X, y, classes=classes)
 
 
-@pytest.mark.parametrize("Estimator", [feature_eigenpro_regressor, constructor("sag: RegularisedRiskRegressor")])
+@pytest.mark.parametrize("Estimator", [feature_eigenpro_regressor, constructor("sag: RegularizedRiskRegressor")])
 def test_a_kernel_without_frequencies_is_told_of_landmarks_where_the_estimator_has_them(Estimator):
     X, y, _ = table(Estimator)
     with pytest.raises(ShallowsError, match=r"Kernels that have them: 'gaussian'.*features='nystrom'"):
@@ -301,7 +302,7 @@ def test_a_refusal_names_what_would_be_taken(make, says):
     ("Estimator", "given", "says"),
     [
         (shallows.EigenProClassifier, {"C": 1}, r"use regularisation \(which is 1/\(2 C\)\)"),
-        (shallows.RegularisedRiskClassifier, {"C": 1}, r"use regularisation \(which is 1/\(C n\) for n rows\)"),
+        (shallows.RegularizedRiskClassifier, {"C": 1}, r"use regularization \(which is 1/\(C n\) for n rows\)"),
         (shallows.FeatureRidgeRegressor, {"regularisation": 1}, r"use alpha \(the same number\)"),
         (shallows.KernelRidgeClassifier, {"early_stopping": True}, "^KernelRidgeClassifier has no parameter"),
     ],

@@ -172,8 +172,8 @@ def test_what_was_chosen_is_told(Estimator):
     "Estimator",
     [
         *(shallows.EigenProClassifier, shallows.EigenProCentresRegressor, shallows.KernelRidgeRegressor),
-        *(shallows.KernelSGDRegressor, shallows.RegularisedRiskClassifier),
-        *map(constructor, ("pegasos: RegularisedRiskClassifier", "norma: RegularisedRiskRegressor")),
+        *(shallows.KernelSGDRegressor, shallows.RegularizedRiskClassifier),
+        *map(constructor, ("pegasos: RegularizedRiskClassifier", "norma: RegularizedRiskRegressor")),
         constructor("block_coordinate_descent: KernelRidgeClassifier"),
     ],
 )

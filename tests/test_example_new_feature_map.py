@@ -8,8 +8,7 @@ import pytest
 from engine_example import sample
 from example_new_feature_map import RectifiedUnits, rectified_units
 from feature_forms import feature_eigenpro_regressor
-from shallows import features, kernels
-from solved_by import constructor
+from shallows import RegularizedRiskRegressor, features, kernels
 
 
 def test_its_inner_products_tend_to_the_arc_cosine_kernel():
@@ -20,7 +19,16 @@ def test_its_inner_products_tend_to_the_arc_cosine_kernel():
     assert np.abs(Z @ Z.T - kernels.ArcCosine(1)(x, x)).max() < 5 * np.sqrt(6 / 50_000) * scale
 
 
-@pytest.mark.parametrize("Estimator", [feature_eigenpro_regressor, constructor("svrg: RegularisedRiskRegressor")])
+def test_an_estimator_trains_on_it():
+    X = sample(400, 2)
+    y = np.maximum(X[:, 0], 0) + X[:, 1]
+    model = RegularizedRiskRegressor(features=RectifiedUnits(2, 200), solver="svrg", random_state=0).fit(X, y)
+    assert model.score(X, y) > 0.95
+    assert model.coef_.shape == (1, 200)
+    assert model.effective_params_["features"] == "RectifiedUnits"
+
+
+@pytest.mark.parametrize("Estimator", [feature_eigenpro_regressor])
 def test_estimators_know_it_by_its_name(monkeypatch, Estimator):
     monkeypatch.setitem(features.FEATURE_MAPS, "rectified_units", rectified_units)
     X = sample(400, 2)

@@ -18,7 +18,7 @@ import example_new_solver
 from engine_example import sample
 from example_new_solver import AveragedSGD, AveragedSGDStepper
 from risk_example import kernel_risk
-from shallows import RegularisedRiskClassifier, RegularisedRiskRegressor, training
+from shallows import RegularizedRiskClassifier, RegularizedRiskRegressor, training
 from shallows.errors import ShallowsError, TrainingInterrupted
 from shallows.solvers.regularised import SOLVERS
 
@@ -34,7 +34,7 @@ def not_at_their_limit(estimator):
 
 
 @parametrize_with_checks(
-    [RegularisedRiskRegressor(solver="averaged_sgd", features="fourier")],
+    [RegularizedRiskRegressor(solver="averaged_sgd", features="fourier")],
     expected_failed_checks=not_at_their_limit,
 )
 def test_it_keeps_the_contract_of_scikit_learn(estimator, check):
@@ -72,8 +72,8 @@ def test_a_step_is_that_of_the_formula(weights):
 def test_it_comes_to_the_minimiser(batch_size, max_epochs, tolerance):
     X = sample(100, 2)
     y = np.sin(2 * X[:, 0]) + X[:, 1]
-    options = {"batch_size": batch_size, "max_epochs": max_epochs, "random_state": 0}
-    model = RegularisedRiskRegressor(solver="averaged_sgd", bandwidth=1.0, regularisation=1e-2, **options).fit(X, y)
+    solver = AveragedSGD(batch_size=batch_size, max_epochs=max_epochs)
+    model = RegularizedRiskRegressor(solver=solver, bandwidth=1.0, regularization=1e-2, random_state=0).fit(X, y)
     # λ/2 ‖f‖² + (1/n) Σ ½ (f(xᵢ) − yᵢ)² is n λ ‖f‖² + Σ (f(xᵢ) − yᵢ)², about the mean of the targets. Batches that are
     # no random draws leave the mean of the iterates a little beside the minimiser; the full batch comes to it.
     exact = KernelRidge(kernel="rbf", gamma=0.5, alpha=100 * 1e-2).fit(X, y - y.mean()).predict(X) + y.mean()
@@ -83,8 +83,8 @@ def test_it_comes_to_the_minimiser(batch_size, max_epochs, tolerance):
 @pytest.mark.parametrize("features", [None, "fourier"])
 def test_it_learns_digits(features):
     X, y = load_digits(return_X_y=True)
-    model = RegularisedRiskClassifier(
-        solver="averaged_sgd", features=features, regularisation=1e-6, bandwidth=20.0, random_state=0
+    model = RegularizedRiskClassifier(
+        solver="averaged_sgd", features=features, regularization=1e-6, bandwidth=20.0, random_state=0
     )
     assert model.fit(X[:1200], y[:1200]).score(X[1200:], y[1200:]) > 0.9
     assert np.allclose(model.predict_proba(X[1200:]).sum(axis=1), 1.0)
@@ -92,7 +92,7 @@ def test_it_learns_digits(features):
 
 def test_a_loss_with_a_kink_is_refused():
     with pytest.raises(ShallowsError, match="smooth loss"):
-        RegularisedRiskClassifier(solver="averaged_sgd", loss="hinge").fit(sample(40), np.arange(40) % 2)
+        RegularizedRiskClassifier(solver="averaged_sgd", loss="hinge").fit(sample(40), np.arange(40) % 2)
 
 
 def test_a_training_that_was_stopped_goes_on_to_the_same_bits(tmp_path):
@@ -105,12 +105,12 @@ def test_a_training_that_was_stopped_goes_on_to_the_same_bits(tmp_path):
                 checkpoint.request_stop()
 
     with pytest.raises(TrainingInterrupted):
-        RegularisedRiskClassifier(solver="averaged_sgd", random_state=0).fit(
+        RegularizedRiskClassifier(solver="averaged_sgd", random_state=0).fit(
             X, y, observers=[Stop()], checkpoint=checkpoint
         )
-    resumed = RegularisedRiskClassifier(solver="averaged_sgd", random_state=0).fit(
+    resumed = RegularizedRiskClassifier(solver="averaged_sgd", random_state=0).fit(
         X, y, checkpoint=training.Checkpoint(tmp_path, "k")
     )
-    whole = RegularisedRiskClassifier(solver="averaged_sgd", random_state=0).fit(X, y)
+    whole = RegularizedRiskClassifier(solver="averaged_sgd", random_state=0).fit(X, y)
     assert resumed.n_resumes_ == 1
     assert np.array_equal(resumed.decision_function(X), whole.decision_function(X))

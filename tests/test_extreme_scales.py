@@ -34,7 +34,7 @@ from shallows import (
     KernelSGDClassifier,
     KernelSGDRegressor,
     Options,
-    RegularisedRiskRegressor,
+    RegularizedRiskRegressor,
     features,
     kernels,
 )
@@ -240,7 +240,7 @@ def test_a_constant_feature_that_is_far_away_in_a_new_point_is_far_away(Estimato
 
 
 @pytest.mark.parametrize(
-    "Estimator", [EigenProRegressor, KernelSGDRegressor, EigenProCentresRegressor, RegularisedRiskRegressor]
+    "Estimator", [EigenProRegressor, KernelSGDRegressor, EigenProCentresRegressor, RegularizedRiskRegressor]
 )
 @each_precision
 def test_a_function_that_overflows_at_a_new_point_is_refused_there(Estimator, dtype):

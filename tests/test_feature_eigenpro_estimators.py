@@ -229,7 +229,7 @@ def test_where_all_features_are_constant_the_mean_is_learnt(Estimator):
 
 
 @pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("Estimator", [feature_eigenpro_regressor, constructor("sag: RegularisedRiskRegressor")])
+@pytest.mark.parametrize("Estimator", [feature_eigenpro_regressor, constructor("sag: RegularizedRiskRegressor")])
 def test_an_odd_number_of_features_is_rounded_up_and_told(Estimator):
     X = sample(60)
     y = X[:, 0]

@@ -12,8 +12,8 @@ import flat
 from engine_example import naive_kernel, sample
 from feature_forms import feature_eigenpro_classifier, feature_eigenpro_regressor
 from shallows import (
-    RegularisedRiskClassifier,
-    RegularisedRiskRegressor,
+    RegularizedRiskClassifier,
+    RegularizedRiskRegressor,
     features,
     kernels,
     losses,
@@ -22,6 +22,7 @@ from shallows.errors import ShallowsError
 from shallows.features import FEATURE_MAPS, Blocks, Design, FourierMap, base, block_sums
 from shallows.features.fourier import DenseProjector, join
 from shallows.fitting import feature_eigenpro
+from shallows.solvers import SAG, SDCA, SVRG, Pegasos
 from shallows.solvers.expansions.doubly_stochastic import DoublyStochasticStepper
 from shallows.solvers.expansions.expansion import ExpansionProblem
 from shallows.spectrum import make_feature_preconditioner
@@ -174,10 +175,10 @@ MODELS = {
     "EigenPro, classes": lambda f: feature_eigenpro_classifier(features=f, max_epochs=5, random_state=0),
     "EigenPro, values": lambda f: feature_eigenpro_regressor(features=f, max_epochs=5, random_state=0),
     "SGD": lambda f: feature_eigenpro_regressor(features=f, max_epochs=5, rank=0, random_state=0),
-    "SAG": lambda f: RegularisedRiskRegressor(solver="sag", features=f, max_epochs=5, random_state=0),
-    "SVRG": lambda f: RegularisedRiskClassifier(solver="svrg", features=f, max_epochs=5, random_state=0),
-    "SDCA": lambda f: RegularisedRiskClassifier(features=f, max_epochs=5, random_state=0),
-    "Pegasos": lambda f: RegularisedRiskClassifier(solver="pegasos", features=f, max_epochs=5, random_state=0),
+    "SAG": lambda f: RegularizedRiskRegressor(solver=SAG(max_epochs=5), features=f, random_state=0),
+    "SVRG": lambda f: RegularizedRiskClassifier(solver=SVRG(max_epochs=5), features=f, random_state=0),
+    "SDCA": lambda f: RegularizedRiskClassifier(solver=SDCA(max_epochs=5), features=f, random_state=0),
+    "Pegasos": lambda f: RegularizedRiskClassifier(solver=Pegasos(max_epochs=5), features=f, random_state=0),
 }
 
 

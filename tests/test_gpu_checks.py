@@ -11,7 +11,7 @@ import pytest
 
 import shallows
 from flat import flat
-from shallows import EigenProRegressor, arrays, decomposition, training
+from shallows import EigenProRegressor, Options, arrays, decomposition, training
 from shallows.arrays import Device
 from shallows.errors import DeviceError, DeviceMemoryError, ShallowsError
 from shallows.gpu import gpu_checks
@@ -81,7 +81,7 @@ def test_a_gpu_that_cannot_be_used_is_refused_with_its_cause(facts, words, machi
     with pytest.raises(ShallowsError, match=words):
         gpu_checks.check_gpu("gpu:2")
     X, y = np.arange(60.0).reshape(30, 2), np.arange(30.0)
-    for name in ("EigenPro", "KernelSGD", "DoublyStochastic", "RegularisedRisk", "CoreVectorMachine"):
+    for name in ("EigenPro", "KernelSGD", "DoublyStochastic", "RegularizedRisk", "CoreVectorMachine"):
         with pytest.raises(ShallowsError, match=words):
             flat(getattr(shallows, f"{name}Regressor"), device="gpu:2").fit(X, y)
     for model in (shallows.KernelSVMClassifier, shallows.FourierFeatures, decomposition.DoublyStochasticKernelPCA):
@@ -125,15 +125,15 @@ def test_tf32_of_the_environment_is_told_before_a_fit_and_in_the_record(name, ma
     monkeypatch.setenv(name, "1")
     for dtype in ("float32", "auto"):
         with pytest.warns(RuntimeWarning, match=f"{name}=1 .*three digits"):
-            assert flat(shallows.RegularisedRiskClassifier, device="gpu", dtype=dtype)._fit_device() == Device("gpu")
+            assert flat(shallows.RegularizedRiskClassifier, device="gpu", dtype=dtype)._fit_device() == Device("gpu")
     assert gpu_checks.precision_of_products(Device("gpu"), "float32") == {"products": f"tf32 ({name}=1)"}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        shallows.RegularisedRiskClassifier(device="gpu", dtype="float64")._fit_device()
-        shallows.RegularisedRiskClassifier(device="cpu")._fit_device()
+        shallows.RegularizedRiskClassifier(options=Options(device="gpu", dtype="float64"))._fit_device()
+        shallows.RegularizedRiskClassifier(options=Options(device="cpu"))._fit_device()
         assert gpu_checks.precision_of_products(Device("gpu"), "float64") == {"products": "float64"}
         monkeypatch.setenv(name, "0")
-        shallows.RegularisedRiskClassifier(device="gpu")._fit_device()
+        shallows.RegularizedRiskClassifier(options=Options(device="gpu"))._fit_device()
         assert gpu_checks.precision_of_products(Device("gpu"), "float32") == {"products": "float32"}
 
 
@@ -186,7 +186,7 @@ class FillsTheDevice(training.Observer):
 
 
 @pytest.mark.parametrize(
-    "Estimator", [EigenProRegressor, shallows.DoublyStochasticRegressor, shallows.RegularisedRiskRegressor]
+    "Estimator", [EigenProRegressor, shallows.DoublyStochasticRegressor, shallows.RegularizedRiskRegressor]
 )
 def test_a_device_without_room_is_told_with_what_to_do(Estimator):
     X = np.random.default_rng(0).normal(size=(200, 3))

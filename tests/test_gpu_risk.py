@@ -10,7 +10,8 @@ from engine_example import sample
 from risk_example import N, batches_of, feature_risk, kernel_risk, run
 from shallows import arrays, features, kernels, losses
 from shallows.arrays import Device
-from shallows.estimators import RegularisedRiskClassifier, RegularisedRiskRegressor
+from shallows.estimators import RegularizedRiskClassifier, RegularizedRiskRegressor
+from shallows.kernel_approximation import FourierFeatures, NystroemFeatures
 from shallows.solvers.regularised.norma import NORMAStepper
 from shallows.solvers.regularised.pegasos import PegasosStepper
 from shallows.solvers.regularised.sdca import SDCAStepper
@@ -80,10 +81,10 @@ def test_solvers_agree(make, loss, solver):
 @pytest.mark.parametrize(
     "model",
     [
-        RegularisedRiskClassifier(solver="pegasos", random_state=0),
-        RegularisedRiskRegressor(solver="norma", random_state=0),
-        RegularisedRiskClassifier(random_state=0, features="nystrom", n_features=60, loss="squared_hinge"),
-        RegularisedRiskRegressor(solver="sag", features="fourier", random_state=0, n_features=128),
+        RegularizedRiskClassifier(solver="pegasos", random_state=0),
+        RegularizedRiskRegressor(solver="norma", random_state=0),
+        RegularizedRiskClassifier(random_state=0, features=NystroemFeatures(n_features=60), loss="squared_hinge"),
+        RegularizedRiskRegressor(solver="sag", features=FourierFeatures(n_features=128), random_state=0),
     ],
     ids=str,
 )

@@ -91,8 +91,8 @@ def test_classifiers_tell_what_they_chose(name):
         "KernelSVMClassifier",
         "KernelSVMClassifier",
         "BudgetedSVMClassifier",
-        "pegasos: RegularisedRiskClassifier",
-        "RegularisedRiskClassifier",
+        "pegasos: RegularizedRiskClassifier",
+        "RegularizedRiskClassifier",
     ],
 )
 def test_five_close_classes_gain_by_the_choice(name):
@@ -120,7 +120,7 @@ def test_core_vector_regression_finds_nothing_in_noise():
     assert shallows.CoreVectorMachineRegressor(random_state=0).fit(X[:200], y[:200]).score(X[200:], y[200:]) > -0.05
 
 
-@pytest.mark.parametrize("name", ["KernelSVMClassifier", "BudgetedSVMClassifier", "RegularisedRiskClassifier"])
+@pytest.mark.parametrize("name", ["KernelSVMClassifier", "BudgetedSVMClassifier", "RegularizedRiskClassifier"])
 def test_other_words_for_the_bandwidth_are_refused(name):
     with pytest.raises(ShallowsError, match="bandwidth must be a positive number, 'auto'"):
         solved_by.constructor(name)(bandwidth="widest").fit([[0.0], [1.0]], [0, 1])

@@ -23,8 +23,7 @@ from shallows import (
     KernelSGDRegressor,
     NystroemFeatures,
     RandomKitchenSinksRegressor,
-    RegularisedRiskClassifier,
-    RegularisedRiskRegressor,
+    RegularizedRiskClassifier,
     kernels,
     spectrum,
 )
@@ -47,7 +46,7 @@ def test_a_kernel_of_scikit_learn_s_name_has_scikit_learn_s_values(name, paramet
     assert np.allclose(kernels.make(name, **parameters)(X, new), theirs(), rtol=1e-12)
 
 
-@pytest.mark.parametrize("Estimator", [EigenProRegressor, KernelSGDRegressor, RegularisedRiskRegressor])
+@pytest.mark.parametrize("Estimator", [EigenProRegressor, KernelSGDRegressor])
 def test_rbf_is_the_gaussian_kernel_and_gamma_its_bandwidth(Estimator):
     theirs = Estimator("rbf", kernel_params={"gamma": 0.125}, random_state=0).fit(X, y)
     ours = Estimator("gaussian", bandwidth=2.0, random_state=0).fit(X, y)
@@ -80,7 +79,7 @@ def test_a_grid_search_goes_over_gamma():
 
 @pytest.mark.parametrize(
     "Estimator",
-    [EigenProRegressor, RegularisedRiskRegressor],
+    [EigenProRegressor],
     ids=lambda e: e.__name__,
 )
 def test_bandwidth_and_gamma_are_not_both_given(Estimator):
@@ -182,7 +181,7 @@ def test_a_misspelt_kernel_is_answered_with_the_nearest_name_also_of_scikit_lear
         (shallows.KernelSVMClassifier, "CalibratedClassifierCV"),
         (shallows.LinearSVMClassifier, "CalibratedClassifierCV"),
         (EigenProClassifier, "predict_proba is available without it"),
-        (RegularisedRiskClassifier, "predict_proba .* loss='logistic'"),
+        (RegularizedRiskClassifier, "predict_proba .* loss='logistic'"),
     ],
 )
 def test_asked_for_probabilities_as_of_svc_a_classifier_says_where_they_are(Estimator, remedy):

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 
 OWN = [name for name in shallows.estimators.__all__ if name.endswith("Classifier")]
 CLASSIFIERS = [*sorted([*OWN, "FeatureEigenProClassifier"]), *solved_by.CLASSIFIERS]
-ALL = [(name, loss) for name in CLASSIFIERS for loss in TAKES.get(name, [None]) if name != "RegularisedRiskClassifier"]
+ALL = [(name, loss) for name in CLASSIFIERS for loss in TAKES.get(name, [None]) if name != "RegularizedRiskClassifier"]
 LINKED = ("logistic", "softmax")
 WITH_PROBABILITIES = [
     (name, loss)
@@ -35,7 +35,7 @@ WITH_PROBABILITIES = [
     if loss in LINKED or (loss is None and hasattr(constructor(name), "predict_proba"))
 ]
 WITH_INTERCEPT = [
-    (name, loss) for name, loss in ALL if "RegularisedRisk" in name or name == "DoublyStochasticClassifier"
+    (name, loss) for name, loss in ALL if "RegularizedRisk" in name or name == "DoublyStochasticClassifier"
 ]
 
 SHARES = {"5 %": [0.95, 0.05], "85, 10, 4 and 1 %": [0.85, 0.10, 0.04, 0.01]}
@@ -144,7 +144,7 @@ def test_a_training_that_was_stopped_goes_on_with_its_intercept(tmp_path):
             if run.iteration == 3:
                 raise KeyboardInterrupt
 
-    for name in ("DoublyStochasticClassifier", "sdca: RegularisedRiskClassifier", "sag: RegularisedRiskClassifier"):
+    for name in ("DoublyStochasticClassifier", "sdca: RegularizedRiskClassifier", "sag: RegularizedRiskClassifier"):
         Estimator = constructor(name)
         options = {"random_state": 0, "max_epochs": 3, "loss": "logistic"}
         whole = flat(Estimator, **options).fit(X, y)

@@ -117,12 +117,12 @@ GROWING = {
     ("feature_eigenpro: FeatureRidgeRegressor", "n_features"): "The coefficients of 1,000,000,000 features take",
     ("FeatureRidgeRegressor", "n_features"): "60 rows of 1,000,000,000 features take 480 GB",
     ("HiddenUnits", "n_units"): "60 rows of 1,000,000,000 features take 480 GB",
-    ("pegasos: RegularisedRiskClassifier", "n_features"): "The coefficients of 1,000,000,000 features take",
+    ("pegasos: RegularizedRiskClassifier", "n_features"): "The coefficients of 1,000,000,000 features take",
     ("QuasiMonteCarloFeatures", "n_features"): "60 rows of 1,000,000,000 features take 480 GB",
     ("RandomKitchenSinksClassifier", "n_units"): "1,000,000,000 equations",
-    ("sag: RegularisedRiskClassifier", "n_features"): "The coefficients of 1,000,000,000 features take",
-    ("sdca: RegularisedRiskRegressor", "n_features"): "The coefficients of 1,000,000,000 features take",
-    ("svrg: RegularisedRiskClassifier", "n_features"): "The coefficients of 1,000,000,000 features take",
+    ("sag: RegularizedRiskClassifier", "n_features"): "The coefficients of 1,000,000,000 features take",
+    ("sdca: RegularizedRiskRegressor", "n_features"): "The coefficients of 1,000,000,000 features take",
+    ("svrg: RegularizedRiskClassifier", "n_features"): "The coefficients of 1,000,000,000 features take",
     ("TensorSketch", "n_features"): "60 rows of 1,000,000,000 features take 480 GB",
 }
 """By estimator and parameter what is said of a count that no memory holds."""

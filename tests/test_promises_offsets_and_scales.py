@@ -22,7 +22,7 @@ from shallows import (
     LinearSVMClassifier,
     NystroemFeatures,
     Options,
-    RegularisedRiskClassifier,
+    RegularizedRiskClassifier,
     kernels,
 )
 from shallows.arrays import user_arrays
@@ -166,7 +166,7 @@ OTHER_MACHINES = {
     "multi-hyperplane": lambda: AMMClassifier(random_state=0),
     "core vectors, linear kernel": lambda: CoreVectorMachineClassifier("linear", random_state=0),
 } | {
-    f"{solver}, linear map": lambda solver=solver: RegularisedRiskClassifier(
+    f"{solver}, linear map": lambda solver=solver: RegularizedRiskClassifier(
         features="linear", solver=solver, random_state=0
     )
     for solver in ("pegasos", "sag", "sdca", "svrg")
@@ -257,7 +257,7 @@ def test_only_a_kernel_with_one_bandwidth_warns_of_units(options, warns):
     ("features", "warns"), [("fourier", True), (NystroemFeatures(), True), ("polynomial", False), ("linear", False)]
 )
 def test_only_features_with_one_bandwidth_warn_of_units(features, warns):
-    Estimator = RegularisedRiskClassifier if features == "linear" else FeatureRidgeClassifier
+    Estimator = RegularizedRiskClassifier if features == "linear" else FeatureRidgeClassifier
     model = Estimator(features=features, random_state=0)
     assert bool(of_units(lambda: model.fit(VARYING * UNITS, targets("Classifier", VARYING)))) is warns
 

@@ -78,7 +78,7 @@ OF_PREDICTIONS = {"device", "memory", "verbose", "options"}
         ("DoublyStochasticKernelPCA", {"solver__method": "individual"}),
         ("DoublyStochasticKernelPCA", {"center": False}),
         ("DoublyStochasticClassifier", {"loss": "hinge"}),
-        ("sdca: RegularisedRiskClassifier", {"loss": "logistic"}),
+        ("sdca: RegularizedRiskClassifier", {"loss": "logistic"}),
     ],
 )
 def test_parameters_that_are_set_after_a_fit_change_no_prediction(name, options):

@@ -103,11 +103,11 @@ def test_one_pass_that_falls_far_short_says_so():
 @pytest.mark.parametrize(
     ("name", "loss"),
     [
-        *(("sdca: RegularisedRiskClassifier", loss) for loss in ("hinge", "logistic", "squared_hinge")),
-        *(("norma: RegularisedRiskClassifier", loss) for loss in ("hinge", "logistic")),
-        ("pegasos: RegularisedRiskClassifier", "hinge"),
-        ("sag: RegularisedRiskClassifier", "logistic"),
-        ("svrg: RegularisedRiskClassifier", "logistic"),
+        *(("sdca: RegularizedRiskClassifier", loss) for loss in ("hinge", "logistic", "squared_hinge")),
+        *(("norma: RegularizedRiskClassifier", loss) for loss in ("hinge", "logistic")),
+        ("pegasos: RegularizedRiskClassifier", "hinge"),
+        ("sag: RegularizedRiskClassifier", "logistic"),
+        ("svrg: RegularizedRiskClassifier", "logistic"),
     ],
 )
 def test_copies_of_both_labels_have_the_heavier_one_or_the_fit_says_that_it_is_far(name, loss, n):

@@ -39,12 +39,12 @@ SOME = [
     "FourierFeatures",
     "KernelSVMClassifier",
     "LinearSVMClassifier",
-    "RegularisedRiskClassifier",
+    "RegularizedRiskClassifier",
 ]
 CLASSIFIERS = [name for name in SOME if is_classifier(getattr(shallows, name)())]
 REGRESSORS = [name for name in SOME if is_regressor(getattr(shallows, name)())]
 WITH_WIDTH = [name for name in SOME if "bandwidth" in getattr(shallows, name)().get_params()]
-PROBABLE = ["EigenProClassifier", "FeatureRidgeClassifier", "RegularisedRiskClassifier", "DoublyStochasticClassifier"]
+PROBABLE = ["EigenProClassifier", "FeatureRidgeClassifier", "RegularizedRiskClassifier", "DoublyStochasticClassifier"]
 STREAMS = WITH_STREAMS
 STREAMED_CLASSIFIERS = [name for name in STREAMS if name.endswith("Classifier")]
 
@@ -68,7 +68,7 @@ def report(names=(None,)):
 
 
 def fitted(name, rows=X, y=None, sample_weight=None, **options):
-    loss = {"loss": "logistic"} if name in ("DoublyStochasticClassifier", "RegularisedRiskClassifier") else {}
+    loss = {"loss": "logistic"} if name in ("DoublyStochasticClassifier", "RegularizedRiskClassifier") else {}
     extra = {} if sample_weight is None else {"sample_weight": sample_weight}
     return unfitted(name, **loss, **options).fit(rows, targets(name, X) if y is None else y, **extra)
 
@@ -211,7 +211,7 @@ def a_column_of_targets_loses_its_shape(name):
 
 
 # scikit-learn, LIBSVM: the tube and C stay while the targets grow.
-@report(["CoreVectorMachineRegressor", "RegularisedRiskRegressor", *REGRESSORS])
+@report(["CoreVectorMachineRegressor", "RegularizedRiskRegressor", *REGRESSORS])
 def large_and_small_targets_are_fitted_by_a_constant(name):
     y = targets(name, X)
     for scale, offset in ((1e6, 1e7), (1e-6, 0), (1, 1e6)):

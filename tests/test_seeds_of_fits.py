@@ -7,6 +7,7 @@ import pytest
 from sklearn.datasets import make_moons
 
 import shallows
+from shallows.solvers import SDCA
 
 X, y = make_moons(300, noise=0.2, random_state=0)
 X = X.astype(np.float32)
@@ -20,7 +21,7 @@ NEW = X[::7] + np.float32(0.05)
         ("CoreVectorMachineClassifier", {"sample_size": 20}),
         ("KernelSVMClassifier", {"solver": "kernel_newton", "loss": "squared_hinge"}),
         ("KernelSVMClassifier", {}),
-        ("RegularisedRiskClassifier", {"max_epochs": 3}),
+        ("RegularizedRiskClassifier", {"solver": SDCA(max_epochs=3)}),
     ],
 )
 def test_the_seed_that_a_fit_drew_makes_the_same_model_again(name, options):

@@ -19,7 +19,7 @@ from shallows import (
     DoublyStochasticClassifier,
     DoublyStochasticRegressor,
     KernelRidgeRegressor,
-    RegularisedRiskClassifier,
+    RegularizedRiskClassifier,
     kernels,
 )
 from shallows.errors import ShallowsError
@@ -64,7 +64,7 @@ def test_each_label_is_learnt_as_if_it_stood_alone(name, n_labels):
     Y = labels(X, n_labels)
     loss = "square" if "Doubly" in name else "logistic" if "sa" in name or "svrg" in name else "hinge"
     # What is chosen from the data is chosen for all labels together.
-    model = unfitted(name, loss=loss, bandwidth=1.5, regularisation=1e-3, calibration=None)
+    model = unfitted(name, loss=loss, bandwidth=1.5, regularisation=1e-3, regularization=1e-3, calibration=None)
     constant = {"solver__preconditioning": None, "solver__schedule": "constant"}
     options = constant if "Doubly" in name else {}
     # λ and the calibration of several labels are chosen for all of them together.
@@ -101,8 +101,8 @@ def test_labels_are_found_and_have_probabilities_of_their_own(name):
 
 def test_a_loss_of_all_classes_together_says_what_to_take():
     for model in (
-        RegularisedRiskClassifier(solver="pegasos", loss="multiclass_hinge"),
-        RegularisedRiskClassifier(solver="svrg", features="fourier", loss="softmax"),
+        RegularizedRiskClassifier(solver="pegasos", loss="multiclass_hinge"),
+        RegularizedRiskClassifier(solver="svrg", features="fourier", loss="softmax"),
         DoublyStochasticClassifier(loss="softmax"),
     ):
         with pytest.raises(ShallowsError, match=r"is for examples of one class each.*loss='logistic', 'hinge'"):
@@ -110,7 +110,7 @@ def test_a_loss_of_all_classes_together_says_what_to_take():
         assert not model.__sklearn_tags__().classifier_tags.multi_label
 
 
-@pytest.mark.parametrize("name", ["RegularisedRiskClassifier", "DoublyStochasticClassifier"])
+@pytest.mark.parametrize("name", ["RegularizedRiskClassifier", "DoublyStochasticClassifier"])
 def test_columns_that_are_no_labels_are_refused(name):
     with pytest.raises(ValueError, match=r"several columns"):
         unfitted(name).fit(X, labels(X) + np.arange(3))
@@ -138,7 +138,7 @@ def test_a_stream_of_several_labels_goes_on_and_is_saved(tmp_path):
 @pytest.mark.slow
 def test_scikit_learns_contract_holds_for_a_loss_of_each_label():
     check_estimator(
-        RegularisedRiskClassifier(loss="logistic"),
+        RegularizedRiskClassifier(loss="logistic"),
         on_skip=None,
         expected_failed_checks={
             f"check_sample_weight_equivalence_on_{kind}_data": "other batches" for kind in ("dense", "sparse")
@@ -154,9 +154,9 @@ TAKERS = [
     "KernelRidge",
     "FeatureEigenPro",
     "KernelSGD",
-    "norma: RegularisedRisk",
-    "RegularisedRisk",
-    "saga: RegularisedRisk",
+    "norma: RegularizedRisk",
+    "RegularizedRisk",
+    "saga: RegularizedRisk",
 ]
 
 
@@ -164,7 +164,7 @@ TAKERS = [
 @pytest.mark.parametrize("kind", ["function", "polynomial"])
 def test_a_kernel_function_and_a_polynomial_are_taken(name, kind):
     y = X[:, 0] + X[:, 1] ** 2
-    options = {"features": "nystrom"} if name in ("FeatureEigenPro", "saga: RegularisedRisk") else {}
+    options = {"features": "nystrom"} if name in ("FeatureEigenPro", "saga: RegularizedRisk") else {}
     if kind == "function":
         kernel = kernels.FunctionKernel(rbf_kernel, {"gamma": 0.125})
         given = unfitted(f"{name}Regressor", kernel=kernel, **options).fit(X, y)

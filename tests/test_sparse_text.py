@@ -58,7 +58,7 @@ OF_KERNELS = {
     "KernelSVMClassifier": {"solver": SMO(tol=1e-8)},
     "lasvm: KernelSVMClassifier": {"solver": LASVM(tol=1e-8)},
     "CoreVectorMachineClassifier": {},
-    "RegularisedRiskClassifier": {},
+    "RegularizedRiskClassifier": {},
     "LowRankLinearizedSVMClassifier": {"budget": 50},
     "FeatureRidgeClassifier": {"features": "nystrom"},
     "feature_eigenpro: FeatureRidgeClassifier": {

@@ -12,8 +12,7 @@ from sklearn.svm import SVC
 
 from engine_example import sample
 from risk_example import N, batches_of, duality_gap, feature_risk, kernel_risk, run
-from shallows import RegularisedRiskClassifier, kernels, losses
-from shallows.errors import ShallowsError
+from shallows import kernels, losses
 from shallows.gram import LazyGram
 from shallows.solvers.regularised.norma import NORMAStepper, default_step
 from shallows.solvers.regularised.pegasos import PegasosStepper
@@ -274,13 +273,3 @@ def test_columns_that_nobody_visited_are_not_made(monkeypatch):
         np.abs(lazy.coefficients - run(NORMAStepper(0.5), kernel_risk("hinge").problem, in_order).coefficients).max()
         < 1e-12
     )
-
-
-def test_wrong_parameters_of_norma_are_told():
-    for parameters, message in (
-        ({"schedule": "sqrt"}, "schedule must be one of"),
-        ({"truncation": 0}, "truncation must be"),
-        ({"shedule": "root"}, "Did you mean 'schedule'"),
-    ):
-        with pytest.raises(ShallowsError, match=message):
-            RegularisedRiskClassifier(solver="norma", solver_params=parameters).fit([[0.0], [1.0]], [0, 1])

@@ -201,9 +201,9 @@ def test_waiting_before_a_training_does_not_shorten_its_time(monkeypatch):
     def training():
         return min(orders._fitted("kernel", *points, 0)[1]["training"] for _ in range(3))
 
-    alone, check = training(), orders.RegularisedRiskClassifier._check_parameters
+    alone, check = training(), orders.RegularizedRiskClassifier._check_parameters
     monkeypatch.setattr(
-        orders.RegularisedRiskClassifier, "_check_parameters", lambda self: (time.sleep(0.3), check(self))
+        orders.RegularizedRiskClassifier, "_check_parameters", lambda self: (time.sleep(0.3), check(self))
     )
     assert 0.3 < training() / alone < 3.0
 

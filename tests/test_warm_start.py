@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
-
 import numpy as np
 import pytest
 
@@ -12,15 +10,17 @@ import shallows
 import solved_by
 from bad_input_example import few
 from engine_example import sample
+from flat import flat_if_known
 from shallows import (
     EigenProClassifier,
     EigenProRegressor,
     KernelSGDRegressor,
-    RegularisedRiskClassifier,
-    RegularisedRiskRegressor,
+    RegularizedRiskClassifier,
+    RegularizedRiskRegressor,
     training,
 )
 from shallows.errors import ShallowsError
+from shallows.solvers import NORMA
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -42,11 +42,10 @@ def table(name, n=200):
 
 def unfitted(name, **options):
     Estimator = solved_by.constructor(name)
-    known = {**Estimator().get_params(), **inspect.signature(Estimator).parameters}
     options = {"random_state": 0, "max_epochs": 3, "tol": 0, "n_features": 40, **few(Estimator), **options}
     if name.startswith("EigenProCentres"):
         options["solver"] = "eigenpro"  # Conjugate gradients would have settled.
-    return Estimator(**{key: value for key, value in options.items() if key in known})
+    return flat_if_known(Estimator, **options)
 
 
 def outputs(model, X):
@@ -87,7 +86,7 @@ CHANGED = {
 @pytest.mark.parametrize("change", CHANGED.values(), ids=CHANGED)
 @pytest.mark.parametrize(
     "name",
-    ["EigenProRegressor", "RegularisedRiskClassifier", "svrg: RegularisedRiskClassifier", "EigenProCentresClassifier"],
+    ["EigenProRegressor", "RegularizedRiskClassifier", "svrg: RegularizedRiskClassifier", "EigenProCentresClassifier"],
 )
 def test_a_fit_to_anything_else_begins_anew(name, change):
     X, y, new = table(name)
@@ -96,8 +95,8 @@ def test_a_fit_to_anything_else_begins_anew(name, change):
 
 
 def test_nothing_is_kept_for_a_fit_that_is_not_to_go_on():
-    X, y, _ = table("RegularisedRiskRegressor")
-    model = RegularisedRiskRegressor(random_state=0, warm_start=True).fit(X, y)
+    X, y, _ = table("RegularizedRiskRegressor")
+    model = RegularizedRiskRegressor(random_state=0, warm_start=True).fit(X, y)
     assert model._ended is not None
     assert model.set_params(warm_start=False).fit(X, y)._ended is None
 
@@ -144,19 +143,19 @@ def test_a_precomputed_matrix_is_known_again():
 @each_risk
 def test_rows_are_held_out_and_the_best_epoch_is_kept(name):
     X, y, new = table(name)
-    model = unfitted(name, early_stopping=True, max_epochs=30, validation_fraction=0.2, n_iter_no_change=2).fit(X, y)
+    model = unfitted(name, early_stopping=True, max_epochs=30, fraction=0.2, patience=2).fit(X, y)
     scores = model.validation_scores_
     assert len(scores) == model.n_epochs_
     assert model.best_validation_score_ == max(scores)
     # On clean values, for which the least regularisation is chosen, the score of these goes on rising.
-    if name not in [f"{solver}: RegularisedRiskRegressor" for solver in ("norma", "sag", "saga", "svrg")]:
+    if name not in [f"{solver}: RegularizedRiskRegressor" for solver in ("norma", "sag", "saga", "svrg")]:
         assert model.effective_params_["stopped_by"] == "patience"
         assert len(scores) - 1 - int(np.argmax(scores)) == 2
     held_out = np.setdiff1d(np.arange(200), getattr(model, "support_", []))
     assert hasattr(model, "coef_") or len(held_out) >= 40
-    best = unfitted(
-        name, early_stopping=True, max_epochs=int(np.argmax(scores)) + 1, validation_fraction=0.2, n_iter_no_change=50
-    ).fit(X, y)
+    best = unfitted(name, early_stopping=True, max_epochs=int(np.argmax(scores)) + 1, fraction=0.2, patience=50).fit(
+        X, y
+    )
     assert np.array_equal(outputs(model, new), outputs(best, new))
 
 
@@ -172,7 +171,7 @@ def test_the_validation_score_is_that_of_rows_that_were_not_trained_on(name):
     model = unfitted(name, early_stopping=True, max_epochs=2).fit(X, y, observers=[Watch()])
     predicted = model.predict(X)
     assert np.allclose(seen[int(np.argmax(model.validation_scores_))], predicted, atol=1e-6)
-    if name == "norma: RegularisedRiskRegressor":  # every training row has a coefficient
+    if name == "norma: RegularizedRiskRegressor":  # every training row has a coefficient
         out = np.setdiff1d(np.arange(200), model.support_)
         assert len(out) == 20
         assert model.best_validation_score_ == pytest.approx(type(model).score(model, X[out], y[out]))
@@ -192,37 +191,37 @@ def test_a_stopping_rule_out_of_its_range_is_named(name):
     X, y, _ = table(name)
     for options, message in (
         ({"tol": -1}, "tol must be a number of at least 0, got -1"),
-        ({"early_stopping": True, "validation_fraction": 1.5}, "validation_fraction must lie between 0 and 1"),
-        ({"early_stopping": True, "n_iter_no_change": 0}, "n_iter_no_change must be a whole number"),
+        ({"early_stopping": True, "fraction": 1.5}, "fraction of early stopping must lie between 0 and 1"),
+        ({"early_stopping": True, "patience": 0}, "patience of early stopping must be a whole number"),
     ):
         with pytest.raises(ShallowsError, match=message):
             unfitted(name, **options).fit(X, y)
 
 
 def test_early_stopping_goes_with_sparse_rows_a_matrix_and_several_labels():
-    X, _, new = table("RegularisedRiskClassifier")
+    X, _, new = table("RegularizedRiskClassifier")
     Y = (X > 0).astype(int)
-    model = RegularisedRiskClassifier(early_stopping=True, random_state=0).fit(X, Y)
+    model = RegularizedRiskClassifier(early_stopping=True, random_state=0).fit(X, Y)
     assert model.predict(new).shape == (40, 3)
     K = np.exp(-((X[:, None] - X[None]) ** 2).sum(axis=2))
-    of_matrix = RegularisedRiskClassifier("precomputed", solver="pegasos", early_stopping=True, random_state=0).fit(
-        K, Y[:, 0]
-    )
+    of_matrix = RegularizedRiskClassifier(
+        solver="pegasos", kernel="precomputed", early_stopping=True, random_state=0
+    ).fit(K, Y[:, 0])
     assert len(of_matrix.validation_scores_) == of_matrix.n_epochs_
 
 
 def test_defaults_stop_as_before():
-    X, y, _ = table("RegularisedRiskRegressor")
-    for Estimator in (RegularisedRiskRegressor, KernelSGDRegressor, EigenProClassifier):
+    X, y, _ = table("RegularizedRiskRegressor")
+    for Estimator in (RegularizedRiskRegressor, KernelSGDRegressor, EigenProClassifier):
         assert Estimator().get_params()["warm_start"] is False
         assert Estimator().get_params()["early_stopping"] is False
     assert (
-        RegularisedRiskRegressor(solver="norma", max_epochs=4, random_state=0).fit(X, y).effective_params_["stopped_by"]
+        RegularizedRiskRegressor(solver=NORMA(max_epochs=4), random_state=0).fit(X, y).effective_params_["stopped_by"]
         == "max_epochs"
     )
 
 
-@pytest.mark.parametrize("name", ["RegularisedRiskRegressor", "EigenProRegressor"])
+@pytest.mark.parametrize("name", ["RegularizedRiskRegressor", "EigenProRegressor"])
 def test_without_a_seed_a_fit_goes_on_with_the_one_that_the_fit_before_drew(name):
     X, y, _ = table(name)
     model = unfitted(name, warm_start=True, max_epochs=2).set_params(random_state=None).fit(X, y)

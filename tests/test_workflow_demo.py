@@ -220,7 +220,7 @@ NEW_METHOD = """
   averaged_sgd:
     label: averaged SGD
     runs: estimator
-    call: {classification: shallows:RegularisedRiskClassifier}
+    call: {classification: shallows:RegularizedRiskClassifier}
     parameters: {solver: averaged_sgd, features: fourier}
     cost: feature_pass
 """

@@ -11,7 +11,7 @@ import shallows
 from feature_forms import feature_eigenpro_regressor
 from shallows import Options, decomposition, errors, kernels
 from shallows.kernel_approximation import FourierFeatures
-from shallows.solvers import NormalEquations
+from shallows.solvers import SVRG, NormalEquations
 
 X, y = np.zeros((20, 3)), np.zeros(20)
 kernel: Any = kernels.Gaussian(2.0)
@@ -25,7 +25,7 @@ feature_eigenpro_regressor("fastfood", n_features=64, kernel_params={"degree": 2
 shallows.FeatureRidgeRegressor(
     solver=NormalEquations(max_iterations=5), features=FourierFeatures(n_features=64), options=Options(dtype="float64")
 )
-shallows.RegularisedRiskRegressor(loss="huber", solver="svrg", solver_params={}, max_seconds=1.5)
+shallows.RegularizedRiskRegressor(loss="huber", solver=SVRG(), options=Options(max_seconds=1.5))
 shallows.FeatureRidgeRegressor(solver=NormalEquations(form="rows"), features="hidden_units", alpha="auto")
 shallows.save(shallows.load("model.skops", device="cpu"), "copy.skops")
 

@@ -25,7 +25,7 @@ from shallows import Options
 from shallows.errors import ShallowsError, TrainingInterrupted
 from shallows.kernel_approximation import RandomBinning
 from shallows.kernels import Matern
-from shallows.solvers import CheckedReuse, CuttingPlanes, TheoryStep, UniformReuse
+from shallows.solvers import SAG, CheckedReuse, CuttingPlanes, TheoryStep, UniformReuse
 from shallows.training import Checkpoint, Observer
 
 METHODS = ("predict", "predict_proba", "decision_function", "score_samples", "transform")
@@ -40,6 +40,8 @@ NOW: dict[str, tuple[str, dict[str, object]]] = {
     "FeatureEigenProRegressor": ("FeatureRidgeRegressor", {"solver": "feature_eigenpro"}),
     "KernelSVMClassifier": ("KernelSVMClassifier", {}),
     "LASVMClassifier": ("KernelSVMClassifier", {"solver": "lasvm"}),
+    "RegularisedRiskClassifier": ("RegularizedRiskClassifier", {}),
+    "RegularisedRiskRegressor": ("RegularizedRiskRegressor", {}),
 }
 """The class and the parameters of cases whose name is not the name of a class."""
 DEVICE: list[str] = []
@@ -87,12 +89,13 @@ QUICK = {
     "RandomBinning": {"n_grids": 10, "n_bins": 64},
     "RandomKitchenSinksClassifier": {"features__n_units": 60, "max_iterations": 50},
     "RandomKitchenSinksRegressor": {"features__n_units": 60, "max_iterations": 50},
-    "RegularisedRiskClassifier": {"max_epochs": 3},
-    "RegularisedRiskRegressor": {"max_epochs": 3},
+    "RegularisedRiskClassifier": {"solver__max_epochs": 3},
+    "RegularisedRiskRegressor": {"solver__max_epochs": 3},
     "SemiRandomFeatures": {"n_units": 20},
     "SparseRandomFeatures": {"block_size": 40, "n_iter": 4},
     "TensorSketch": {"n_features": 64},
 }
+ON_FEATURES = {"features": "fourier", "features__n_features": 60}
 #: Variants of an estimator beside its quick form: solvers, rules, kernels.
 VARIANTS: dict[str, dict[str, dict[str, object]]] = {
     "AMMClassifier": {"online": {"method": "online"}, "reserve": {"reserve": True, "prune_every": 100}},
@@ -284,20 +287,16 @@ VARIANTS: dict[str, dict[str, dict[str, object]]] = {
     },
     "RegularisedRiskClassifier": {
         **{name: {"solver": name} for name in ("norma", "pegasos", "sdca")},
-        **{
-            f"{name} on features": {"solver": name, "features": "fourier", "n_features": 60}
-            for name in ("pegasos", "sag", "saga", "sdca", "svrg")
-        },
+        **{f"{name} on features": {"solver": name, **ON_FEATURES} for name in ("pegasos", "sag", "sdca", "svrg")},
+        "saga on features": {"solver": SAG(unbiased=True), **ON_FEATURES},
         "logistic": {"loss": "logistic"},
-        "softmax": {"loss": "softmax", "solver": "saga", "features": "fourier", "n_features": 60},
+        "softmax": {"loss": "softmax", "solver": SAG(unbiased=True), **ON_FEATURES},
         "multiclass hinge": {"loss": "multiclass_hinge", "solver": "norma"},
         "no intercept": {"fit_intercept": False},
     },
     "RegularisedRiskRegressor": {
-        **{
-            f"{name} on features": {"solver": name, "features": "fourier", "n_features": 60}
-            for name in ("sag", "saga", "sdca", "svrg")
-        },
+        **{f"{name} on features": {"solver": name, **ON_FEATURES} for name in ("sag", "sdca", "svrg")},
+        "saga on features": {"solver": SAG(unbiased=True), **ON_FEATURES},
         "epsilon insensitive": {"loss": "epsilon_insensitive"},
         "huber": {"loss": "huber", "solver": "norma"},
     },

@@ -31,7 +31,7 @@ GROWING = {
     "KernelRidgeClassifier": {},
     "KernelRidgeRegressor": {},
     "KernelSGDClassifier": {"max_epochs": 3},
-    "RegularisedRiskClassifier": {"max_epochs": 2},
+    "RegularisedRiskClassifier": {"solver__max_epochs": 2},
 }
 SLOW_WITH_12_000 = ("KernelRidgeClassifier", "KernelRidgeRegressor", "KernelSGDClassifier", "RegularisedRiskClassifier")
 

@@ -40,8 +40,8 @@ from .least_squares.kernel_ridge import KernelRidgeRegressor as KernelRidgeRegre
 from .least_squares.kernel_sgd import KernelSGDClassifier as KernelSGDClassifier
 from .least_squares.kernel_sgd import KernelSGDRegressor as KernelSGDRegressor
 from .linear_svm.linear_svm_classifier import LinearSVMClassifier as LinearSVMClassifier
-from .regularised.regularised_risk import RegularisedRiskClassifier as RegularisedRiskClassifier
-from .regularised.regularised_risk import RegularisedRiskRegressor as RegularisedRiskRegressor
+from .regularised.regularised_risk import RegularizedRiskClassifier as RegularizedRiskClassifier
+from .regularised.regularised_risk import RegularizedRiskRegressor as RegularizedRiskRegressor
 from .support_vectors.core_vector_machine import CoreVectorMachineClassifier as CoreVectorMachineClassifier
 from .support_vectors.core_vector_machine import CoreVectorMachineRegressor as CoreVectorMachineRegressor
 from .support_vectors.kernel_svm import KernelSVMClassifier as KernelSVMClassifier

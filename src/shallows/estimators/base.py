@@ -284,7 +284,8 @@ class Estimator(BaseEstimator):
         if precomputed.is_asked_for(self) or (isinstance(features, str) and features in WITHOUT_BANDWIDTH):
             return False
         if not (features is None or isinstance(features, str)):
-            return False  # A feature map of the user's, which does not use the kernel.
+            # A feature map of the user does not use the kernel.
+            return isinstance(features, Estimator) and features._has_common_bandwidth()
         if hasattr(self, "kernel"):
             return kernels.kind(self.kernel).takes_bandwidth
         return "bandwidth" in parameters

@@ -199,6 +199,34 @@ OLD_ESTIMATORS: dict[str, OldEstimator] = {
         maps={"nystrom": "NystroemFeatures", "fourier": "FourierFeatures"},
         of_map=("kernel", "kernel_params", "bandwidth", "n_features"),
     ),
+    **{
+        name: OldEstimator(
+            name.replace("Regularised", "Regularized"),
+            solvers={
+                "": "SDCA",
+                "sdca": "SDCA",
+                "pegasos": "Pegasos",
+                "norma": "NORMA",
+                "sag": "SAG",
+                "saga": "SAG(unbiased=True)",
+                "svrg": "SVRG",
+            },
+            of_solver={name: name for name in ("batch_size", "max_epochs", "tol")},
+            renamed={"regularisation": "regularization"},
+            maps={
+                "": "",
+                "fourier": "FourierFeatures",
+                "fourier_cosine": "FourierFeatures(form='cosine')",
+                "orthogonal": "FourierFeatures(orthogonal=True)",
+                "nystrom": "NystroemFeatures",
+                "nystrom_kmeans": "NystroemFeatures(landmarks='kmeans')",
+                "rbf": "RBFNetwork",
+                "rbf_kmeans": "RBFNetwork(landmarks='kmeans')",
+            },
+            of_map=("n_features",),
+        )
+        for name in ("RegularisedRiskClassifier", "RegularisedRiskRegressor")
+    },
 }
 """Old estimators by their names."""
 
@@ -319,8 +347,11 @@ def translate(old: OldEstimator, given: Mapping[str, str], new: str = "") -> tup
         own = {{"gamma": "scale", "coef0": "offset"}.get(name, name): text for name, text in own.items()}
         parameters[f"{prefix}kernel"] = make(cls, own)
 
-    if old.maps:
-        named = name_of(rest.get("features", repr(next(iter(old.maps)))))
+    text = rest.get("features", repr(next(iter(old.maps), "")))
+    if old.maps and text in ("''", "None"):
+        rest = {name: part for name, part in rest.items() if name not in ("n_features", "features_params")}
+    elif old.maps:
+        named = name_of(text)
         own = literal(rest.pop("features_params", "None"))
         own |= {name: rest.pop(name) for name in old.of_map if name in rest}
         own = {name: VALUES.get(name, {}).get(text, text) for name, text in own.items()}

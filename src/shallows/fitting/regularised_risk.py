@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,9 +20,12 @@ from ..training.steps import InOrderThenDrawn, InOrderThenShuffled
 from ..utils.checks import warn_user
 from . import column_scales, leave_one_out_choice
 from .machine import Options, Phases, report_of_machine
-from .rows import TrainingSet, split_rows
+from .rows import EarlyStopping, TrainingSet, split_rows
 from .snapshot import Ended, RiskSnapshot, begin
 from .targets import ClassTargets, ValueTargets
+
+N_FEATURES = 512
+"""Columns of feature maps whose size is not given."""
 
 
 @dataclass(frozen=True)
@@ -46,15 +49,15 @@ def fit_regularised_risk(
     bandwidth: float | str | None,
     kernel_params: Any,
     feature_map: Any,
-    n_features: int,
+    n_features: int | None,
+    map_parameters: Mapping[str, Any],
     loss: Loss,
-    regularisation: float | str | None,
+    regularization: float | str | None,
     solver: RiskSettings,
     solver_name: str,
     fit_intercept: bool,
     class_weight: Any,
-    validation_fraction: float | None,
-    patience: int,
+    early_stopping: EarlyStopping | None,
     warm: tuple[Any, Ended | None],
     seed: int,
     options: Options,
@@ -64,7 +67,8 @@ def fit_regularised_risk(
 ) -> FittedRisk:
     """Train on checked rows. The random order of the rows, features and landmarks depend on the seed alone."""
     phases, device = Phases(), options.fit_device()
-    rows, held_out = split_rows(rows, validation_fraction, seed, of_labels=of_classes)
+    fraction = None if early_stopping is None else early_stopping.fraction
+    rows, held_out = split_rows(rows, fraction, seed, of_labels=of_classes)
     start = begin(*warm, rows, seed)
     targets: ClassTargets | ValueTargets
     if of_classes:
@@ -84,21 +88,23 @@ def fit_regularised_risk(
         centring, points, made, choice = leave_one_out_choice.place_and_choose(
             rows.X, rows.matrix, order, kernel, bandwidth, kernel_params, targets.ridge_codes(rows.y[order]), of_choice,
             seed, device, dtype, feature_map=feature_map, widest=1.0,
-            regularises=leave_one_out_choice.is_automatic(regularisation),
+            regularises=leave_one_out_choice.is_automatic(regularization),
         )  # fmt: skip
         budget -= 0 if made is None else made.matrix_bytes
         phases.end("preparation")
 
         blocks = None
         if feature_map is not None:
-            blocks = features.in_blocks(feature_map, made, points[:, :-2], n_features, seed, budget)
+            blocks = features.in_blocks(
+                feature_map, made, points[:, :-2], n_features or N_FEATURES, seed, budget, map_parameters
+            )
         phases.end("eigensystem")
 
         size = min(n, solver.batch_size or default_batch_size(n, on_features=blocks is not None))
         room = budget - points.nbytes - 6 * codes.nbytes
         span = make_span(points, made, blocks, room, one_pass=solver.max_epochs == 1)
         coded_loss, unit = targets.scaled_loss
-        ridge = chosen_ridge(regularisation, choice, n, unit, 0.0 if of_classes else solver.least_ridge)
+        ridge = chosen_ridge(regularization, choice, n, unit, 0.0 if of_classes else solver.least_ridge)
         b = arrays.to_device(targets.intercept, device, dtype) if of_classes and fit_intercept else None
         problem = RiskProblem(span, codes, coded_loss, ridge * unit, weights, solver.growth(coded_loss), b)
         stepper = solver.build(problem, size)
@@ -114,7 +120,7 @@ def fit_regularised_risk(
                 max_seconds=options.max_seconds,
                 tolerance=solver.tol,
                 validate=None if held_out is None else held_out.error,
-                patience=patience,
+                patience=(early_stopping or EarlyStopping()).patience,
             ),
             observers=[*([training.Progress(name)] if options.verbose else []), *observers],
             checkpoint=checkpoint,
@@ -151,10 +157,10 @@ def fit_regularised_risk(
     return FittedRisk(model, targets, support, run, report, phases.seconds, start.end(run))
 
 
-def chosen_ridge(regularisation: Any, choice: Any, n: int, unit: float, least: float) -> float:
+def chosen_ridge(regularization: Any, choice: Any, n: int, unit: float, least: float) -> float:
     """λ in the user's units. A chosen λ is for the coded targets; the problem multiplies it with their unit."""
-    ridge = leave_one_out_choice.of_mean_loss(regularisation, choice, n, least)
-    chosen = leave_one_out_choice.is_automatic(regularisation) and choice is not None
+    ridge = leave_one_out_choice.of_mean_loss(regularization, choice, n, least)
+    chosen = leave_one_out_choice.is_automatic(regularization) and choice is not None
     return float(ridge / unit if chosen else ridge)
 
 
@@ -233,5 +239,5 @@ def warn_if_above_zero(problem: RiskProblem, run: training.Run, name: str) -> No
     if value > (1.0 + column_scales.FAR_ABOVE) * of_zero:
         warn_user(
             f"{name} ended at an objective of {value:.3g}, and a constant has {of_zero:.3g}: it is "
-            f"not near its optimum after {run.epoch} epochs. Raise max_epochs or regularisation.",
+            f"not near its optimum after {run.epoch} epochs. Raise max_epochs or regularization.",
         )

@@ -116,34 +116,37 @@ def map_request(features: Any, estimator: str, kernel: Any = KERNEL, bandwidth: 
     Parameters
     ----------
     features : str, transformer, map or None
-        A transformer has its own kernel and bandwidth.
     estimator : str
         Its name, for messages.
     kernel, bandwidth
-        Parameters of the estimator, if it has them, for a named map and for a map of the user.
+        Parameters of the estimator, if it has them. A transformer with its defaults takes them.
 
     Raises
     ------
     ShallowsError
-        If there is no such map, or a kernel or bandwidth is given next to a transformer.
+        If there is no such map, or estimator and transformer both have a kernel or bandwidth.
     """
     if features is not None:
         check(features, estimator, own_maps=True)
-    of_estimator: Any = kernels.split(kernel, bandwidth)
     if not (isinstance(features, FeatureMapTransformer) or (isinstance(features, str) and features in TRANSFORMERS)):
-        return MapRequest(features, *of_estimator)
+        return MapRequest(features, *kernels.split(kernel, bandwidth))
     found = transformer_of(features)
-    given = [
-        f"{name}={value!r}"
-        for name, value, default in (("kernel", kernel, KERNEL), ("bandwidth", bandwidth, BANDWIDTH))
-        if not (isinstance(value, str) and value == default)
-    ]
-    if given and not isinstance(features, str):
-        raise ShallowsError(
-            f"{type(found).__name__} has its own kernel and bandwidth, and {given[0]} next to it would be "
-            f"ignored. Give them to {type(found).__name__}(...), or name the features: features={found._map_name!r}."
-        )
-    if not given:
-        kernel, bandwidth, parameters = found._of_kernel
-        of_estimator = (kernel, bandwidth or BANDWIDTH, parameters)
-    return MapRequest(found._map_name, *of_estimator, found._size, found._map_parameters)
+    own, chosen = found.get_params(deep=False), {}
+    for name, value, default in (("kernel", kernel, KERNEL), ("bandwidth", bandwidth, BANDWIDTH)):
+        if _is_name(value, default):
+            continue
+        if not (isinstance(features, str) or (name in own and _is_name(own[name], default))):
+            raise ShallowsError(
+                f"{type(found).__name__} has its own {name}, {getattr(found, name)!r}, and {name}={value!r} of "
+                f"{estimator} would be ignored. Give only one of them."
+            )
+        chosen[name] = value
+    of_kernel = found._of_kernel
+    if chosen:
+        of_kernel = kernels.split(chosen.get("kernel", found.kernel), chosen.get("bandwidth", found.bandwidth))
+    name, width, parameters = of_kernel
+    return MapRequest(found._map_name, name, width or BANDWIDTH, parameters, found._size, found._map_parameters)
+
+
+def _is_name(value: Any, name: str) -> bool:
+    return isinstance(value, str) and value == name

@@ -1,59 +1,49 @@
-"""Classification and regression by the minimiser of a regularised risk, with any loss and by any of six solvers."""
+"""Classification and regression by the minimizer of a regularized risk, with any loss and by any of five solvers."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from ... import arrays, kernels, losses, training
-from ... import features as feature_maps
 from ...errors import ShallowsError
 from ...fitting import leave_one_out_choice
+from ...fitting.machine import Options
 from ...fitting.regularised_risk import FittedRisk, fit_regularised_risk
-from ...fitting.rows import check_early_stopping
+from ...fitting.rows import EarlyStopping
 from ...kernels import precomputed
 from ...models.centring import check_scores
 from ...models.functions import FeatureFunction
 from ...solvers import settings
 from ...solvers.regularised import SOLVERS
 from ...solvers.regularised.risk import RiskSettings
-from ...utils.checks import check_positive, check_whole
 from ..base import Estimator, keeps_model_on_failure
 from ..constructors import stores_parameters, with_parameters
+from ..feature_maps.specification import TRANSFORMERS, MapRequest, map_request
 from ..predictions import LossPredictions, ValuePredictions
 
 
-class RegularisedRisk(Estimator):
-    """Base of the two estimators that minimise λ/2 ‖f‖² + (1/n) Σ wᵢ ℓ(f(xᵢ) + b, yᵢ) by one of the solvers."""
+class RegularizedRisk(Estimator):
+    """Base of the two estimators that minimize λ/2 ‖f‖² + (1/n) Σ wᵢ ℓ(f(xᵢ) + b, yᵢ) by one of the solvers."""
+
+    _named: ClassVar = {"kernel": kernels.KERNELS, "features": TRANSFORMERS, "solver": SOLVERS}
 
     @stores_parameters
     def __init__(
         self,
         kernel: Any = "gaussian",
         *,
-        bandwidth: float | str | None = "auto",
-        kernel_params: dict[str, Any] | None = None,
+        bandwidth: float | str = "auto",
         features: Any = None,
-        n_features: int = 512,
         loss: Any = "auto",
-        solver: str = "sdca",
-        solver_params: dict[str, Any] | None = None,
-        regularisation: float | str | None = "auto",
-        batch_size: int | None = None,
-        max_epochs: int = 20,
-        max_seconds: float | None = None,
-        tol: float = 0.0,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 3,
+        regularization: float | str | None = "auto",
+        solver: Any = "sdca",
+        early_stopping: Any = False,
         warm_start: bool = False,
         random_state: Any = None,
-        device: str = "auto",
-        memory: int | str | None = None,
-        dtype: str = "auto",
-        verbose: int = 0,
+        options: Options | None = None,
     ):
         """Store the parameters.
 
@@ -62,45 +52,23 @@ class RegularisedRisk(Estimator):
         kernel : str, Kernel or callable, default="gaussian"
             A name or object of `shallows.kernels`, a function of two arrays, or, without ``features``, "precomputed" (X
             is the kernel matrix, and for predictions the values of new points with all training points).
-        bandwidth : float, "auto", "median" or None, default="auto"
-            σ, in the units of X. "auto": the median distance, or a half, a quarter, ... of it, with the smallest
-            leave-one-out error of kernel ridge regression. "median" and None: the median distance.
-        kernel_params : dict, optional
-            Parameters of the kernel, such as ``{"nu": 1.5}``, or keyword arguments of the function.
+        bandwidth : float, "auto" or "median", default="auto"
+            σ, in the units of X. "median": the median distance. "auto": the median distance, or a half, a quarter, ...
+            of it, with the smallest leave-one-out error of kernel ridge regression.
         features : str or object, optional
-            None: the kernel itself. Explicit features: "fourier", "fourier_cosine", "orthogonal", "nystrom",
-            "nystrom_kmeans", "rbf", "rbf_kmeans", "linear", or an object with ``map(x)`` and ``n_features``.
-        n_features : int, default=512
-            Columns of a named map. Pairs of cosines and sines need an even number.
-        regularisation : float, "auto" or None, default="auto"
+            None: the kernel itself. Features of the kernel: a name, such as "fourier" or "nystrom" (512 columns), or a
+            transformer, such as ``NystroemFeatures(n_features=100)``. "linear": the columns of X.
+        regularization : float, "auto" or None, default="auto"
             λ. None: 1/n, which is C = 1 of a support vector machine (C = 1/(λn)). "auto": smallest leave-one-out error
             of kernel ridge regression; without a kernel as None.
-        batch_size : int, optional
-            m, rows of a step. None: a twentieth of the rows, from 16 to 256 with a kernel, from 8 to 64 with features.
-        max_epochs : int, default=20
-            Most passes over the training rows.
-        max_seconds : float, optional
-            Time limit of the training, without preparation and evaluation.
-        tol : float, default=0.0
-            Stop after an epoch whose training loss is at most this share of the zero function's loss.
-        early_stopping : bool, default=False
+        early_stopping : bool or EarlyStopping, default=False
             Hold out validation rows; stop when their score stops improving, and keep the best epoch's model.
-        validation_fraction : float, default=0.1
-            Share of the training rows that early stopping holds out.
-        n_iter_no_change : int, default=3
-            Epochs without a better validation score after which early stopping stops.
         warm_start : bool, default=False
-            Continue the previous fit if data and parameters, except ``max_epochs`` and ``tol``, are unchanged.
+            Continue the previous fit if data and parameters, except limits of epochs and ``tol``, are unchanged.
         random_state : int, RandomState or None, default=None
             Seed of all random draws. An int gives the same model every time.
-        device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
-            "auto" uses a GPU if CuPy finds one.
-        memory : int or str, optional
-            Memory limit of the process, in bytes or as "4GB". None: a share of the free memory.
-        dtype : {"auto", "float32", "float64"}, default="auto"
-            Precision. "auto": float32, or float64 for up to 1,000 points.
-        verbose : int, default=0
-            1 shows a progress bar.
+        options : Options, optional
+            Device, memory limit, precision, time limit and progress, see `shallows.Options`.
         """
 
     @keeps_model_on_failure
@@ -134,24 +102,27 @@ class RegularisedRisk(Estimator):
             A given ``step_size`` is too large.
         """
         self._check_parameters()
-        rows, seed = self._validated_training_set(X, y, sample_weight), self._seed()
+        rows, seed, solver = self._validated_training_set(X, y, sample_weight), self._seed(), self._settings()
+        # Also an equal solver that is given in another way.
+        parameters = {**self.get_params(deep=False), "solver": solver} if self.warm_start else None
+        request = self._map_request()
         found = fit_regularised_risk(
             rows,
             of_classes=not self._y_is_numeric,
-            kernel=self.kernel,
-            bandwidth=self.bandwidth,
-            kernel_params=self.kernel_params,
-            feature_map=self.features,
-            n_features=self.n_features,
+            kernel=request.kernel,
+            bandwidth=request.bandwidth,
+            kernel_params=request.kernel_params,
+            feature_map=request.features,
+            n_features=request.n_features,
+            map_parameters=request.parameters,
             loss=self._named_loss(),
-            regularisation=self.regularisation,
-            solver=self._settings(),
-            solver_name=self.solver,
+            regularization=self.regularization,
+            solver=solver,
+            solver_name=settings.name_of(solver, SOLVERS),
             fit_intercept=getattr(self, "fit_intercept", True),
             class_weight=getattr(self, "class_weight", None),
-            validation_fraction=self.validation_fraction if self.early_stopping else None,
-            patience=self.n_iter_no_change,
-            warm=(self.get_params() if self.warm_start else None, vars(self).get("_ended")),
+            early_stopping=EarlyStopping.of(self.early_stopping),
+            warm=(parameters, vars(self).get("_ended")),
             seed=seed,
             options=self._options(),
             observers=observers,
@@ -178,45 +149,48 @@ class RegularisedRisk(Estimator):
         self.effective_params_, self.timings_ = found.report, found.seconds
 
     def _settings(self) -> RiskSettings:
-        """The settings of the solver."""
-        shared = {"batch_size": self.batch_size, "max_epochs": self.max_epochs, "tol": self.tol}
-        return settings.make(SOLVERS, self.solver, self.solver_params, **shared)
+        """The checked settings of the solver."""
+        return settings.resolve(self.solver, SOLVERS, type(self).__name__)
+
+    def _map_request(self) -> MapRequest:
+        """The features and the kernel, of the estimator or of the transformer."""
+        return map_request(self.features, type(self).__name__, self.kernel, self.bandwidth)
 
     def _named_loss(self) -> losses.Loss:
         """The loss of the parameters, in the units of y."""
         if isinstance(self.loss, str) and self.loss == "auto":
-            return losses.Square() if self._y_is_numeric else SOLVERS[self.solver].default_loss
+            return losses.Square() if self._y_is_numeric else self._settings().default_loss
         return losses.make(self.loss)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        leave_one_out_choice.check_bandwidth(self.bandwidth)
-        leave_one_out_choice.check_or_auto(self, "regularisation", optional=True)
-        check_positive(self, "max_seconds")
-        kernels.check_own_parameters(self.kernel, self.bandwidth, self.kernel_params)
-        check_whole(self, "batch_size", optional=True)
-        check_whole(self, "max_epochs", "n_features")
-        check_early_stopping(self)
-        feature_maps.check(self.features)
+        solver, request = self._settings(), self._map_request()
+        name = settings.name_of(solver, SOLVERS)
+        if self.bandwidth is None:
+            raise ShallowsError("bandwidth must be a positive number, 'auto' or 'median', got None.")
+        leave_one_out_choice.check_bandwidth(request.bandwidth)
+        leave_one_out_choice.check_or_auto(self, "regularization", optional=True)
+        kernels.check_own_parameters(request.kernel, request.bandwidth, request.kernel_params)
+        EarlyStopping.of(self.early_stopping)
         if self.features is not None:
             precomputed.refuse(self, "Explicit features are made of points, and a kernel matrix shows none.")
         loss = self._named_loss()
         if not (loss.coding == "values" if self._y_is_numeric else loss.for_classes or loss.name == "square"):
             raise ShallowsError(f"The loss {loss.name!r} is not a loss for {type(self).__name__}.")
-        method = self._settings()
-        if self.features is None and method.takes == "features":
+        if self.features is None and solver.takes == "features":
             raise ShallowsError(
-                f"solver={self.solver!r} works on explicit features; give features, such as 'fourier' or 'nystrom'."
+                f"solver={name!r} works on explicit features; give features, such as 'fourier' or 'nystrom'."
             )
-        if self.features is not None and method.takes == "kernels":
-            raise ShallowsError(f"solver={self.solver!r} works on the kernel itself; features must be None.")
-        if reason := method.why_not(loss):
-            raise ShallowsError(f"solver={self.solver!r} does not take the loss {loss.name!r}: {reason}.")
+        if self.features is not None and solver.takes == "kernels":
+            raise ShallowsError(f"solver={name!r} works on the kernel itself; features must be None.")
+        if reason := solver.why_not(loss):
+            raise ShallowsError(f"solver={name!r} does not take the loss {loss.name!r}: {reason}.")
 
     def _raw_predict(self, X: Any) -> np.ndarray:
         """Outputs in the units of the targets, shape (m, c), for checked X."""
-        device = arrays.resolve_device(self.device)
-        scores = self._model.scores(X, device, self._options().prediction_budget(device))
+        options = self._options()
+        device = arrays.resolve_device(options.device)
+        scores = self._model.scores(X, device, options.prediction_budget(device))
         check_scores(scores, X)
         return self._targets.unscale(scores)
 
@@ -224,20 +198,20 @@ class RegularisedRisk(Estimator):
         return hasattr(self, "_model")
 
 
-class RegularisedRiskClassifier(LossPredictions, RegularisedRisk):
+class RegularizedRiskClassifier(LossPredictions, RegularizedRisk):
     """Classification by a regularized risk, λ/2 ‖f‖² + (1/n) Σ ℓ(f(xᵢ) + b, yᵢ), on kernels or features.
+
+    Hinge, logistic and other losses. An epoch with a kernel takes n² kernel values, kept as far as memory allows; with
+    ``features`` it takes n times their number, so use them from about 20,000 rows.
 
     Parameters
     ----------
     loss : str or Loss, default="auto"
         "hinge", "squared_hinge", "logistic", "softmax", "multiclass_hinge" or "square", if the solver allows it.
-        "auto": logistic for "sag", "saga" and "svrg", otherwise the hinge.
-    solver : {"sdca", "pegasos", "norma", "sag", "saga", "svrg"}, default="sdca"
-        "sdca": dual coordinate ascent. "pegasos": subgradient steps 1/(λt). "norma": gradient steps in the kernel's
-        space. "sag", "saga", "svrg": gradients with reduced variance, for smooth losses on features.
-    solver_params : dict, optional
-        "pegasos": ``projection``, ``averaging``; "norma": ``step_size``, ``schedule``, ``truncation``; "sag", "saga":
-        ``step_size``; "svrg": ``step_size``, ``period``. See the method guide.
+        "auto": logistic for SAG and SVRG, otherwise the hinge.
+    solver : str or object, default="sdca"
+        A name or object of `shallows.solvers`: `SDCA`; `Pegasos`, for losses with bounded slopes; `NORMA`, for the
+        kernel itself; `SAG` and `SVRG`, for smooth losses on features.
     fit_intercept : bool, default=True
         Add an intercept b from the class frequencies, which is not regularized. The published methods have none.
     class_weight : dict or "balanced", optional
@@ -258,8 +232,16 @@ class RegularisedRiskClassifier(LossPredictions, RegularisedRisk):
     n_epochs_ : int
     losses_, validation_scores_ : list of float
         Training loss of each epoch as a share of the zero function's loss; accuracy or R² with ``early_stopping``.
+    options_ : Options
+        What the fit used.
     effective_params_, timings_ : dict
         Values that the library chose, with kernel, seed, precision and device; seconds of each phase.
+
+    See Also
+    --------
+    LinearSVMClassifier : The linear case, on dense or sparse rows.
+    KernelSVMClassifier : Exact support vector machines.
+    KernelRidgeClassifier : The square loss, with faster solvers.
 
     References
     ----------
@@ -270,28 +252,37 @@ class RegularisedRiskClassifier(LossPredictions, RegularisedRisk):
     finite sums with the stochastic average gradient", Mathematical Programming 162. saga: A. Defazio, F. Bach and
     S. Lacoste-Julien (2014), "SAGA: a fast incremental gradient method", NIPS 27. svrg: R. Johnson and T. Zhang (2013),
     "Accelerating stochastic gradient descent using predictive variance reduction", NIPS 26.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from shallows import RegularizedRiskClassifier
+    >>> from shallows.solvers import SAG
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = RegularizedRiskClassifier(features="fourier", solver=SAG(max_epochs=10), random_state=0)
+    >>> bool(model.fit(X[:1200] / 16, y[:1200]).score(X[1200:] / 16, y[1200:]) > 0.9)
+    True
     """
 
-    __init__ = with_parameters(RegularisedRisk.__init__, fit_intercept=True, class_weight=None)
+    __init__ = with_parameters(RegularizedRisk.__init__, fit_intercept=True, class_weight=None)
 
     def _store(self, found: FittedRisk) -> None:
         super()._store(found)
         self.classes_ = found.targets.classes
 
 
-class RegularisedRiskRegressor(ValuePredictions, RegularisedRisk):
+class RegularizedRiskRegressor(ValuePredictions, RegularizedRisk):
     """Regression by a regularized risk, λ/2 ‖f‖² + (1/n) Σ ℓ(f(xᵢ), yᵢ − b), on kernels or features.
 
-    With "sdca", a chosen λ is at least 1/n, because smaller ones need more epochs.
+    Robust and quantile losses. Rows, memory and time as `RegularizedRiskClassifier`. With "sdca", a chosen λ is at
+    least 1/n, because smaller ones need more epochs.
 
     Parameters
     ----------
     loss : str or Loss, default="auto"
-        "square" ("auto"), "huber", "epsilon_insensitive" or "quantile"; "sag", "saga", "svrg": only the first two.
-    solver : {"sdca", "norma", "sag", "saga", "svrg"}, default="sdca"
-        As in `RegularisedRiskClassifier`.
-    solver_params : dict, optional
-        As in `RegularisedRiskClassifier`.
+        "square" ("auto"), "huber", "epsilon_insensitive" or "quantile"; SAG and SVRG: only the first two.
+    solver : str or object, default="sdca"
+        As in `RegularizedRiskClassifier`.
 
     Attributes
     ----------
@@ -310,5 +301,19 @@ class RegularisedRiskRegressor(ValuePredictions, RegularisedRisk):
     effective_params_, timings_ : dict
         Values that the library chose, with kernel, seed, precision and device; seconds of each phase.
 
-    References: see `RegularisedRiskClassifier`.
+    See Also
+    --------
+    RegularizedRiskClassifier : The same for classes, with the references.
+    KernelRidgeRegressor : The square loss, with faster solvers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shallows import RegularizedRiskRegressor
+    >>> X = np.linspace(0.0, 6.0, 200)[:, None]
+    >>> y = np.sin(X[:, 0])
+    >>> y[::20] += 5.0
+    >>> model = RegularizedRiskRegressor(loss="huber", random_state=0).fit(X, y)
+    >>> bool(np.abs(model.predict(X) - np.sin(X[:, 0])).mean() < 0.2)
+    True
     """

@@ -13,7 +13,6 @@ SOLVERS = LazyTable(
         "norma": ".norma:NORMA",
         "pegasos": ".pegasos:Pegasos",
         "sag": ".variance_reduced:SAG",
-        "saga": ".variance_reduced:SAGA",
         "sdca": ".sdca:SDCA",
         "svrg": ".variance_reduced:SVRG",
     },

@@ -85,16 +85,22 @@ def default_step(problem: RiskProblem, batch_size: int, schedule: str, n_epochs:
 
 @dataclass(frozen=True, kw_only=True)
 class NORMA(RiskSettings):
-    """Stochastic gradient steps in the space of the kernel, for all losses.
+    """NORMA: stochastic gradient steps in the space of the kernel, for all losses.
 
     Parameters
     ----------
     step_size : float, optional
-        η₁. None uses `default_step`.
-    schedule : {"root", "constant", "inverse"}
+        η₁. None: from bounds of the gradients, or from the largest eigenvalue of the kernel on a batch.
+    schedule : {"root", "constant", "inverse"}, default="root"
         η_t = η₁/√t, η₁ or η₁/t.
     truncation : int, optional
         Examples after which terms of the function are dropped. None keeps all terms.
+    batch_size : int, optional
+        Rows of a step. None: a twentieth of the rows, from 16 to 256 with a kernel, from 8 to 64 with features.
+    max_epochs : int, default=20
+        Most passes over the training rows.
+    tol : float, default=0.0
+        Stop after an epoch whose training loss is at most this share of the zero function's loss.
     """
 
     step_size: float | None = setting(positive())

@@ -91,14 +91,20 @@ class PegasosStepper:
 
 @dataclass(frozen=True, kw_only=True)
 class Pegasos(RiskSettings):
-    """Subgradient steps of 1/(λt), for losses with bounded slopes.
+    """Pegasos in the space of a kernel or features: subgradient steps of 1/(λt), for losses with bounded slopes.
 
     Parameters
     ----------
-    projection : bool
-        Whether to project f after every step onto the ball that contains the optimum.
-    averaging : bool
-        Whether the model is the mean of the iterates, with more weight on later ones.
+    projection : bool, default=False
+        Project f after every step onto the ball that contains the optimum.
+    averaging : bool, default=False
+        The model is the mean of the iterates, with more weight on later ones.
+    batch_size : int, optional
+        Rows of a step. None: a twentieth of the rows, from 16 to 256 with a kernel, from 8 to 64 with features.
+    max_epochs : int, default=20
+        Most passes over the training rows.
+    tol : float, default=0.0
+        Stop after an epoch whose training loss is at most this share of the zero function's loss.
     """
 
     projection: bool = setting(flag())

@@ -21,7 +21,7 @@ from ...gram import LazyGram
 from ...losses import Loss
 from ...losses.margins import Hinge
 from ..array_state import ArrayState
-from ..settings import Settings
+from ..settings import Settings, at_least_zero, count, setting
 
 
 @dataclass(frozen=True)
@@ -212,9 +212,9 @@ class RiskSettings(Settings):
         Stop after an epoch whose training loss is at most this share of the zero function's loss.
     """
 
-    batch_size: int | None = None
-    max_epochs: int = 20
-    tol: float = 0.0
+    batch_size: int | None = setting(count())
+    max_epochs: int = setting(count(default=20))
+    tol: float = setting(at_least_zero(0.0))
 
     takes: ClassVar[str] = "kernels and features"
     """Or "kernels", or "features"."""

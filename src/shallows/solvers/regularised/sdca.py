@@ -117,7 +117,17 @@ def _on_host(x: Array) -> np.ndarray:
 
 @dataclass(frozen=True, kw_only=True)
 class SDCA(RiskSettings):
-    """Stochastic dual coordinate ascent: each dual variable in turn gets its best value, without a step size."""
+    """Stochastic dual coordinate ascent: each dual variable in turn gets its best value, without a step size.
+
+    Parameters
+    ----------
+    batch_size : int, optional
+        Rows of a step. None: a twentieth of the rows, from 16 to 256 with a kernel, from 8 to 64 with features.
+    max_epochs : int, default=20
+        Most passes over the training rows.
+    tol : float, default=0.0
+        Stop after an epoch whose training loss is at most this share of the zero function's loss.
+    """
 
     # For a smaller λ than 1/n, about ten epochs do not solve the dual problem of values.
     least_ridge: ClassVar[float] = 1.0

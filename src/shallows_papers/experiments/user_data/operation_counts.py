@@ -134,7 +134,6 @@ _BY_PRODUCTS: dict[str, Callable[[Any, _Sizes], float]] = {
     "EigenPro": _epochs,
     "EigenProCentres": _epochs,
     "KernelSGD": _epochs,
-    "RegularisedRisk": _feature_epochs,
     "RegularizedRisk": _feature_epochs,
     "DoublyStochastic": _growing,
     "FeatureRidge": _feature_ridge,

@@ -14,13 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from shallows import streams
+from shallows import Options, streams
 from shallows.errors import UnknownNameError
 from shallows.estimators.doubly_stochastic.dsg_classifier import DoublyStochasticClassifier
-from shallows.estimators.regularised.regularised_risk import RegularisedRiskClassifier
-from shallows.fitting.machine import Options
+from shallows.estimators.feature_maps.fourier import FourierFeatures
+from shallows.estimators.feature_maps.landmarks import NystroemFeatures
+from shallows.estimators.regularised.regularised_risk import RegularizedRiskClassifier
 from shallows.solvers.expansions.doubly_stochastic import DoublyStochastic
-from shallows.solvers.regularised import norma, sdca  # noqa: F401 (found by name below, and the results depend on them)
+from shallows.solvers.regularised.norma import NORMA
+from shallows.solvers.regularised.sdca import SDCA
 from shallows.training import Observer, Run
 
 from ..results import AnalysisResult
@@ -91,7 +93,8 @@ def _fitted(method: str, x: np.ndarray, y: np.ndarray, seed: int) -> tuple[Any, 
     """A fitted model, and its processor seconds."""
     n, d = len(x) - PREDICTED, x.shape[1]
     same = {"bandwidth": math.sqrt(2.0 * d), "random_state": seed, "fit_intercept": False}
-    old = {"batch_size": 50, "max_epochs": 1, "device": "cpu", "dtype": "float32"}
+    of_risk = {"regularization": None, "fit_intercept": False, "random_state": seed}
+    of_risk |= {"options": Options(device="cpu", dtype="float32")}
     if method == "dsg":
         model = DoublyStochasticClassifier(
             loss="hinge",
@@ -108,12 +111,13 @@ def _fitted(method: str, x: np.ndarray, y: np.ndarray, seed: int) -> tuple[Any, 
             **same,
         )
     elif method == "kernel":
-        model = RegularisedRiskClassifier(solver="norma", regularisation=None, **same, **old)
+        solver = NORMA(batch_size=50, max_epochs=1)
+        model = RegularizedRiskClassifier(bandwidth=same["bandwidth"], solver=solver, **of_risk)
     else:
-        rank = {"fourier": n, "nystrom": n // 2}[method]
-        model = RegularisedRiskClassifier(
-            solver="sdca", features=method, n_features=rank, regularisation=None, **same, **old
-        )
+        features = {"fourier": FourierFeatures(n_features=n), "nystrom": NystroemFeatures(n_features=n // 2)}[method]
+        features.set_params(bandwidth=same["bandwidth"])
+        solver = SDCA(batch_size=50, max_epochs=1)
+        model = RegularizedRiskClassifier(features=features, solver=solver, **of_risk)
     clock, started = _TrainingClock(), time.process_time()
     model.fit(x[:n], y[:n], observers=[clock])
     timings, preprocessing = model.timings_, 0.0
