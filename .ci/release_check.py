@@ -84,7 +84,7 @@ import shallows
 from sklearn.datasets import load_digits
 
 X, y = load_digits(return_X_y=True)
-model = shallows.EigenProClassifier(kernel="gaussian", random_state=0).fit(X[:1500], y[:1500])
+model = shallows.KernelRidgeClassifier(kernel="gaussian", solver="eigenpro", random_state=0).fit(X[:1500], y[:1500])
 accuracy = (model.predict(X[1500:]) == y[1500:]).mean()
 assert accuracy > 0.95, accuracy
 shallows.save(model, "digits.skops")

@@ -18,7 +18,8 @@ from unittest import mock
 import numpy as np
 from steps import DATA, subset
 
-from shallows import EigenProClassifier, streams, training
+from shallows import KernelRidgeClassifier, Options, streams, training
+from shallows.solvers import EigenPro
 from shallows.solvers.least_squares import step_rules
 
 SHOWN = (1, 2, 4, 8)
@@ -69,14 +70,10 @@ def fitted(
             errors.append(100 * float(np.mean(snapshot.predict(x_new) != y_new)))
             losses.append(snapshot.training_square_loss(y))
 
-    model = EigenProClassifier(
-        batch_size=m,
-        rank=asked.rank,
-        n_subsample=asked.subsample,
-        max_epochs=max(SHOWN),
-        tol=0.0,
+    model = KernelRidgeClassifier(
+        solver=EigenPro(rank=asked.rank, n_subsample=asked.subsample, batch_size=m, max_epochs=max(SHOWN), tol=0.0),
         random_state=0,
-        memory=asked.memory,
+        options=Options(memory=asked.memory),
     ).fit(x, y, observers=[Watch()])
     each = np.diff(seconds)
     kept = model.effective_params_["kept_fraction"]

@@ -21,7 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from shallows import EigenProCentresClassifier, arrays, training
+from shallows import KernelRidgeClassifier, Options, arrays, training
+from shallows.solvers import ProjectedEigenPro
 from shallows_papers import datasets
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -74,16 +75,13 @@ def measured(asked: argparse.Namespace) -> dict[str, Any]:
     curve = training.Curve(
         range(1, asked.epochs + 1), lambda snapshot: {"error": 100 * float(np.mean(snapshot.predict(x_test) != y_test))}
     )
-    model = EigenProCentresClassifier(
+    model = KernelRidgeClassifier(
         asked.kernel,
-        solver="eigenpro",
-        centres=asked.centres,
+        solver=ProjectedEigenPro(batch_size=asked.batch, max_epochs=asked.epochs, tol=0.0),
+        centers=asked.centres,
         bandwidth=asked.bandwidth,
-        batch_size=asked.batch,
-        max_epochs=asked.epochs,
-        tol=0.0,
-        memory=asked.memory,
         random_state=0,
+        options=Options(memory=asked.memory),
     ).fit(x, y, observers=[bare, curve])
     seconds = np.diff([0.0, *(row["seconds"] for row in curve.rows)])
     ratios = seconds / np.array(bare.seconds)

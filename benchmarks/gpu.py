@@ -27,11 +27,9 @@ from typing import Any
 import numpy as np
 
 from shallows import (
-    EigenProCentresClassifier,
-    EigenProCentresRegressor,
-    EigenProClassifier,
-    EigenProRegressor,
     FeatureRidgeClassifier,
+    KernelRidgeClassifier,
+    KernelRidgeRegressor,
     Options,
     arrays,
     gram,
@@ -40,6 +38,7 @@ from shallows import (
 )
 from shallows.gpu import cuda
 from shallows.gram import fused
+from shallows.solvers import EigenPro, ProjectedEigenPro
 from shallows_papers import datasets
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -246,7 +245,9 @@ def mnist(bench: Bench) -> None:
     for what, context in {"first fit": nothing(), "again": nothing(), "plain": cuda.off()}.items():
         with context:
             started = time.perf_counter()
-            model = EigenProClassifier(bandwidth=5, random_state=0, device=str(bench.device)).fit(x, y)
+            model = KernelRidgeClassifier(
+                solver="eigenpro", bandwidth=5, random_state=0, options=Options(device=str(bench.device))
+            ).fit(x, y)
             fitted = time.perf_counter() - started
             error = 100 * float(np.mean(model.predict(x_test) != y_test))
         kept = model.effective_params_["kept_fraction"]
@@ -254,7 +255,9 @@ def mnist(bench: Bench) -> None:
     machine = Options(device=str(bench.device))
     by_steps = FeatureRidgeClassifier(solver="feature_eigenpro", calibration="auto", random_state=0, options=machine)
     models = {
-        "EigenProCentresClassifier": EigenProCentresClassifier(random_state=0, device=str(bench.device)),
+        "KernelRidgeClassifier on centers": KernelRidgeClassifier(
+            solver="nystrom_conjugate_gradients", random_state=0, options=machine
+        ),
         "FeatureRidgeClassifier": FeatureRidgeClassifier(random_state=0, options=machine),
         "FeatureRidgeClassifier by EigenPro": by_steps,
     }
@@ -292,13 +295,13 @@ def million(bench: Bench) -> None:
     n = bench.size(1_000_000, 2000)
     x = np.random.default_rng(0).standard_normal((n, INPUTS), dtype=np.float32)
     y = np.sin(x[:, 0] + x[:, 1]) * np.cos(x[:, 2]) + 0.1 * np.random.default_rng(1).standard_normal(n)
-    options = {"kernel": "laplace", "bandwidth": 5.0, "random_state": 0, "tol": 0.0, "dtype": "float32"}
-    options |= {"device": str(bench.device)}
+    same = {"kernel": "laplace", "bandwidth": 5.0, "random_state": 0}
+    same |= {"options": Options(dtype="float32", device=str(bench.device))}
     models = {
-        "10,000 centres": EigenProCentresRegressor(
-            solver="eigenpro", centres=bench.size(10_000), max_epochs=4, **options
+        "10,000 centres": KernelRidgeRegressor(
+            centers=bench.size(10_000), solver=ProjectedEigenPro(max_epochs=4, tol=0.0), **same
         ),
-        "every point a centre": EigenProRegressor(max_epochs=2, **options),
+        "every point a centre": KernelRidgeRegressor(solver=EigenPro(max_epochs=2, tol=0.0), **same),
     }
     for what, model in models.items():
         for path, context in (("fused", contextlib.nullcontext()), ("plain", cuda.off())):

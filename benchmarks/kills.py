@@ -22,6 +22,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from shallows.solvers import EigenPro
+
 BEGUN = "the training begins"
 
 EVERY_SECONDS = 0.05
@@ -32,15 +34,17 @@ def train(folder: Path, n: int, epochs: int) -> None:
     """Train on generated points with a checkpoint, and leave the digest of the coefficients in ``model.json``."""
     import numpy as np
 
-    from shallows import EigenProRegressor, training
+    from shallows import KernelRidgeRegressor, training
 
     draws = np.random.default_rng(0)
     X = draws.normal(size=(n, 20))
     y = np.sin(X @ draws.normal(size=(20, 5)))
     checkpoint = training.Checkpoint(folder, "a run to be killed", EVERY_SECONDS)
     # Batches small enough that their steps are those of EigenPro, averaged; all that is random comes from the seed.
-    model = EigenProRegressor(
-        bandwidth=4.0, n_subsample=200, rank=40, batch_size=50, max_epochs=epochs, tol=0.0, random_state=0
+    model = KernelRidgeRegressor(
+        solver=EigenPro(rank=40, n_subsample=200, batch_size=50, max_epochs=epochs, tol=0.0),
+        bandwidth=4.0,
+        random_state=0,
     )
     print(BEGUN, flush=True)
     model.fit(X, y, checkpoint=checkpoint)

@@ -80,8 +80,9 @@ class Enough(Exception):
 
 def steps(asked: argparse.Namespace) -> dict[str, Any]:
     """In a process of its own: the seconds of each step, without the first, which makes what stays."""
-    from shallows import EigenProClassifier, arrays, distributed, training
+    from shallows import KernelRidgeClassifier, arrays, distributed, training
     from shallows.fitting.machine import LEAST_MEMORY, Options
+    from shallows.solvers import EigenPro
 
     X, y = (np.load(asked.work / f"{name}.npy", mmap_mode="r") for name in "xy")
     ended: list[tuple[float, float]] = []
@@ -97,7 +98,7 @@ def steps(asked: argparse.Namespace) -> dict[str, Any]:
         def budget(self, device: arrays.Device, least: int = LEAST_MEMORY) -> int:
             return least
 
-    class NothingKept(EigenProClassifier):
+    class NothingKept(KernelRidgeClassifier):
         """Plans with less memory than the points take, so that no kernel values are kept."""
 
         def _options(self) -> Options:
@@ -105,13 +106,11 @@ def steps(asked: argparse.Namespace) -> dict[str, Any]:
 
     model = NothingKept(
         bandwidth=5.0 * float(np.abs(X[:100]).max()),
-        regularisation=0.0,
+        alpha=0.0,
+        solver=EigenPro(batch_size=asked.batch, n_subsample=1000, rank=160),
         calibration=None,
-        batch_size=asked.batch,
-        n_subsample=1000,
-        rank=160,
         random_state=0,
-        dtype="float32",
+        options=Options(dtype="float32"),
     )
     try:
         if "PMI_SIZE" in os.environ or "PMI_RANK" in os.environ:

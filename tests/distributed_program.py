@@ -11,11 +11,12 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 import shallows
+from forms import centers_classifier, centers_regressor, eigenpro_classifier, eigenpro_regressor
 from shallows import Options, distributed
 from shallows.distributed import mpi
 from shallows.errors import ShallowsError, TrainingInterrupted
 from shallows.models.centring import TrainingRows
-from shallows.solvers import DoublyStochastic
+from shallows.solvers import DoublyStochastic, EigenPro
 from shallows.training import Checkpoint, Curve, Observer
 
 WORLD = None
@@ -33,21 +34,19 @@ STEPS = DoublyStochastic(block_size=32, batch_size=64, n_iter=25)
 DSG = {"bandwidth": 2.0, "random_state": 0, "options": Options(dtype="float64")}
 
 FITS = {
-    "EigenPro": lambda: shallows.EigenProClassifier(**EIGENPRO, calibration=None),
-    "EigenPro, regularised, with a calibration": lambda: shallows.EigenProClassifier(**EIGENPRO, regularisation=0.05),
-    "EigenPro, in single precision": lambda: shallows.EigenProClassifier(**EIGENPRO | {"dtype": "float32"}),
-    "EigenPro, in steps that do not average": lambda: shallows.EigenProRegressor(**EIGENPRO, step_rule="theorem"),
-    "EigenPro, stopped early": lambda: shallows.EigenProClassifier(**EIGENPRO, early_stopping=True),
-    "EigenPro on centres": lambda: shallows.EigenProCentresClassifier(
-        **COMMON, centres=150, batch_size=120, max_epochs=3, tol=0.0
+    "EigenPro": lambda: eigenpro_classifier(**EIGENPRO, calibration=None),
+    "EigenPro, regularised, with a calibration": lambda: eigenpro_classifier(**EIGENPRO, alpha=0.05),
+    "EigenPro, in single precision": lambda: eigenpro_classifier(**EIGENPRO | {"dtype": "float32"}),
+    "EigenPro, in steps that do not average": lambda: eigenpro_regressor(**EIGENPRO, step="theorem"),
+    "EigenPro, stopped early": lambda: eigenpro_classifier(**EIGENPRO, early_stopping=True),
+    "EigenPro on centres": lambda: centers_classifier(**COMMON, centers=150, batch_size=120, max_epochs=3, tol=0.0),
+    "EigenPro on centres, read batch by batch": lambda: centers_regressor(
+        **COMMON, centers=150, batch_size=120, max_epochs=3, tol=0.0
     ),
-    "EigenPro on centres, read batch by batch": lambda: shallows.EigenProCentresRegressor(
-        **COMMON, centres=150, batch_size=120, max_epochs=3, tol=0.0
-    ),
-    "Conjugate gradients on centres": lambda: shallows.EigenProCentresClassifier(**COMMON, centres=150, tol=0.0),
+    "Conjugate gradients on centres": lambda: centers_classifier(**COMMON, centers=150, tol=0.0),
     # A single epoch keeps no kernel values, so that a tenth of the rows is learnt first.
-    "Conjugate gradients on centres, begun at some rows": lambda: shallows.EigenProCentresClassifier(
-        **COMMON, centres=50, max_epochs=1
+    "Conjugate gradients on centres, begun at some rows": lambda: centers_classifier(
+        **COMMON, centers=50, max_epochs=1
     ),
     "DSG": lambda: shallows.DoublyStochasticClassifier(**DSG, solver=STEPS),
     "DSG, without known values": lambda: shallows.DoublyStochasticRegressor(
@@ -172,10 +171,10 @@ def refused(folder):
             told[name] = str(error)
 
     tried("data", FITS["EigenPro"](), X, np.roll(y, WORLD.rank))
-    tried("parameters", shallows.EigenProClassifier(batch_size=100 + WORLD.rank), X, y)
-    tried("out of range", shallows.EigenProClassifier(damping=2.0), X, y)
-    tried("precomputed", shallows.EigenProClassifier(kernel="precomputed"), X, y)
-    tried("warm start", shallows.EigenProClassifier(warm_start=True), X, y)
+    tried("parameters", shallows.KernelRidgeClassifier(solver=EigenPro(batch_size=100 + WORLD.rank)), X, y)
+    tried("out of range", shallows.KernelRidgeClassifier(solver=EigenPro(damping=2.0)), X, y)
+    tried("precomputed", shallows.KernelRidgeClassifier(solver="eigenpro", kernel="precomputed"), X, y)
+    tried("warm start", shallows.KernelRidgeClassifier(solver="eigenpro", warm_start=True), X, y)
     tried("seconds", shallows.DoublyStochasticClassifier(options=Options(max_seconds=1.0)), X, y)
     tried("no such method", shallows.KernelRidgeClassifier(), X, y)
     if WORLD.rank == 0:

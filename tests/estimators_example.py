@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
-
 import numpy as np
 import pytest
 from sklearn.base import is_classifier
 
 from engine_example import naive_kernel, sample
-from shallows import EigenProClassifier, EigenProRegressor, KernelSGDClassifier, KernelSGDRegressor
+from forms import eigenpro_classifier, eigenpro_regressor, kernel_sgd_classifier, kernel_sgd_regressor, known
 
-ALL = [EigenProClassifier, EigenProRegressor, KernelSGDClassifier, KernelSGDRegressor]
+ALL = [eigenpro_classifier, eigenpro_regressor, kernel_sgd_classifier, kernel_sgd_regressor]
 EIGENPRO = ALL[:2]
 CLASSIFIERS = ALL[::2]
 REGRESSORS = ALL[1::2]
@@ -42,14 +40,13 @@ def outputs(model, X):
 
 def uncalibrated(Estimator):
     """The parameter by which a classifier's scores are the outputs of its function, where it has one."""
-    return {"calibration": None} if "calibration" in Estimator().get_params() else {}
+    return {"calibration": None} if "calibration" in known(Estimator) else {}
 
 
 def published(Estimator, *but):
     """The method as published: the median rule, no regularisation but an early end, outputs as they are."""
-    parameters = {"bandwidth": None, "regularisation": 0.0, "alpha": 0.0, "calibration": None}
-    known = {*Estimator().get_params(), *inspect.signature(Estimator).parameters}
-    return {name: parameters[name] for name in sorted(set(parameters) & known - set(but))}
+    parameters = {"bandwidth": None, "regularisation": 0.0, "calibration": None}
+    return {name: parameters[name] for name in sorted(set(parameters) & set(known(Estimator)) - set(but))}
 
 
 def unscaled(model, scores):

@@ -27,6 +27,8 @@ def paths(Estimator: Any, given: dict[str, Any]) -> dict[str, Any]:
 
 def known(Estimator: Any) -> dict[str, Any]:
     """The values of all paths of an estimator with its defaults, also inside parameters that are names."""
+    if hasattr(Estimator, "if_known"):  # A form, see `forms`.
+        return {name: parameter.default for name, parameter in inspect.signature(Estimator).parameters.items()}
     return _known(Estimator())
 
 
@@ -45,12 +47,16 @@ def _known(model: Any) -> dict[str, Any]:
 
 def flat(Estimator: Any, **given: Any) -> Any:
     """``flat(KernelRidgeRegressor, solver="eigenpro", rank=5, dtype="float64")``: the estimator with all of these."""
+    if hasattr(Estimator, "if_known"):  # A form, see `forms`.
+        return Estimator(**given)
     model = Estimator()
     return model.set_params(**paths(type(model), given))
 
 
 def flat_if_known(Estimator: Any, **given: Any) -> Any:
     """The same without the parameters that the estimator does not have."""
+    if hasattr(Estimator, "if_known"):
+        return Estimator.if_known(**given)
     model = Estimator()
     given, whole = paths(type(model), given), inspect.signature(type(model)).parameters
     model.set_params(**{name: value for name, value in given.items() if name in whole})

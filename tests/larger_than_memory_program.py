@@ -8,11 +8,12 @@ import time
 
 import numpy as np
 
-from shallows import EigenProCentresRegressor, arrays
+from forms import centers_regressor
+from shallows import arrays
 
 
 def fit(X, centres, **options):
-    model = EigenProCentresRegressor(centres=centres, bandwidth=30.0, regularisation=0.0, random_state=0, **options)
+    model = centers_regressor(centers=centres, bandwidth=30.0, alpha=0.0, random_state=0, **options)
     return model.fit(X, np.asarray(X[:, 0], dtype=np.float64))
 
 

@@ -7,6 +7,7 @@ import functools
 import shallows
 from feature_forms import FEATURE_FORMS
 from flat import flat
+from forms import FORMS
 from shallows.solvers import SAG
 from shallows.solvers.regularised import SOLVERS
 
@@ -21,7 +22,9 @@ def constructor(name):
     The constructor also takes parameters of the solver, the features and the options by their plain names.
     """
     solver, _, class_name = name.rpartition(": ")
-    Estimator = FEATURE_FORMS.get(class_name) or getattr(shallows, class_name)
+    Estimator = FEATURE_FORMS.get(class_name)
+    if Estimator is None:
+        Estimator = getattr(shallows, class_name) if class_name in shallows.__all__ else FORMS[class_name]
     if not solver:
         return Estimator
     needs_features = solver == "saga" or (solver in SOLVERS and SOLVERS[solver].takes == "features")

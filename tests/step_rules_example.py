@@ -11,7 +11,7 @@ from sklearn.base import is_classifier
 
 from engine_example import sample
 from feature_forms import feature_eigenpro_classifier, feature_eigenpro_regressor
-from shallows import EigenProClassifier, EigenProRegressor
+from forms import eigenpro_classifier, eigenpro_regressor
 
 FACTS = SimpleNamespace(
     eigenvalues=np.array([0.5, 0.2, 0.01]),
@@ -32,7 +32,7 @@ FACTS = SimpleNamespace(
     step_size=lambda m: 2 / (0.9 + (m - 1) * 0.02),
 )
 N = 1000
-ALL = [EigenProClassifier, EigenProRegressor, feature_eigenpro_classifier, feature_eigenpro_regressor]
+ALL = [eigenpro_classifier, eigenpro_regressor, feature_eigenpro_classifier, feature_eigenpro_regressor]
 each = pytest.mark.parametrize("Estimator", ALL)
 
 

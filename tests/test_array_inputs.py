@@ -16,8 +16,8 @@ import promises_example
 import shallows
 from engine_example import sample
 from promises_example import outputs, targets, unfitted
-from shallows import DoublyStochasticClassifier, EigenProClassifier, EigenProRegressor, FourierFeatures
-from shallows.solvers import DoublyStochastic
+from shallows import DoublyStochasticClassifier, FourierFeatures, KernelRidgeClassifier, KernelRidgeRegressor
+from shallows.solvers import DoublyStochastic, EigenPro
 from workflow_runs import PROJECT
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -107,7 +107,7 @@ def test_the_threads_are_those_of_the_blas():
     with threadpoolctl.threadpool_limits(1, "blas"):
         assert shallows.arrays.n_threads() == 1
     before = [one["num_threads"] for one in threadpoolctl.threadpool_info() if one["user_api"] == "blas"]
-    EigenProRegressor(random_state=0, max_epochs=2).fit(sample(1100, 3), sample(1100, 1)[:, 0])
+    KernelRidgeRegressor(solver=EigenPro(max_epochs=2), random_state=0).fit(sample(1100, 3), sample(1100, 1)[:, 0])
     assert [one["num_threads"] for one in threadpoolctl.threadpool_info() if one["user_api"] == "blas"] == before
 
 
@@ -115,11 +115,15 @@ def test_the_threads_are_those_of_the_blas():
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_a_search_in_processes_finds_what_it_finds_in_one(n_jobs):
     y = targets("Classifier", X)
-    search = GridSearchCV(EigenProClassifier(random_state=0), {"bandwidth": [0.1, 1.0, 10.0]}, cv=3, n_jobs=n_jobs)
+    search = GridSearchCV(
+        KernelRidgeClassifier(solver="eigenpro", random_state=0), {"bandwidth": [0.1, 1.0, 10.0]}, cv=3, n_jobs=n_jobs
+    )
     with threadpoolctl.threadpool_limits(1, "blas"):
         search.fit(X, y)
     alone = [
-        GridSearchCV(EigenProClassifier(random_state=0), {"bandwidth": [one]}, cv=3).fit(X, y).best_score_
+        GridSearchCV(KernelRidgeClassifier(solver="eigenpro", random_state=0), {"bandwidth": [one]}, cv=3)
+        .fit(X, y)
+        .best_score_
         for one in (0.1, 1.0, 10.0)
     ]
     assert np.allclose(search.cv_results_["mean_test_score"], alone, atol=1e-12)

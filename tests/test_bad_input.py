@@ -23,15 +23,14 @@ from bad_input_example import (
 )
 from engine_example import sample
 from feature_forms import feature_eigenpro_classifier, feature_eigenpro_regressor
+from forms import centers_regressor, eigenpro_regressor, kernel_sgd_regressor, known
 from shallows import (
-    EigenProCentresRegressor,
-    EigenProRegressor,
     KernelRidgeRegressor,
-    KernelSGDRegressor,
     RegularizedRiskRegressor,
     kernels,
 )
 from shallows.errors import ShallowsError
+from shallows.solvers import NystromConjugateGradients, ProjectedEigenPro
 
 pytestmark = pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.exceptions.ConvergenceWarning")
 
@@ -41,9 +40,9 @@ pytestmark = pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.excepti
 @pytest.mark.parametrize("n", [120, 1100])
 def test_a_single_feature_is_what_two_copies_of_it_are_apart_by_the_root_of_two(Estimator, n):
     X, y, new = table(Estimator, n, d=1)
-    options, known = {"max_epochs": 3, "dtype": "float64"}, Estimator().get_params()
+    options, has = {"max_epochs": 3, "dtype": "float64"}, known(Estimator)
     # Nothing is chosen from the data.
-    options |= {key: value for key, value in {"regularisation": 1.0, "calibration": None}.items() if key in known}
+    options |= {key: value for key, value in {"regularisation": 1.0, "calibration": None}.items() if key in has}
     one = made(Estimator, bandwidth=1.0, **options).fit(X, y)
     two = made(Estimator, bandwidth=2**0.5, **options).fit(np.hstack([X, X]), y)
     # The same distances but for rounding, which the preconditioner's inverse amplifies, and that of the matrix of sixty
@@ -119,8 +118,8 @@ def test_the_layout_of_the_labels_changes_nothing(Estimator, form):
 
 @each_layout
 def test_the_layout_of_given_centres_changes_nothing(form):
-    X, y, new = (part.astype(np.float32) for part in table(EigenProCentresRegressor))
-    plain, laid_out = (made(EigenProCentresRegressor, centres=c).fit(X, y) for c in (X[:50], form(X[:50])))
+    X, y, new = (part.astype(np.float32) for part in table(centers_regressor))
+    plain, laid_out = (made(centers_regressor, centres=c).fit(X, y) for c in (X[:50], form(X[:50])))
     assert np.array_equal(plain.predict(new), laid_out.predict(new))
 
 
@@ -146,7 +145,9 @@ def test_half_precision_is_read_as_what_it_holds_whatever_the_kernel(Estimator):
 def test_the_same_point_with_other_labels_gives_their_mean_over_few_centres_too(n):
     X = np.repeat(sample(n // 3), 3, axis=0)
     y = np.tile([0.0, 1.0, 5.0], n // 3)
-    model = EigenProCentresRegressor("laplace", centres=n, random_state=0, tol=0).fit(X, y)
+    model = KernelRidgeRegressor("laplace", solver=NystromConjugateGradients(tol=0), centers=n, random_state=0).fit(
+        X, y
+    )
     assert np.abs(model.predict(X) - 2.0).max() < 0.1
 
 
@@ -158,7 +159,7 @@ def test_the_same_point_with_other_labels_has_the_label_that_it_has_most_often(E
     assert not model.predict(X).any()
 
 
-@pytest.mark.parametrize("Estimator", [EigenProRegressor, KernelSGDRegressor])
+@pytest.mark.parametrize("Estimator", [eigenpro_regressor, kernel_sgd_regressor])
 @pytest.mark.parametrize("batch_size", [None, 16])
 def test_in_small_batches_too_the_same_point_with_other_targets_comes_near_to_their_mean(Estimator, batch_size):
     X = np.repeat(sample(220), 5, axis=0)
@@ -196,17 +197,20 @@ def test_targets_whose_mean_overflows_are_refused(Estimator):
 
 
 def test_rank_subsample_and_batch_beyond_the_data_are_brought_down_over_centres():
-    X, y, new = table(EigenProCentresRegressor)
-    model = EigenProCentresRegressor(
-        "linear", centres=10_000, rank=10_000, n_subsample=10_000, batch_size=10_000, random_state=0
+    X, y, new = table(centers_regressor)
+    model = KernelRidgeRegressor(
+        "linear",
+        solver=ProjectedEigenPro(rank=10_000, n_subsample=10_000, batch_size=10_000),
+        centers=10_000,
+        random_state=0,
     ).fit(X, y)
     told = model.effective_params_
     # Three features: the matrix has three directions, and the last is the level of the others.
-    assert (told["rank"], told["batch_size"], told["n_centres"]) == (2, 120, 120)
+    assert (told["rank"], told["batch_size"], told["n_centers"]) == (2, 120, 120)
     assert np.isfinite(model.predict(new)).all()
 
 
-@pytest.mark.parametrize("Estimator", [KernelSGDRegressor, feature_eigenpro_regressor, RegularizedRiskRegressor])
+@pytest.mark.parametrize("Estimator", [kernel_sgd_regressor, feature_eigenpro_regressor, RegularizedRiskRegressor])
 def test_a_batch_beyond_the_data_is_brought_down_to_them(Estimator):
     X, y, new = table(Estimator)
     large, all_rows = (made(Estimator, batch_size=size).fit(X, y) for size in (10**6, len(X)))
@@ -226,7 +230,7 @@ def test_classes_of_one_row_each_leave_none_to_hold_out(Estimator, fraction):
         Estimator(early_stopping=True, validation_fraction=0.01).fit(sample(5), [0, 1, 2, 3, 3])
 
 
-@pytest.mark.parametrize("Estimator", [EigenProRegressor, EigenProCentresRegressor])
+@pytest.mark.parametrize("Estimator", [eigenpro_regressor, centers_regressor])
 def test_a_rank_above_that_of_the_matrix_is_brought_down_to_it(Estimator):
     X, y, new = table(Estimator)
     kernel = kernels.Polynomial(2, 1.0, 0.3)

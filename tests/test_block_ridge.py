@@ -9,13 +9,14 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from engine_example import naive_kernel, sample
+from forms import ridge
 from shallows import KernelRidgeClassifier, KernelRidgeRegressor, gram, kernels
 from shallows.errors import ShallowsError
 from shallows.solvers.least_squares.block_coordinate_descent import BlockDescentStepper
 from shallows.solvers.least_squares.kernel_problem import KernelProblem
 
 N = 90
-BLOCKS = {"solver": "block_coordinate_descent"}
+BLOCKS = {"solver": "block_descent"}
 
 
 def table():
@@ -28,10 +29,10 @@ def table():
 @pytest.mark.parametrize("n", [60, 1200])
 def test_points_that_are_all_the_same_have_the_mean_or_the_most_frequent_class_as_prediction(n):
     X, y = np.ones((n, 3)), np.random.default_rng(0).normal(size=n)
-    values = KernelRidgeRegressor(**BLOCKS, random_state=0).fit(X, y)
+    values = ridge(KernelRidgeRegressor, **BLOCKS, random_state=0).fit(X, y)
     np.testing.assert_allclose(values.predict(X[:1]), y.mean(), atol=1e-4)  # float32 of many points
     labels = np.where(np.arange(n) % 12 < 5, "few", "many")
-    classes = KernelRidgeClassifier(**BLOCKS, random_state=0).fit(X, labels)
+    classes = ridge(KernelRidgeClassifier, **BLOCKS, random_state=0).fit(X, labels)
     assert classes.predict(X[:1]) == ["many"]
     assert classes.effective_params_["regularisation"] > 0
 
@@ -61,10 +62,11 @@ def test_a_step_is_the_formula_and_no_step_goes_away_from_the_solution():
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_the_end_is_the_solution_of_kernel_ridge_regression(dtype):
     x, y, w = table()
-    model = KernelRidgeRegressor(
-        solver_params={"batch_size": 30},
+    model = ridge(
+        KernelRidgeRegressor,
+        block_size=30,
         bandwidth=1.5,
-        regularisation=1.0,
+        alpha=1.0,
         tol=1e-6,
         dtype=dtype,
         random_state=0,
@@ -78,12 +80,17 @@ def test_the_end_is_the_solution_of_kernel_ridge_regression(dtype):
 
 def test_one_block_is_the_solution_at_once_and_few_epochs_are_told():
     x, y, _ = table()
-    model = KernelRidgeRegressor(bandwidth=1.5, regularisation=0.01, random_state=0, **BLOCKS).fit(x, y)
+    model = ridge(KernelRidgeRegressor, bandwidth=1.5, alpha=0.01, random_state=0, **BLOCKS).fit(x, y)
     assert model.n_iter_ == 2  # the second finds nothing left
     assert model.effective_params_["relative_residual"] < 1e-8
-    with pytest.warns(ConvergenceWarning, match="the relative residual is .*batch_size"):
-        KernelRidgeRegressor(
-            solver_params={"batch_size": 10}, bandwidth=1.5, regularisation=1e-6, max_iterations=2, **BLOCKS
+    with pytest.warns(ConvergenceWarning, match="the relative residual is .*block_size"):
+        ridge(
+            KernelRidgeRegressor,
+            block_size=10,
+            bandwidth=1.5,
+            alpha=1e-6,
+            max_iterations=2,
+            **BLOCKS,
         ).fit(x, y)
 
 
@@ -95,6 +102,6 @@ def test_a_matrix_that_is_not_positive_definite_is_told():
         solver.step(problem, solver.init(problem), slice(0, 5))
 
 
-@parametrize_with_checks([KernelRidgeRegressor(tol=1e-9, **BLOCKS)])
+@parametrize_with_checks([ridge(KernelRidgeRegressor, tol=1e-9, **BLOCKS)])
 def test_scikit_learns_contract_holds(estimator, check):
     check(estimator)

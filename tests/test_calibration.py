@@ -12,23 +12,17 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
 from feature_forms import feature_eigenpro_classifier
-from shallows import (
-    EigenProCentresClassifier,
-    EigenProClassifier,
-    HiddenUnits,
-    KernelRidgeClassifier,
-    KernelSGDClassifier,
-    RandomKitchenSinksClassifier,
-)
+from forms import centers_classifier, eigenpro_classifier, kernel_ridge_classifier, kernel_sgd_classifier, known
+from shallows import HiddenUnits, RandomKitchenSinksClassifier
 from shallows.fitting.calibration import calibrate, calibrate_judged
 from shallows.fitting.rows import class_labels, with_every_class
 
-BY_KERNEL = [KernelRidgeClassifier, EigenProClassifier, EigenProCentresClassifier]
-CALIBRATED = [*BY_KERNEL, feature_eigenpro_classifier, KernelSGDClassifier, RandomKitchenSinksClassifier]
+BY_KERNEL = [kernel_ridge_classifier, eigenpro_classifier, centers_classifier]
+CALIBRATED = [*BY_KERNEL, feature_eigenpro_classifier, kernel_sgd_classifier, RandomKitchenSinksClassifier]
 
 RARE = [
     *((RandomKitchenSinksClassifier, n, 10) for n in (150, 300)),
-    *((Estimator, 2000, 5) for Estimator in (*CALIBRATED[:3], KernelSGDClassifier)),
+    *((Estimator, 2000, 5) for Estimator in (*CALIBRATED[:3], kernel_sgd_classifier)),
     (feature_eigenpro_classifier, 1200, 5),
 ]
 
@@ -72,7 +66,7 @@ def test_a_wrong_label_far_away_does_not_spoil_the_probabilities(kernel):
     y = (X[:, 0] + X[:, 1] + 0.3 * rng.normal(size=1300) > 0).astype(int)
     X[7], y[7] = 30 * np.array([1, 1, 0, 0, 0]), 0
     params = {"degree": 3, "gamma": 0.2, "coef0": 1} if kernel == "poly" else None
-    model = KernelSGDClassifier(kernel, kernel_params=params, random_state=0).fit(X[:300], y[:300])
+    model = kernel_sgd_classifier(kernel, kernel_params=params, random_state=0).fit(X[:300], y[:300])
     assert model.score(X[300:], y[300:]) > 0.89
 
 
@@ -134,7 +128,7 @@ def test_the_only_row_of_a_class_does_not_make_it_impossible(Estimator):
 @pytest.mark.parametrize(("class_weight", "early_stopping"), [(None, False), ("balanced", False), (None, True)])
 @pytest.mark.parametrize(("Estimator", "n", "n_rare"), RARE)
 def test_a_rare_class_is_predicted(Estimator, n, n_rare, class_weight, early_stopping):
-    if early_stopping and "early_stopping" not in Estimator().get_params():
+    if early_stopping and "early_stopping" not in known(Estimator):
         return
     for seed in range(3):
         rng = np.random.default_rng(seed)

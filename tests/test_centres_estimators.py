@@ -15,14 +15,16 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from engine_example import least_squares, naive_kernel, sample
 from estimators_example import outputs
+from forms import centers_classifier, centers_regressor, eigenpro_regressor, kernel_ridge_regressor
 from resumed_example import StopAt
-from shallows import EigenProCentresClassifier, EigenProCentresRegressor, EigenProRegressor, arrays, training
+from shallows import KernelRidgeClassifier, KernelRidgeRegressor, Options, arrays, training
 from shallows.errors import DivergenceError, ShallowsError, TrainingInterrupted
 from shallows.fitting import kernel_centers
 from shallows.models.centring import TrainingRows
+from shallows.solvers import NystromConjugateGradients, ProjectedEigenPro
 
 pytestmark = pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.exceptions.ConvergenceWarning")
-BOTH = [EigenProCentresClassifier, EigenProCentresRegressor]
+BOTH = [centers_classifier, centers_regressor]
 each = pytest.mark.parametrize("Estimator", BOTH)
 
 
@@ -73,25 +75,25 @@ def test_a_model_comes_near_the_least_squares_solution_of_its_span(Estimator, we
 
 
 def test_centres_of_clusters_serve_as_well():
-    X, y, new = table(EigenProCentresRegressor)
+    X, y, new = table(centers_regressor)
     Z = KMeans(80, n_init=1, random_state=0).fit(X).cluster_centers_
-    model = EigenProCentresRegressor(bandwidth=1.5, centres=Z, random_state=0).fit(X, y)
+    model = KernelRidgeRegressor(bandwidth=1.5, centers=Z, random_state=0).fit(X, y)
     assert model.score(X, y) > 0.98
     assert np.corrcoef(model.predict(new), np.sin(2 * new[:, 0]) + new[:, 1])[0, 1] > 0.98
 
 
 def test_as_many_centres_as_data_give_what_eigenpro_gives():
-    X, y, new = table(EigenProRegressor, 300)
+    X, y, new = table(eigenpro_regressor, 300)
     options = {"kernel": "laplace", "bandwidth": 2.0, "random_state": 0, "tol": 0, "dtype": "float64"}
     steps = {"batch_size": 300, "step_size": 0.5, "rank": 30, "n_subsample": 100, "max_epochs": 5}
-    ours = EigenProCentresRegressor(centres=10_000, **options, **steps).fit(X, y)
-    theirs = EigenProRegressor(**options, **steps).fit(X, y)
-    assert ours.effective_params_["n_centres"] == 300
+    ours = centers_regressor(centers=10_000, **options, **steps).fit(X, y)
+    theirs = eigenpro_regressor(**options, **steps).fit(X, y)
+    assert ours.effective_params_["n_centers"] == 300
     assert np.abs(ours.predict(new) - theirs.predict(new)).max() < 1e-8
 
 
 @each
-@pytest.mark.parametrize("solver", ["eigenpro", "conjugate_gradients"])
+@pytest.mark.parametrize("solver", ["projected_eigenpro", "nystrom_conjugate_gradients"])
 def test_the_data_are_read_anew_where_they_do_not_fit(Estimator, solver, monkeypatch, tmp_path):
     X, y, new = table(Estimator, 3000)
     np.save(tmp_path / "x.npy", X)
@@ -122,8 +124,8 @@ def test_the_same_seed_gives_the_same_model_to_the_bit(Estimator):
 
 @each
 def test_several_outputs_are_what_they_are_apart(Estimator):
-    X, y, new = table(EigenProCentresRegressor)
-    if Estimator is EigenProCentresClassifier:
+    X, y, new = table(centers_regressor)
+    if Estimator is centers_classifier:
         y = np.stack([y > 0, y > 1], axis=1).astype(int)
     else:
         y = np.stack([y, np.cos(y)], axis=1)
@@ -149,7 +151,7 @@ def test_a_fit_that_is_stopped_goes_on_to_the_same_model_to_the_bit(Estimator, t
 
 
 def test_an_observer_sees_the_model_of_each_epoch():
-    X, y, new = table(EigenProCentresRegressor)
+    X, y, new = table(centers_regressor)
     seen = []
 
     class Look(training.Observer):
@@ -157,7 +159,9 @@ def test_an_observer_sees_the_model_of_each_epoch():
             snapshot = run.snapshot()
             seen.append((snapshot.predict(new), snapshot.predict_training()))
 
-    model = EigenProCentresRegressor(centres=50, random_state=0, max_epochs=2, tol=0).fit(X, y, observers=[Look()])
+    model = KernelRidgeRegressor(
+        solver=NystromConjugateGradients(max_iterations=2, tol=0), centers=50, random_state=0
+    ).fit(X, y, observers=[Look()])
     assert np.array_equal(seen[-1][0], model.predict(new))
     # Blocks of other sizes round otherwise: by some units in the last place of the terms Σ |αⱼ| k(zⱼ, x).
     rounding = 4 * np.finfo(np.float32).eps * np.abs(model.dual_coef_).sum()
@@ -166,23 +170,25 @@ def test_an_observer_sees_the_model_of_each_epoch():
 
 
 def test_early_stopping_keeps_the_best_epoch():
-    X, y, _ = table(EigenProCentresClassifier)
-    model = EigenProCentresClassifier(centres=50, random_state=0, early_stopping=True, max_epochs=6).fit(X, y)
+    X, y, _ = table(centers_classifier)
+    model = KernelRidgeClassifier(
+        solver=NystromConjugateGradients(max_iterations=6), centers=50, random_state=0, early_stopping=True
+    ).fit(X, y)
     assert model.best_validation_score_ == max(model.validation_scores_)
     assert model.effective_params_["n_validation"] == 150
     assert model.support_.max() < 1500
 
 
 def test_a_step_of_the_users_that_is_too_large_is_an_error_that_names_it():
-    X, y, _ = table(EigenProCentresRegressor)
+    X, y, _ = table(centers_regressor)
     with pytest.raises(DivergenceError, match="step_size=50"):
-        EigenProCentresRegressor(centres=50, step_size=50.0, random_state=0).fit(X, y)
+        KernelRidgeRegressor(solver=ProjectedEigenPro(step=50.0), centers=50, random_state=0).fit(X, y)
 
 
 @pytest.mark.parametrize("kernel", ["polynomial", "arc_cosine", "matern", "laplace_product", "linear"])
 def test_other_kernels_have_centres_too(kernel):
-    X, y, new = table(EigenProCentresRegressor)
-    model = EigenProCentresRegressor(kernel, centres=60, random_state=0).fit(X, y)
+    X, y, new = table(centers_regressor)
+    model = KernelRidgeRegressor(kernel, centers=60, random_state=0).fit(X, y)
     truth = np.sin(2 * new[:, 0]) + new[:, 1]
     assert np.corrcoef(model.predict(new), truth)[0, 1] > (0.9 if kernel in ("matern", "laplace_product") else 0.75)
 
@@ -194,7 +200,7 @@ def test_other_kernels_have_centres_too(kernel):
         (0, "from 1 to"),
         (2.5, "whole number"),
         ("many", "whole number"),
-        (None, "whole number"),
+        (None, "needs centers"),
         (True, "whole number"),
         (np.zeros((5, 2)), "2 features and X has 3"),
         (np.full((5, 3), np.nan), "NaN or infinity"),
@@ -209,26 +215,26 @@ def test_centres_that_are_none_are_refused(Estimator, centres, says):
 
 
 def test_more_centres_than_the_memory_takes_are_refused_before_anything_is_made():
-    X, y, _ = table(EigenProCentresRegressor, 20_000)
+    X, y, _ = table(centers_regressor, 20_000)
     room = f"{arrays.resident_memory() // 10**6 + 400}MB"
-    with pytest.raises(ShallowsError, match=r"20,000 centres take 3\.\d GB .* Use centres=\d\d+ at most"):
-        EigenProCentresRegressor(centres=20_000, memory=room).fit(X, y)
+    with pytest.raises(ShallowsError, match=r"20,000 centers take 3\.\d GB .* Use centers=\d\d+ at most"):
+        KernelRidgeRegressor(centers=20_000, options=Options(memory=room)).fit(X, y)
 
 
 @pytest.mark.parametrize("room", [0, 250])
 def test_what_the_error_of_too_little_memory_advises_works(room):
-    X, y, _ = table(EigenProCentresRegressor, 4000)
+    X, y, _ = table(centers_regressor, 4000)
     options = {"centres": 500 if room == 0 else 4000, "max_epochs": 1, "random_state": 0, "dtype": "float64"}
-    options["solver"] = "eigenpro"
-    with pytest.raises(ShallowsError, match=r"centres take .* Use ") as raised:
-        EigenProCentresRegressor(**options, memory=f"{arrays.resident_memory() // 10**6 + room}MB").fit(X, y)
+    options["solver"] = "projected_eigenpro"
+    with pytest.raises(ShallowsError, match=r"centers take .* Use ") as raised:
+        centers_regressor(**options, memory=f"{arrays.resident_memory() // 10**6 + room}MB").fit(X, y)
     advised = str(raised.value)
-    fewer, memory = re.search(r"centres=(\d+) at most", advised), re.search(r'memory="(\d+MB)"', advised)[1]
+    fewer, memory = re.search(r"centers=(\d+) at most", advised), re.search(r'memory="(\d+MB)"', advised)[1]
     if room == 0:
-        EigenProCentresRegressor(**options, memory=memory).fit(X, y)
+        centers_regressor(**options, memory=memory).fit(X, y)
     # Where there is little room, the step is measured on fewer points, so that some centres always fit.
     fewer = {**options, "centres": int(fewer[1]) // 2}
-    EigenProCentresRegressor(**fewer, memory=f"{arrays.resident_memory() // 10**6 + room}MB").fit(X, y)
+    centers_regressor(**fewer, memory=f"{arrays.resident_memory() // 10**6 + room}MB").fit(X, y)
 
 
 @pytest.mark.slow
@@ -237,11 +243,13 @@ def test_a_fit_stays_within_its_memory(tmp_path):
     np.save(tmp_path / "x.npy", np.random.default_rng(0).normal(size=(100_000, 100)).astype(np.float32))
     script = """
         import sys, numpy as np
-        from shallows import EigenProCentresRegressor, arrays
+        from shallows import KernelRidgeRegressor, Options, arrays
+        from shallows.solvers import ProjectedEigenPro
         X = np.load(sys.argv[1], mmap_mode="r")
         y = np.sin(X[:, 0].astype(float))
-        model = EigenProCentresRegressor(
-            centres=2000, n_subsample=500, rank=50, max_epochs=1, memory="500MB", random_state=0, bandwidth=10.0
+        solver = ProjectedEigenPro(n_subsample=500, rank=50, max_epochs=1)
+        model = KernelRidgeRegressor(
+            centers=2000, solver=solver, options=Options(memory="500MB"), random_state=0, bandwidth=10.0
         ).fit(X, y)
         print(arrays.peak_memory())
     """
@@ -257,17 +265,17 @@ def test_a_fit_stays_within_its_memory(tmp_path):
 @pytest.mark.parametrize(
     ("seconds", "rows", "given", "solver"),
     [
-        (100.0, 1500, {"max_seconds": 50}, "eigenpro"),
-        (10.0, 1500, {"max_seconds": 50}, "conjugate_gradients"),  # five iterations fit into the time
-        (100.0, 1500, {}, "conjugate_gradients"),  # no limit
-        (100.0, 1490, {"max_seconds": 50}, "conjugate_gradients"),  # fewer than fifty rows for each centre
-        (100.0, 1500, {"max_seconds": 50, "solver": "conjugate_gradients"}, "conjugate_gradients"),
+        (100.0, 1500, {"max_seconds": 50}, "projected_eigenpro"),
+        (10.0, 1500, {"max_seconds": 50}, "nystrom_conjugate_gradients"),  # five iterations fit into the time
+        (100.0, 1500, {}, "nystrom_conjugate_gradients"),  # no limit
+        (100.0, 1490, {"max_seconds": 50}, "nystrom_conjugate_gradients"),  # fewer than fifty rows for each centre
+        (100.0, 1500, {"max_seconds": 50, "solver": "nystrom_conjugate_gradients"}, "nystrom_conjugate_gradients"),
     ],
 )
 def test_steps_are_taken_where_the_time_ends_before_some_conjugate_gradients(monkeypatch, seconds, rows, given, solver):
     monkeypatch.setattr(kernel_centers, "seconds_of_passes", lambda *given: seconds)
-    X, y, _ = table(EigenProCentresRegressor, rows)
-    model = EigenProCentresRegressor(centres=30, random_state=0, max_epochs=2, **given).fit(X, y)
+    X, y, _ = table(centers_regressor, rows)
+    model = kernel_ridge_regressor(centers=30, random_state=0, **given).fit(X, y)
     assert model.effective_params_["solver"] == solver
     timed = given == {"max_seconds": 50} and rows >= 1500
     assert model.effective_params_.get("predicted_seconds") == (seconds if timed else None)
@@ -279,13 +287,13 @@ def test_a_limit_of_time_needs_no_values_of_a_kernel_that_cannot_be_had(given):
     x[0] = 1.0  # all centres are one point
     if "kernel" in given:
         x = naive_kernel("gaussian", 2.0, sample(1000, 3, 0), sample(1000, 3, 0))
-    model = EigenProCentresRegressor(centres=20, max_seconds=50, random_state=0, **given).fit(x, x[:, 0])
+    model = kernel_ridge_regressor(centers=20, max_seconds=50, random_state=0, **given).fit(x, x[:, 0])
     assert np.isfinite(model.predict(x[:5])).all()
 
 
 def test_the_time_of_conjugate_gradients_is_that_of_their_products(monkeypatch):
     told, of_products = [], kernel_centers.seconds_of_passes
-    X, y, _ = table(EigenProCentresRegressor, 6000)
+    X, y, _ = table(centers_regressor, 6000)
     seconds = iter(range(100))
 
     def watched(centers, *given):
@@ -296,6 +304,6 @@ def test_the_time_of_conjugate_gradients_is_that_of_their_products(monkeypatch):
         return 0.0
 
     monkeypatch.setattr(kernel_centers, "seconds_of_passes", watched)
-    EigenProCentresRegressor(centres=30, random_state=0, max_seconds=100).fit(X, y)
+    KernelRidgeRegressor(centers=30, random_state=0, options=Options(max_seconds=100)).fit(X, y)
     # A product with 2,048 rows that takes a second, for 6,000 rows: three times, or once where the values are kept.
     assert told == pytest.approx([3 * 6000 / 2048, 6000 / 2048])

@@ -81,7 +81,7 @@ def test_cosine_units_tend_to_kernel_ridge_regression():
     L = 20_000
     # The units times √(2/L) are random Fourier features, so that their ridge is λ L/2.
     model = on_units("cosine", L, bandwidth=1.5, alpha=L * 0.1 / 2)
-    exact = KernelRidgeRegressor(bandwidth=1.5, regularisation=0.1, random_state=0).fit(X, y)
+    exact = KernelRidgeRegressor(bandwidth=1.5, alpha=0.1, random_state=0).fit(X, y)
     new = sample(50, 3, seed=1)
     assert np.abs(model.fit(X, y).predict(new) - exact.predict(new)).mean() < 0.05
 

@@ -10,10 +10,11 @@ import pytest
 from sklearn.base import clone
 
 from engine_example import preconditioning_matrix, problem, sample
+from forms import eigenpro_regressor
 from resumed_example import StopAt
-from shallows import EigenProRegressor, arrays, kernels, training
+from shallows import KernelRidgeRegressor, arrays, kernels, training
 from shallows.errors import TrainingInterrupted
-from shallows.solvers import ConjugateResiduals
+from shallows.solvers import ConjugateResiduals, EigenPro
 from shallows.solvers.least_squares import conjugate_residuals as module
 from shallows.solvers.least_squares import step_rules
 from shallows.solvers.least_squares.eigenpro import EigenProStepper, solver_for
@@ -196,7 +197,7 @@ def test_what_a_run_holds_is_counted(m, most):
             held["rank"] = state.projection.shape[1]
             held["directions"] = state.norms.shape[1]
 
-    model = EigenProRegressor(batch_size=m, rank=20, n_subsample=200, max_epochs=2, random_state=0)
+    model = KernelRidgeRegressor(solver=EigenPro(rank=20, n_subsample=200, batch_size=m, max_epochs=2), random_state=0)
     model.fit(x, y, observers=[Watch()])
     assert held["directions"] == most
     solver = ConjugateResiduals(1.0, 2000 // m)
@@ -209,7 +210,7 @@ def test_a_run_that_was_stopped_goes_on_to_the_bit(tmp_path, m):
     x = sample(1200, 4)
     y = np.sin(2 * x[:, 0]) + x[:, 1]
     asked = {"rank": 20, "n_subsample": 100, "batch_size": m, "max_epochs": 32, "tol": 0, "random_state": 0}
-    model = EigenProRegressor(**asked)
+    model = eigenpro_regressor(**asked)
     whole = clone(model).fit(x, y)
     with pytest.raises(TrainingInterrupted):
         checkpoint = training.Checkpoint(tmp_path, "a run")

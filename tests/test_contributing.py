@@ -98,7 +98,7 @@ def test_what_the_page_adds_keeps_the_rules_of_the_project(project, what):
 
 KERNEL_AND_MAP = """
 import numpy as np
-from shallows import EigenProClassifier, FeatureRidgeClassifier, features, kernels
+from shallows import FeatureRidgeClassifier, KernelRidgeClassifier, features, kernels
 x = np.random.default_rng(0).normal(size=(60, 3))
 K = kernels.make("rational_quadratic", 1.5, order=2)(x, x)
 assert np.abs(K - (1 + ((x[:, None] - x[None]) ** 2).sum(axis=2) / (4 * 1.5**2)) ** -2).max() < 1e-13
@@ -107,7 +107,7 @@ z = features.make("rectified_units", None, x, 100_000).map(x)
 error = np.abs(z @ z.T - kernels.ArcCosine(order=1)(x, x))
 assert (error / np.outer(*2 * [np.linalg.norm(x, axis=1)])).max() < 0.05
 y = x[:, 0] > 0
-model = EigenProClassifier(kernel="rational_quadratic", kernel_params={"order": 2}, bandwidth=1.0)
+model = KernelRidgeClassifier(kernel=kernels.RationalQuadratic(bandwidth=1.0, order=2), solver="eigenpro")
 of_map = FeatureRidgeClassifier("rectified_units", solver="feature_eigenpro").fit(x, y)
 print(model.fit(x, y).score(x, y), of_map.score(x, y))
 """

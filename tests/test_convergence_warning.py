@@ -12,16 +12,13 @@ from sklearn.exceptions import ConvergenceWarning
 
 from engine_example import sample
 from feature_forms import feature_eigenpro_regressor
-from shallows import (
-    EigenProCentresRegressor,
-    EigenProClassifier,
-    EigenProRegressor,
-    KernelSGDRegressor,
-)
+from forms import centers_regressor, eigenpro_regressor, kernel_sgd_regressor
+from shallows import KernelRidgeClassifier, KernelRidgeRegressor
 from shallows.fitting.least_squares import warn_if_unconverged
+from shallows.solvers import EigenPro, KernelSGD
 
 each = pytest.mark.parametrize(
-    "Estimator", [EigenProRegressor, EigenProCentresRegressor, feature_eigenpro_regressor, KernelSGDRegressor]
+    "Estimator", [eigenpro_regressor, centers_regressor, feature_eigenpro_regressor, kernel_sgd_regressor]
 )
 
 
@@ -64,7 +61,12 @@ def test_a_training_that_is_cut_short_is_told_so_and_more_epochs_help():
     y = np.sin(2 * X[:, 0])
     scores = {}
     for max_epochs in (3, 12):
-        model = KernelSGDRegressor(random_state=0, step_size=2e-3, batch_size=50, max_epochs=max_epochs)
+        model = KernelRidgeRegressor(
+            solver=KernelSGD(batch_size=50, step=2e-3, max_epochs=max_epochs),
+            random_state=0,
+            bandwidth="median",
+            n_components=None,
+        )
         model, told = fitted(model, X[:400], y[:400])
         scores[max_epochs] = model.score(X[400:], y[400:])
         if max_epochs == 3:
@@ -80,10 +82,10 @@ def test_early_stopping_is_what_helps_where_the_warning_names_it():
     X, noise = sample(3000, 20), sample(3000, 1, seed=1)[:, 0]
     # Without early stopping's help only where nothing else regularises.
     parameters = {"centres": 1500, "max_epochs": 10, "regularisation": 0.0, "bandwidth": None, "random_state": 0}
-    plain, told = fitted(EigenProCentresRegressor(**parameters), X[:1500], noise[:1500])
+    plain, told = fitted(centers_regressor(**parameters), X[:1500], noise[:1500])
     assert len(told) == 1
     assert "early_stopping=True" in told[0]
-    stopped, quiet = fitted(EigenProCentresRegressor(**parameters, early_stopping=True), X[:1500], noise[:1500])
+    stopped, quiet = fitted(centers_regressor(**parameters, early_stopping=True), X[:1500], noise[:1500])
     assert quiet == []
     assert stopped.score(X[1500:], noise[1500:]) > plain.score(X[1500:], noise[1500:]) + 0.05
 
@@ -92,7 +94,7 @@ RUNS = {
     "fast": ([1.0, 0.9, 0.8, 0.7], [], None, "still falls, by 1[0-9]% an epoch: a larger max_epochs"),
     "slow": ([1.0, 0.9, 0.88, 0.87, 0.85, 0.84], [], None, "falls slowly, by .*early_stopping=True"),
     "at rest": ([1.0, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9], [], None, None),
-    "at rest, the step given": ([0.99] * 8, [], 1e-9, r"hardly falls with step_size=1e-09.*step_size=None"),
+    "at rest, the step given": ([0.99] * 8, [], 1e-9, r"hardly falls with step=1e-09.*step='certified'"),
     "growing": ([0.8, 0.9, 1.0, 1.1], [], None, None),
     "one epoch": ([1.0], [], None, "One epoch does not show"),
     "near": ([1.0, 0.4], [], None, None),
@@ -117,14 +119,15 @@ def test_the_warning_says_what_was_seen_and_what_is_known_to_help(losses, valida
 
 def test_no_warning_where_no_tolerance_was_asked_for():
     X = sample(100, 3)
-    told = fitted(EigenProClassifier(tol=0, max_epochs=1, random_state=0), X, (sample(100, 1) > 0)[:, 0])[1]
+    told = fitted(
+        KernelRidgeClassifier(solver=EigenPro(max_epochs=1, tol=0), random_state=0), X, (sample(100, 1) > 0)[:, 0]
+    )[1]
     assert told == []
 
 
 @pytest.mark.parametrize("kernel", ["gaussian", "polynomial"])
 @pytest.mark.parametrize(
-    ("Estimator", "rank"),
-    [(EigenProRegressor, 250), (EigenProCentresRegressor, 500), (feature_eigenpro_regressor, 250)],
+    ("Estimator", "rank"), [(eigenpro_regressor, 250), (centers_regressor, 500), (feature_eigenpro_regressor, 250)]
 )
 def test_a_rank_beyond_what_the_regularisation_leaves_predicts_as_the_default_does(Estimator, rank, kernel):
     # Directions that are flattened far below λ/n hold all others back: R² was 0.01 there.
@@ -141,5 +144,5 @@ def test_a_rank_beyond_what_the_regularisation_leaves_predicts_as_the_default_do
 
 def test_a_damping_that_holds_the_leading_directions_back_is_named():
     X = sample(300, 3)
-    _, told = fitted(EigenProRegressor(damping=1e-5, random_state=0), X, np.sin(X[:, 0]) + X[:, 1])
+    _, told = fitted(KernelRidgeRegressor(solver=EigenPro(damping=1e-5), random_state=0), X, np.sin(X[:, 0]) + X[:, 1])
     assert len(told) == 1 and "damping=1e-05" in told[0] and "set damping=1." in told[0]

@@ -13,8 +13,9 @@ import pytest
 import scipy.sparse
 
 from datasets_example import MIRROR, dataset, needs_mirror, prepared, three_classes, write_table
-from shallows import EigenProClassifier
+from shallows import KernelRidgeClassifier
 from shallows.errors import UnknownNameError
+from shallows.solvers import EigenPro
 from shallows.spectrum import principal_components
 from shallows_papers import datasets
 from shallows_papers.datasets import DatasetError
@@ -107,7 +108,9 @@ def test_components_are_chosen_as_the_estimators_choose_them(tmp_path):
     datasets.prepare("mnist_demo", stamp, tmp_path / "pixels", digits)
     datasets.prepare("mnist_demo", stamp, tmp_path / "components", [*digits, {"choose_components": {}}])
     pixels, found = (datasets.load(tmp_path / name) for name in ("pixels", "components"))
-    fitted = EigenProClassifier(random_state=0, max_epochs=1, tol=0.0).fit(pixels.x_train, pixels.y_train)
+    fitted = KernelRidgeClassifier(solver=EigenPro(max_epochs=1, tol=0.0), random_state=0).fit(
+        pixels.x_train, pixels.y_train
+    )
     k = found.info["statistics"][-1]["choose_components"]["n_components"]
     assert found.x_train.shape[1] == found.x_test.shape[1] == k == fitted.effective_params_["n_components"] == 50
 

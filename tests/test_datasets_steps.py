@@ -10,6 +10,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import OneHotEncoder
 
 from datasets_example import dataset, prepared, three_classes
+from shallows.solvers import EigenPro
 from shallows_papers import datasets
 from shallows_papers.datasets.preparation import pipeline
 from shallows_papers.datasets.preparation.row_draws import draw_rows
@@ -292,11 +293,15 @@ def test_sparse_rows_wait_on_the_disk_where_memory_is_short(tmp_path, monkeypatc
 
 
 def test_estimators_take_sparse_prepared_rows(tmp_path):
-    from shallows import EigenProClassifier
+    from shallows import KernelRidgeClassifier
 
     _, data = sparse_prepared(tmp_path, [])
-    model = EigenProClassifier(bandwidth=1.0, max_epochs=2, random_state=0).fit(data.x_train, data.y_train)
-    dense = EigenProClassifier(bandwidth=1.0, max_epochs=2, random_state=0).fit(data.x_train.toarray(), data.y_train)
+    model = KernelRidgeClassifier(solver=EigenPro(max_epochs=2), bandwidth=1.0, random_state=0).fit(
+        data.x_train, data.y_train
+    )
+    dense = KernelRidgeClassifier(solver=EigenPro(max_epochs=2), bandwidth=1.0, random_state=0).fit(
+        data.x_train.toarray(), data.y_train
+    )
     np.testing.assert_allclose(
         model.decision_function(data.x_test), dense.decision_function(data.x_test.toarray()), rtol=1e-6, atol=1e-8
     )

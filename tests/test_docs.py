@@ -324,9 +324,9 @@ def test_the_book_is_built_without_a_warning(tmp_path):
     assert done.returncode == 0, done.stderr
     made = {
         name: (tmp_path / "_pages" / name).read_text(encoding="utf-8")
-        for name in ("reference_EigenProClassifier.html", "errata_eigenpro.html", "findings_eigenpro.html")
+        for name in ("reference_KernelRidgeClassifier.html", "errata_eigenpro.html", "findings_eigenpro.html")
     }
-    assert "n_subsample" in made["reference_EigenProClassifier.html"]
+    assert "n_components" in made["reference_KernelRidgeClassifier.html"]
     assert "<math" in made["errata_eigenpro.html"]
     assert 'href="claims_eigenpro.html#target-eigenpro-table6"' in made["findings_eigenpro.html"]
     assert 'href="errata_eigenpro.html#erratum-e26"' in made["findings_eigenpro.html"]

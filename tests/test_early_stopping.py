@@ -9,21 +9,14 @@ import numpy as np
 import pytest
 from sklearn.base import is_classifier
 
-import flat
 from engine_example import sample
 from estimators_example import published, uncalibrated
 from feature_forms import feature_eigenpro_regressor
-from shallows import (
-    EigenProCentresRegressor,
-    EigenProClassifier,
-    EigenProRegressor,
-    KernelSGDClassifier,
-    KernelSGDRegressor,
-    spectrum,
-    training,
-)
+from forms import centers_regressor, changed, eigenpro_regressor, kernel_sgd_classifier, kernel_sgd_regressor
+from shallows import KernelRidgeClassifier, KernelRidgeRegressor, Options, spectrum, training
 from shallows.errors import ShallowsError
 from shallows.fitting.rows import HeldOut, TrainingSet, split_rows
+from shallows.solvers import EigenPro
 from step_rules_example import each, small, table
 
 pytestmark = pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.exceptions.ConvergenceWarning")
@@ -111,7 +104,7 @@ def test_observers_see_all_training_rows_although_some_are_held_out(Estimator):
     assert np.abs(np.asarray(best, float) - np.asarray(model.predict(X), float)).max() < 1e-9
 
 
-@pytest.mark.parametrize("Estimator", [KernelSGDClassifier, KernelSGDRegressor])
+@pytest.mark.parametrize("Estimator", [kernel_sgd_classifier, kernel_sgd_regressor])
 def test_kernel_gradient_descent_stops_early_too(Estimator):
     X, y, *_ = table(Estimator, noise=0.8)
     asked = {"bandwidth": 0.5, "max_epochs": 60, "tol": 0, "random_state": 0, **uncalibrated(Estimator)}
@@ -123,28 +116,28 @@ def test_kernel_gradient_descent_stops_early_too(Estimator):
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("validation_fraction", 0.0), ("validation_fraction", 1.0), ("n_iter_no_change", 0), ("n_iter_no_change", 1.5)],
+    [("fraction", 0.0), ("fraction", 1.0), ("patience", 0), ("patience", 1.5)],
 )
 def test_a_parameter_of_early_stopping_out_of_its_range_is_named(name, value):
-    X, y, *_ = table(EigenProRegressor)
-    with pytest.raises(ShallowsError, match=name) as raised:
-        EigenProRegressor(early_stopping=True, **{name: value}).fit(X, y)
+    X, y, *_ = table(eigenpro_regressor)
+    with pytest.raises(ShallowsError, match=f"{name} of early stopping") as raised:
+        eigenpro_regressor(early_stopping=True, **{name: value}).fit(X, y)
     assert repr(value) in str(raised.value)
 
 
 def test_a_share_that_leaves_no_row_is_told_so():
     with pytest.raises(ShallowsError, match=r"validation_fraction=0.1 gives no validation row of 3 rows"):
-        EigenProClassifier(early_stopping=True).fit(sample(3), [0, 1, 1])
+        KernelRidgeClassifier(solver="eigenpro", early_stopping=True).fit(sample(3), [0, 1, 1])
 
 
 def test_a_preconditioner_of_all_rows_and_early_stopping_exclude_each_other():
-    X, y, *_ = table(EigenProRegressor)
+    X, y, *_ = table(eigenpro_regressor)
     p = spectrum.fit_preconditioner(X, "gaussian", 1.0, rank=5, n_subsample=50, device="cpu")
     with pytest.raises(ShallowsError, match="Use only one of the two"):
-        EigenProRegressor(bandwidth=1.0, preconditioner=p, early_stopping=True).fit(X, y)
+        KernelRidgeRegressor(solver=EigenPro(preconditioner=p), bandwidth=1.0, early_stopping=True).fit(X, y)
 
 
-REGRESSORS = [EigenProRegressor, EigenProCentresRegressor, feature_eigenpro_regressor, KernelSGDRegressor]
+REGRESSORS = [eigenpro_regressor, centers_regressor, feature_eigenpro_regressor, kernel_sgd_regressor]
 
 
 @pytest.mark.parametrize("Estimator", REGRESSORS)
@@ -161,8 +154,10 @@ def test_conjugate_gradients_have_a_model_after_a_pass_whatever_the_time():
     X = sample(5000, 5)
     y = np.sin(X[:, 0]) + X[:, 1]
     with pytest.warns(UserWarning, match="were over before the first step"):
-        model = EigenProCentresRegressor(max_seconds=1e-6, dtype="float32", random_state=0).fit(X, y)
-    assert model.effective_params_["solver"] == "conjugate_gradients" and model.score(X, y) > 0.9
+        model = KernelRidgeRegressor(
+            solver="nystrom_conjugate_gradients", random_state=0, options=Options(dtype="float32", max_seconds=1e-6)
+        ).fit(X, y)
+    assert model.effective_params_["solver"] == "nystrom_conjugate_gradients" and model.score(X, y) > 0.9
 
 
 @pytest.mark.parametrize("Estimator", REGRESSORS)
@@ -176,4 +171,4 @@ def test_training_ends_within_the_time_that_is_left(Estimator):
         model.set_params(random_state=0).fit(X, y)
     assert model.effective_params_["stopped_by"] == "max_seconds" and time.perf_counter() - began < 15
     with pytest.raises(ShallowsError, match="max_seconds must be a positive number or None"):
-        model.set_params(**flat.paths(type(model), {"max_seconds": 0})).fit(X, y)
+        changed(model, max_seconds=0).fit(X, y)

@@ -3,17 +3,10 @@
 import numpy as np
 import pytest
 
-from shallows import (
-    EigenProClassifier,
-    EigenProRegressor,
-    KernelRidgeClassifier,
-    KernelSGDRegressor,
-    KernelSVMClassifier,
-    kernels,
-    spectrum,
-    streams,
-)
+from forms import eigenpro_classifier, eigenpro_regressor, kernel_sgd_regressor
+from shallows import KernelRidgeClassifier, KernelSVMClassifier, kernels, spectrum, streams
 from shallows.errors import ShallowsError
+from shallows.solvers import Release2017
 from shallows.spectrum import randomised_rows
 
 N, M, RANK, ETA = 60, 30, 5, 0.7
@@ -23,9 +16,9 @@ RELEASED = {
     "rank": RANK,
     "n_subsample": M,
     "eigensystem": "rsvd",
-    "power": "sqrt",
-    "step_rule": {"release2017": {"eta": ETA}},
-    "regularisation": 0.0,
+    "power": 0.5,
+    "step": Release2017(eta=ETA),
+    "alpha": 0.0,
     "calibration": None,
     "tol": 0.0,
     "dtype": "float64",
@@ -51,7 +44,7 @@ def released(K, seed):
 @pytest.mark.parametrize("batch_size", [N, 25])
 def test_the_steps_are_those_of_the_printed_algorithm(data, batch_size):
     X, Y = data
-    model = EigenProRegressor(**RELEASED, batch_size=batch_size, max_epochs=1).fit(X, Y)
+    model = eigenpro_regressor(**RELEASED, batch_size=batch_size, max_epochs=1).fit(X, Y)
     order = model.support_
     x, y = X[order], (Y - Y.mean(axis=0))[order]
     K = kernels.make("gaussian", 2.0)(x, x)
@@ -77,7 +70,10 @@ def test_the_steps_are_those_of_the_printed_algorithm(data, batch_size):
 def test_batches_that_are_drawn_anew_and_a_fit_that_goes_on_take_the_same_steps(data):
     X, Y = data
     made = RELEASED | {"batch_size": 25, "shuffle": True, "warm_start": True}
-    once, twice = (EigenProRegressor(**made, max_epochs=2).fit(X, Y), EigenProRegressor(**made, max_epochs=1).fit(X, Y))
+    once, twice = (
+        eigenpro_regressor(**made, max_epochs=2).fit(X, Y),
+        eigenpro_regressor(**made, max_epochs=1).fit(X, Y),
+    )
     twice.fit(X, Y)
     assert once.effective_params_["solver"] == "FullLengthEigenPro"
     x, y = X[once.support_], (Y - Y.mean(axis=0))[once.support_]
@@ -117,9 +113,9 @@ def test_each_block_of_the_sketch_has_draws_of_its_own(data, monkeypatch):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"eigensystem": "nsvd"}, "no eigensystem 'nsvd'"),
-        ({"step_rule": "certified"}, "has no certificate for step_rule='certified'"),
-        ({"step_rule": {"release2017": {"eta": 0.0}}}, "eta above 0"),
+        ({"eigensystem": "nsvd"}, "eigensystem must be .* got 'nsvd'"),
+        ({"step": "certified"}, "has no certificate for step='certified'"),
+        ({"step": Release2017(eta=0.0)}, "eta must be a positive number"),
         ({"sample_weight": np.arange(1.0, N + 1)}, "without sample weights|no sample weights"),
     ],
 )
@@ -127,16 +123,16 @@ def test_what_does_not_go_with_it_is_refused(data, change, words):
     X, Y = data
     weight = change.pop("sample_weight", None)
     with pytest.raises(ShallowsError, match=words):
-        EigenProClassifier(**RELEASED | change).fit(X, Y[:, 0] > 0, sample_weight=weight)
+        eigenpro_classifier(**RELEASED | change).fit(X, Y[:, 0] > 0, sample_weight=weight)
 
 
 def test_gradient_descent_with_the_kernel_of_eigenpro_is_eigenpro(data):
     X, Y = data
     p = spectrum.fit_preconditioner(X, "gaussian", 2.0, rank=RANK, n_subsample=M, dtype="float64")
     kernel = spectrum.EigenProKernel.of(p, X)
-    steps = {"step_size": 0.2, "batch_size": N, "max_epochs": 3, "tol": 0.0, "calibration": None, "dtype": "float64"}
-    one = EigenProRegressor(preconditioner=p, regularisation=0.0, bandwidth=None, **steps).fit(X, Y)
-    other = KernelSGDRegressor(kernel, **steps).fit(X, Y)
+    steps = {"step": 0.2, "batch_size": N, "max_epochs": 3, "tol": 0.0, "calibration": None, "dtype": "float64"}
+    one = eigenpro_regressor(preconditioner=p, alpha=0.0, bandwidth="median", **steps).fit(X, Y)
+    other = kernel_sgd_regressor(kernel, **steps).fit(X, Y)
     x = data[0][::2] + 0.1
     np.testing.assert_allclose(other.predict(x), one.predict(x), rtol=1e-8, atol=1e-10)
 

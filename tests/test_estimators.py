@@ -15,7 +15,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import shallows
 from engine_example import EUCLIDEAN, naive_kernel, sample
 from estimators_example import EIGENPRO, brief, each, each_eigenpro, one_by_hand, outputs, table, uncalibrated
-from shallows import EigenProClassifier, EigenProRegressor, KernelSGDClassifier, gram, kernels, training
+from forms import eigenpro_regressor
+from shallows import KernelRidgeClassifier, KernelRidgeRegressor, gram, kernels, training
+from shallows.solvers import KernelSGD
 
 pytestmark = brief
 
@@ -75,16 +77,23 @@ def test_a_small_problem_is_solved_where_that_is_asked_for(Estimator):
 def test_digits_are_told_apart():
     X, y = load_digits(return_X_y=True)
     # scikit-learn's SVC with its defaults reaches 0.959 on this split.
-    assert EigenProClassifier(random_state=0).fit(X[:1200], y[:1200]).score(X[1200:], y[1200:]) > 0.95
-    assert KernelSGDClassifier(random_state=0, max_epochs=5).fit(X[:1200], y[:1200]).score(X[1200:], y[1200:]) > 0.93
+    assert (
+        KernelRidgeClassifier(solver="eigenpro", random_state=0).fit(X[:1200], y[:1200]).score(X[1200:], y[1200:])
+        > 0.95
+    )
+    assert (
+        KernelRidgeClassifier(solver=KernelSGD(max_epochs=5), random_state=0, bandwidth="median", n_components=None)
+        .fit(X[:1200], y[:1200])
+        .score(X[1200:], y[1200:])
+        > 0.93
+    )
 
 
-@pytest.mark.parametrize("named", ["median", None])
-def test_the_bandwidth_is_the_median_rule_where_that_is_asked_for(named):
-    X, y, _ = table(EigenProRegressor)
-    fitted = EigenProRegressor(bandwidth=named, random_state=0).fit(X, y)
+def test_the_bandwidth_is_the_median_rule_where_that_is_asked_for():
+    X, y, _ = table(eigenpro_regressor)
+    fitted = KernelRidgeRegressor(solver="eigenpro", bandwidth="median", random_state=0).fit(X, y)
     assert fitted.bandwidth_ == pytest.approx(kernels.median_bandwidth(X), rel=1e-9)
-    assert EigenProRegressor(bandwidth=0.7).fit(X, y).bandwidth_ == 0.7
+    assert KernelRidgeRegressor(solver="eigenpro", bandwidth=0.7).fit(X, y).bandwidth_ == 0.7
 
 
 @each
@@ -101,7 +110,9 @@ def test_noise_is_not_interpolated_by_default():
         rng = np.random.default_rng(n)
         x, new = rng.uniform(-3, 3, (n, 1)), np.linspace(-3, 3, 500)[:, None]
         y = np.sin(2 * x[:, 0]) + 0.1 * rng.standard_normal(n)
-        assert EigenProRegressor(random_state=0).fit(x, y).score(new, np.sin(2 * new[:, 0])) > 0.97
+        assert (
+            KernelRidgeRegressor(solver="eigenpro", random_state=0).fit(x, y).score(new, np.sin(2 * new[:, 0])) > 0.97
+        )
 
 
 # ------------------------------------------------------------------------------------------- repetition

@@ -19,12 +19,9 @@ SOLVERS = {
     "DoublyStochasticKernelSVD": {"components.kernel_svd"},
     "DoublyStochasticNoveltyDetector": STREAMED,
     "DoublyStochasticRegressor": STREAMED,
-    "EigenProCentresClassifier": {"least_squares.projected"},
-    "EigenProClassifier": {"least_squares.eigenpro", "least_squares.conjugate_residuals"},
     "FeatureKernelPCA": {"feature_components.problem", "feature_components"},
     "FeatureRidgeClassifier": {"least_squares.feature_eigenpro"},
-    "KernelRidgeClassifier": set(),
-    "KernelSGDClassifier": {"least_squares.kernel_sgd"},
+    "KernelRidgeClassifier": {"least_squares.projected"},
     "KernelSVMClassifier": {"support_vectors"},
     "RegularizedRiskClassifier": {"regularised.risk"},
 }

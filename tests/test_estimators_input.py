@@ -22,9 +22,11 @@ from estimators_example import (
     published,
     table,
 )
-from shallows import EigenProClassifier, EigenProRegressor, arrays, kernels
+from forms import eigenpro_regressor
+from shallows import KernelRidgeClassifier, KernelRidgeRegressor, arrays, kernels
 from shallows.kernels import compiled
 from shallows.models.centring import Centring
+from shallows.solvers import EigenPro
 
 pytestmark = brief
 
@@ -144,12 +146,12 @@ def test_points_are_predicted_alone_as_together(Estimator):
 
 
 def test_new_points_are_read_block_by_block(monkeypatch):
-    X, y, new = table(EigenProRegressor)
-    model = EigenProRegressor(random_state=0).fit(X, y)
+    X, y, new = table(eigenpro_regressor)
+    model = KernelRidgeRegressor(solver="eigenpro", random_state=0).fit(X, y)
     whole = model.predict(new)
     monkeypatch.setattr("shallows.models.centring._BLOCK_BYTES", 7 * 8 * X.shape[1])
     assert np.abs(model.predict(new) - whole).max() < 1e-12 * np.abs(model.dual_coef_).sum()
-    again = EigenProRegressor(random_state=0).fit(X, y)
+    again = KernelRidgeRegressor(solver="eigenpro", random_state=0).fit(X, y)
     assert np.abs(again.predict(new) - whole).max() < 1e-6 * np.abs(whole).max()
 
 
@@ -217,9 +219,11 @@ def test_rank_subsample_and_batch_beyond_the_points_are_brought_down_to_them(Est
 def test_the_same_point_with_other_labels_gives_their_mean():
     X = np.repeat(sample(20), 3, axis=0)
     y = np.tile([0.0, 0.0, 1.0], 20)
-    model = EigenProRegressor("laplace", random_state=0, max_epochs=200).fit(X, y)
+    model = KernelRidgeRegressor("laplace", solver=EigenPro(max_epochs=200), random_state=0).fit(X, y)
     assert model.predict(X) == pytest.approx(np.full(60, 1 / 3), abs=1e-3)
-    assert not EigenProClassifier("laplace", random_state=0, max_epochs=200).fit(X, y).predict(X).any()
+    assert (
+        not KernelRidgeClassifier("laplace", solver=EigenPro(max_epochs=200), random_state=0).fit(X, y).predict(X).any()
+    )
 
 
 @each_eigenpro

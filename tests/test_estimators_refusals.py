@@ -12,9 +12,11 @@ import shallows
 from estimators_example import brief, each, each_classifier, each_eigenpro, table
 from feature_forms import feature_eigenpro_regressor
 from flat import flat
-from shallows import KernelSGDRegressor, Options, arrays, kernels
+from forms import centers_regressor, eigenpro_classifier, kernel_sgd_regressor, known
+from shallows import KernelRidgeRegressor, Options, arrays, kernels
 from shallows.decomposition import DoublyStochasticKernelPCA
 from shallows.errors import DivergenceError, MissingExtraError, ShallowsError, UnknownNameError
+from shallows.solvers import KernelSGD
 from solved_by import constructor
 
 pytestmark = brief
@@ -74,8 +76,8 @@ PARAMETERS = [
     ("bandwidth", -1.0),
     ("bandwidth", np.nan),
     ("bandwidth", "wide"),
-    ("step_size", 0.0),
-    ("step_size", np.inf),
+    ("step", 0.0),
+    ("step", np.inf),
     ("batch_size", 0),
     ("batch_size", 2.5),
     ("max_epochs", 0),
@@ -123,13 +125,13 @@ def test_an_unknown_kernel_is_told_the_known_ones(Estimator, kernel):
 @pytest.mark.parametrize(
     ("Estimator", "options"),
     [
-        (shallows.EigenProClassifier, {}),
+        (eigenpro_classifier, {}),
         (shallows.RegularizedRiskClassifier, {}),
         (shallows.RegularizedRiskRegressor, {}),
         (shallows.RegularizedRiskRegressor, {"features": "nystrom"}),
         (feature_eigenpro_regressor, {"features": "rbf"}),
         (feature_eigenpro_regressor, {"features": "nystrom"}),
-        (shallows.EigenProCentresRegressor, {"centres": 10}),
+        (centers_regressor, {"centres": 10}),
     ],
 )
 @pytest.mark.parametrize("kernel", ["heat_circle", kernels.HeatCircle(0.5)], ids=["name", "object"])
@@ -178,9 +180,9 @@ def test_a_step_of_the_users_is_taken_as_it_is(Estimator):
 
 
 def test_training_that_got_nowhere_says_so():
-    X, y, _ = table(KernelSGDRegressor)
+    X, y, _ = table(kernel_sgd_regressor)
     with pytest.warns(ConvergenceWarning, match="After max_epochs=1 the training loss is still"):
-        KernelSGDRegressor(step_size=1e-5, max_epochs=1).fit(X, y)
+        KernelRidgeRegressor(solver=KernelSGD(step=1e-5, max_epochs=1), bandwidth="median", n_components=None).fit(X, y)
 
 
 NUMBERS = [
@@ -222,7 +224,7 @@ EVERY_CLASSIFIER = [Estimator for Estimator in EVERY if is_classifier(Estimator(
 @pytest.mark.parametrize("Estimator", EVERY, ids=lambda Estimator: Estimator.__name__)
 def test_true_is_no_number(Estimator):
     X, y, _ = table(Estimator)
-    taken = [name for name in NUMBERS if name in Estimator().get_params()]
+    taken = [name for name in NUMBERS if name in known(Estimator)]
     assert taken
     for name in taken:
         with pytest.raises(ShallowsError, match=rf"^{name}\b.*got True"):
@@ -284,12 +286,12 @@ def test_a_kernel_without_frequencies_is_told_of_other_kernels_where_there_are_n
         (lambda: shallows.DoublyStochasticRegressor(loss="hinge"), "not for numbers.*: epsilon_insensitive, huber"),
         (
             lambda: shallows.LowRankLinearizedSVMClassifier(kernel="precomputed"),
-            "KernelSGD, KernelSVM",
+            "a number of centers, KernelSVM",
         ),
     ],
 )
 def test_a_refusal_names_what_would_be_taken(make, says):
-    X, y, _ = table(shallows.EigenProClassifier)
+    X, y, _ = table(eigenpro_classifier)
     numbers = np.arange(len(y), dtype=float)
     with pytest.raises(ShallowsError, match=says):
         model = make()
@@ -301,10 +303,10 @@ def test_a_refusal_names_what_would_be_taken(make, says):
 @pytest.mark.parametrize(
     ("Estimator", "given", "says"),
     [
-        (shallows.EigenProClassifier, {"C": 1}, r"use regularisation \(which is 1/\(2 C\)\)"),
+        (shallows.KernelRidgeClassifier, {"C": 1}, r"use alpha \(which is 1/\(2 C\)\)"),
         (shallows.RegularizedRiskClassifier, {"C": 1}, r"use regularization \(which is 1/\(C n\) for n rows\)"),
         (shallows.FeatureRidgeRegressor, {"regularisation": 1}, r"use alpha \(the same number\)"),
-        (shallows.KernelRidgeClassifier, {"early_stopping": True}, "^KernelRidgeClassifier has no parameter"),
+        (shallows.KernelRidgeClassifier, {"loss": "hinge"}, "^KernelRidgeClassifier has no parameter"),
     ],
 )
 def test_an_unknown_parameter_is_answered_under_the_name_of_the_class(Estimator, given, says):
@@ -313,13 +315,13 @@ def test_an_unknown_parameter_is_answered_under_the_name_of_the_class(Estimator,
 
 
 def test_a_first_batch_of_one_class_is_told_where_to_name_the_others():
-    X, _, _ = table(shallows.EigenProClassifier)
+    X, _, _ = table(eigenpro_classifier)
     with pytest.raises(ValueError, match=r"first batch holds one class only .*classes=\["):
         shallows.KernelSVMClassifier(solver="lasvm").partial_fit(X[:5], np.zeros(5))
 
 
 def test_none_is_no_bandwidth():
-    X, _, _ = table(shallows.EigenProClassifier)
+    X, _, _ = table(eigenpro_classifier)
     with pytest.raises(ShallowsError, match="'median', the median distance, got None"):
         DoublyStochasticKernelPCA(2, bandwidth=None).fit(X)
 

@@ -23,7 +23,7 @@ from estimators_example import (
     table,
 )
 from promises_example import EVERY, unfitted
-from shallows import EigenProClassifier
+from shallows import KernelRidgeClassifier
 
 pytestmark = brief
 
@@ -222,7 +222,7 @@ def test_probabilities_sum_to_one_and_agree_with_the_prediction(Estimator, n_cla
 def test_probabilities_of_any_scores_agree_with_the_prediction(scores, monkeypatch):
     n_classes = max(2, len(scores))
     X, y = make_blobs(60, centers=n_classes, random_state=0)
-    model = EigenProClassifier(random_state=0).fit(X, y)
+    model = KernelRidgeClassifier(solver="eigenpro", random_state=0).fit(X, y)
     monkeypatch.setattr(model, "_raw_predict", lambda X: np.array([scores]))
     shares = model.predict_proba(X)
     assert shares.sum() == pytest.approx(1, abs=1e-14)

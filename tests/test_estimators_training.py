@@ -11,10 +11,12 @@ from sklearn.base import is_classifier
 import shallows
 from engine_example import sample
 from estimators_example import brief, each, each_eigenpro, outputs, published, table, uncalibrated
+from forms import centers_regressor, eigenpro_classifier, eigenpro_regressor, kernel_sgd_regressor, known, ridge
 from resumed_example import StopAt
-from shallows import EigenProRegressor, arrays, kernels, spectrum, streams, training
+from shallows import KernelRidgeRegressor, arrays, kernels, spectrum, streams, training
 from shallows.errors import ShallowsError, TrainingInterrupted
 from shallows.models.centring import Centring
+from shallows.solvers import EigenPro
 from solved_by import constructor
 
 pytestmark = brief
@@ -43,11 +45,11 @@ def test_a_preconditioner_that_is_handed_in_serves_as_the_fits_own(Estimator, ho
 
 
 def test_the_file_of_a_preconditioner_is_read_once_a_fit(tmp_path, monkeypatch):
-    X, y, _ = table(EigenProRegressor, 200)
+    X, y, _ = table(eigenpro_regressor, 200)
     internal(X, rank=10, n_subsample=60, seed=7, kernel=kernels.Gaussian(1.5)).save(tmp_path / "p.npz")
     read, load = [], spectrum.load_preconditioner
     monkeypatch.setattr(spectrum, "load_preconditioner", lambda path: (read.append(path), load(path))[1])
-    EigenProRegressor(preconditioner=tmp_path / "p.npz", max_epochs=1).fit(X, y)
+    KernelRidgeRegressor(solver=EigenPro(preconditioner=tmp_path / "p.npz", max_epochs=1)).fit(X, y)
     assert read == [tmp_path / "p.npz"]
 
 
@@ -171,15 +173,15 @@ def test_what_was_chosen_is_told(Estimator):
 @pytest.mark.parametrize(
     "Estimator",
     [
-        *(shallows.EigenProClassifier, shallows.EigenProCentresRegressor, shallows.KernelRidgeRegressor),
-        *(shallows.KernelSGDRegressor, shallows.RegularizedRiskClassifier),
+        *(eigenpro_classifier, centers_regressor, shallows.KernelRidgeRegressor),
+        *(kernel_sgd_regressor, shallows.RegularizedRiskClassifier),
         *map(constructor, ("pegasos: RegularizedRiskClassifier", "norma: RegularizedRiskRegressor")),
-        constructor("block_coordinate_descent: KernelRidgeClassifier"),
+        constructor("block_descent: KernelRidgeClassifier"),
     ],
 )
 def test_support_numbers_the_rows_that_were_handed_over_those_of_weight_zero_too(Estimator, early_stopping):
     options = uncalibrated(Estimator) | ({"early_stopping": True} if early_stopping else {})
-    if early_stopping and "early_stopping" not in Estimator().get_params():
+    if early_stopping and "early_stopping" not in known(Estimator):
         return
     X, y = sample(200, 3), np.sign(sample(200, 1, 1)[:, 0])
     weights = np.ones(200)
@@ -200,6 +202,6 @@ def test_a_warm_start_finds_its_rows_again_where_some_have_no_weight():
     X, y, weights = sample(200, 3), np.sign(sample(200, 1, 1)[:, 0]), np.ones(200)
     weights[::5] = 0
     options = {"solver": "conjugate_gradients", "warm_start": True, "tol": 1e-6, "bandwidth": 1.0}
-    model = shallows.KernelRidgeRegressor(random_state=0, **options).fit(X, y, sample_weight=weights)
+    model = ridge(shallows.KernelRidgeRegressor, random_state=0, **options).fit(X, y, sample_weight=weights)
     first = model.n_iter_
     assert model.fit(X, y, sample_weight=weights).n_iter_ < first

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from shallows import EigenProClassifier, EigenProRegressor, KernelSGDClassifier, arrays, kernels, training
+from forms import eigenpro_classifier, eigenpro_regressor, kernel_sgd_classifier
+from shallows import arrays, kernels, training
 from shallows.fitting.snapshot import MOST_SEEN_ONCE, EvaluationCache
 
 RNG = np.random.default_rng(0)
@@ -29,7 +30,7 @@ class Looking(training.Observer):
         self.kept.append(found.call_count == 0)
 
 
-def looked_on(points, make=EigenProClassifier, **options):
+def looked_on(points, make=eigenpro_classifier, **options):
     memory = arrays.resident_memory() + 2**30  # Whatever the tests before these left in the process.
     options = {"batch_size": 64, "max_epochs": 4, "tol": 0.0, "random_state": 0, "memory": memory, **options}
     looking = Looking(points)
@@ -37,7 +38,7 @@ def looked_on(points, make=EigenProClassifier, **options):
     return looking, model
 
 
-@pytest.mark.parametrize("make", [EigenProClassifier, EigenProRegressor, KernelSGDClassifier])
+@pytest.mark.parametrize("make", [eigenpro_classifier, eigenpro_regressor, kernel_sgd_classifier])
 @pytest.mark.parametrize("kernel", ["gaussian", "laplace"])
 def test_from_the_third_look_on_kernel_values_are_at_hand_and_scores_the_same_to_the_bit(make, kernel):
     kept, model = looked_on(lambda epoch: NEW, make, kernel=kernel)

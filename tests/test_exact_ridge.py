@@ -12,12 +12,14 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import shallows
 from engine_example import naive_kernel, sample
+from forms import ridge
 from resumed_example import StopAt
-from shallows import KernelRidgeClassifier, KernelRidgeRegressor, gram, kernels
+from shallows import KernelRidgeClassifier, KernelRidgeRegressor, Options, gram, kernels
 from shallows.errors import ShallowsError
 from shallows.fitting import machine
+from shallows.solvers import BlockDescent, ConjugateGradients
 from shallows.solvers.least_squares.cholesky import CholeskyStepper, dense
-from shallows.solvers.least_squares.conjugate_gradients import ConjugateGradients, ConjugateGradientsStepper, low_rank
+from shallows.solvers.least_squares.conjugate_gradients import ConjugateGradientsStepper, low_rank
 from shallows.solvers.least_squares.kernel_problem import KernelProblem, RidgePlan
 from shallows.training import Checkpoint, Curve
 
@@ -51,8 +53,14 @@ def solved(solver, held, steps=1):
 @pytest.mark.parametrize("regularisation", [1.0, 0.01])
 def test_predictions_are_those_of_scikit_learn_s_kernel_ridge(regression, solver, regularisation):
     x, y, new = regression
-    model = KernelRidgeRegressor(
-        bandwidth=SIGMA, regularisation=regularisation, solver=solver, tol=1e-11, random_state=0, device="cpu"
+    model = ridge(
+        KernelRidgeRegressor,
+        bandwidth=SIGMA,
+        alpha=regularisation,
+        solver=solver,
+        tol=1e-11,
+        random_state=0,
+        device="cpu",
     ).fit(x, y)
     reference = KernelRidge(alpha=regularisation, kernel="rbf", gamma=1 / (2 * SIGMA**2)).fit(x, y)
     # float64; the residual is 1e-11 of the targets, and λ at its smallest lets it grow by its reciprocal.
@@ -64,8 +72,8 @@ def test_sample_weights_are_those_of_scikit_learn_s_kernel_ridge(regression, sol
     x, y, new = regression
     w = np.random.default_rng(0).uniform(0.1, 4.0, size=N)
     mean = np.average(y, axis=0, weights=w)
-    model = KernelRidgeRegressor(
-        bandwidth=SIGMA, regularisation=0.5, solver=solver, tol=1e-11, random_state=0, device="cpu"
+    model = ridge(
+        KernelRidgeRegressor, bandwidth=SIGMA, alpha=0.5, solver=solver, tol=1e-11, random_state=0, device="cpu"
     ).fit(x, y, w)
     reference = KernelRidge(alpha=0.5, kernel="rbf", gamma=1 / (2 * SIGMA**2)).fit(x, y - mean, sample_weight=w)
     np.testing.assert_allclose(model.predict(new), reference.predict(new) + mean, atol=1e-8)
@@ -74,7 +82,9 @@ def test_sample_weights_are_those_of_scikit_learn_s_kernel_ridge(regression, sol
 @pytest.mark.parametrize("kernel", ["gaussian", "laplace", "cauchy"])
 def test_without_regularisation_the_function_interpolates(regression, kernel):
     x, y, _ = regression
-    model = KernelRidgeRegressor(kernel, bandwidth=SIGMA, regularisation=0, random_state=0, device="cpu").fit(x, y)
+    model = KernelRidgeRegressor(kernel, bandwidth=SIGMA, alpha=0, random_state=0, options=Options(device="cpu")).fit(
+        x, y
+    )
     np.testing.assert_allclose(model.predict(x), y, atol=1e-7)
     assert model.effective_params_["jitter"] == 0.0
 
@@ -83,8 +93,8 @@ def test_without_regularisation_the_function_interpolates(regression, kernel):
 def test_points_that_coincide_with_different_targets_get_their_mean_and_the_jitter_is_told(solver):
     x = np.repeat(sample(40, 2), 2, axis=0)
     y = sample(80, 1)[:, 0]
-    model = KernelRidgeRegressor(
-        "laplace", bandwidth=2.0, regularisation=0, solver=solver, tol=1e-5, random_state=0, device="cpu"
+    model = ridge(
+        KernelRidgeRegressor, "laplace", bandwidth=2.0, alpha=0, solver=solver, tol=1e-5, random_state=0, device="cpu"
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the equations contradict each other
@@ -175,8 +185,8 @@ def test_the_preconditioner_is_positive_definite_and_saves_steps():
 def test_single_precision_reaches_the_double_precision_answer_to_the_residual_asked_for(regression):
     x, y, new = regression
     given = {"bandwidth": SIGMA, "regularisation": 0.1, "random_state": 0, "device": "cpu"}
-    single = KernelRidgeRegressor(dtype="float32", solver="conjugate_gradients", tol=1e-4, **given).fit(x, y)
-    double = KernelRidgeRegressor(solver="cholesky", **given).fit(x, y)
+    single = ridge(KernelRidgeRegressor, dtype="float32", solver="conjugate_gradients", tol=1e-4, **given).fit(x, y)
+    double = ridge(KernelRidgeRegressor, solver="cholesky", **given).fit(x, y)
     assert single.effective_params_["relative_residual"] <= 1e-4
     # |f − f*| ≤ ‖k_x‖ ‖r‖/λ would allow 0.1; errors lie in the directions that the kernel damps.
     np.testing.assert_allclose(single.predict(new), double.predict(new), atol=5e-3)
@@ -185,9 +195,9 @@ def test_single_precision_reaches_the_double_precision_answer_to_the_residual_as
 def test_beyond_the_budget_auto_takes_conjugate_gradients_and_stays_right(regression, monkeypatch):
     x, y, new = regression
     x, y = np.tile(x, (4, 1)) + 0.05 * sample(4 * N, 4, seed=9), np.tile(y, (4, 1))
-    given = {"bandwidth": SIGMA, "regularisation": 0.1, "random_state": 0, "device": "cpu", "tol": 1e-5}
-    whole = KernelRidgeRegressor(**given).fit(x, y)
-    model = KernelRidgeRegressor(**given)
+    given = {"bandwidth": SIGMA, "regularisation": 0.1, "random_state": 0, "device": "cpu"}
+    whole = ridge(KernelRidgeRegressor, **given).fit(x, y)
+    model = ridge(KernelRidgeRegressor, **given)
     # Below the 14 MB of the matrix in float64.
     monkeypatch.setattr(machine.Options, "budget", lambda self, device, least=0: 8_000_000)
     model.fit(x, y)
@@ -197,7 +207,7 @@ def test_beyond_the_budget_auto_takes_conjugate_gradients_and_stays_right(regres
 
 
 def test_a_factorisation_that_does_not_fit_says_what_to_do(regression, monkeypatch):
-    model = KernelRidgeRegressor(solver="cholesky", device="cpu")
+    model = KernelRidgeRegressor(solver="cholesky", options=Options(device="cpu"))
     monkeypatch.setattr(machine.Options, "budget", lambda self, device, least=0: 100_000)
     with pytest.raises(ShallowsError, match="conjugate_gradients"):
         model.fit(*regression[:2])
@@ -208,11 +218,11 @@ def test_a_fit_that_was_stopped_goes_on_from_its_checkpoint_to_the_same_solution
     given = {"bandwidth": SIGMA, "regularisation": 1e-3, "solver": "conjugate_gradients", "tol": 1e-9}
     given |= {"random_state": 0, "device": "cpu"}
 
-    calm = KernelRidgeRegressor(**given).fit(x, y)
+    calm = ridge(KernelRidgeRegressor, **given).fit(x, y)
     stopped = Checkpoint(tmp_path, "key", 0.0)
     with pytest.raises(shallows.errors.TrainingInterrupted):
-        KernelRidgeRegressor(**given).fit(x, y, observers=[StopAt(stopped, 12)], checkpoint=stopped)
-    resumed = KernelRidgeRegressor(**given).fit(x, y, checkpoint=Checkpoint(tmp_path, "key"))
+        ridge(KernelRidgeRegressor, **given).fit(x, y, observers=[StopAt(stopped, 12)], checkpoint=stopped)
+    resumed = ridge(KernelRidgeRegressor, **given).fit(x, y, checkpoint=Checkpoint(tmp_path, "key"))
     assert resumed.n_resumes_ == 1
     np.testing.assert_allclose(resumed.predict(new), calm.predict(new), atol=1e-5)
 
@@ -221,7 +231,7 @@ def test_observers_see_the_errors_of_the_iterations(regression):
     x, y, _ = regression
     curve = Curve([1, 5, 20], lambda snapshot: {"mse": float(np.mean((snapshot.predict_training() - y) ** 2))})
     KernelRidgeRegressor(
-        bandwidth=SIGMA, regularisation=1e-3, solver="conjugate_gradients", random_state=0, device="cpu"
+        solver="conjugate_gradients", bandwidth=SIGMA, alpha=1e-3, random_state=0, options=Options(device="cpu")
     ).fit(x, y, observers=[curve])
     errors = [row["mse"] for row in curve.rows]
     assert errors == sorted(errors, reverse=True) and errors[-1] < 0.1 * errors[0]
@@ -230,7 +240,10 @@ def test_observers_see_the_errors_of_the_iterations(regression):
 def test_too_few_iterations_warn_with_the_residual(regression):
     with pytest.warns(ConvergenceWarning, match="relative residual"):
         KernelRidgeRegressor(
-            regularisation=1e-6, solver="conjugate_gradients", max_iterations=2, tol=1e-8, random_state=0, device="cpu"
+            solver=ConjugateGradients(tol=1e-8, max_iterations=2),
+            alpha=1e-6,
+            random_state=0,
+            options=Options(device="cpu"),
         ).fit(*regression[:2])
 
 
@@ -239,7 +252,7 @@ def test_a_classifier_codes_its_classes_as_the_others_do():
     labels = np.array(["a", "b", "c"])[rng.integers(0, 3, size=200)]
     x = sample(200, 3) + 4.0 * np.stack([labels == "a", labels == "b", labels == "c"], axis=1)
     options = {"bandwidth": 2.0, "regularisation": 0.1, "calibration": None, "device": "cpu"}
-    model = KernelRidgeClassifier(random_state=0, **options).fit(x, labels)
+    model = ridge(KernelRidgeClassifier, random_state=0, **options).fit(x, labels)
     codes = np.where(labels[:, None] == np.array(["a", "b", "c"]), 1.0, -1.0)
     K = naive_kernel("gaussian", 2.0, x, x)
     expected = K @ np.linalg.solve(K + 0.1 * np.eye(200), codes)
@@ -247,14 +260,12 @@ def test_a_classifier_codes_its_classes_as_the_others_do():
     assert model.score(x, labels) > 0.95
 
 
-@pytest.mark.parametrize("solver", [*BOTH, "block_coordinate_descent"])
+@pytest.mark.parametrize("solver", [*BOTH, "block_descent"])
 def test_every_solver_learns_probabilities_from_few_rows(solver):
     rng = np.random.default_rng(0)
     x = sample(300, 2, seed=4)
     y = (x[:, 0] + rng.normal(size=300) > 1.0).astype(int)  # a fifth of the rows
-    model = KernelRidgeClassifier(solver=solver, bandwidth=0.3, regularisation=0.1, random_state=0).fit(
-        x[:200], y[:200]
-    )
+    model = ridge(KernelRidgeClassifier, solver=solver, bandwidth=0.3, alpha=0.1, random_state=0).fit(x[:200], y[:200])
     said = model.predict_proba(x[200:])[:, 1]
     assert log_loss(y[200:], said) < log_loss(y[200:], np.full(100, y[:200].mean()))
     assert said.mean() == pytest.approx(y[200:].mean(), abs=0.08)
@@ -263,21 +274,17 @@ def test_every_solver_learns_probabilities_from_few_rows(solver):
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
-        ({"regularisation": -1.0}, "regularisation"),
-        ({"regularisation": np.nan}, "regularisation"),
+        ({"alpha": -1.0}, "alpha"),
+        ({"alpha": np.nan}, "alpha"),
         ({"solver": "lu"}, "solver"),
-        (
-            {"solver_params": {"batch_size": 5}},
-            "batch_size is a parameter of solver='block_coordinate_descent', not of",
-        ),
-        ({"solver": "block_coordinate_descent", "solver_params": {"batch": 5}}, "Did you mean 'batch_size'"),
-        ({"max_iterations": 0}, "max_iterations"),
+        ({"solver": BlockDescent(block_size=0)}, "block_size"),
+        ({"solver": ConjugateGradients(max_iterations=0)}, "max_iterations"),
         ({"bandwidth": 0.0}, "bandwidth"),
     ],
 )
 def test_parameters_out_of_their_range_are_named(parameters, words):
     with pytest.raises(ShallowsError, match=words):
-        KernelRidgeRegressor(**parameters).fit(sample(10), np.arange(10.0))
+        ridge(KernelRidgeRegressor, **parameters).fit(sample(10), np.arange(10.0))
 
 
 @parametrize_with_checks([KernelRidgeClassifier(random_state=0)])
@@ -303,19 +310,19 @@ def test_the_solvers_run_on_any_array_library(solver, weights):
 
 
 @pytest.mark.parametrize(
-    ("solver", "ridge"),
+    ("solver", "alpha"),
     [
         ({"solver": "conjugate_gradients"}, 0.1),
-        ({"solver": "block_coordinate_descent", "solver_params": {"batch_size": 150}}, 5.0),
+        ({"solver": "block_descent", "block_size": 150}, 5.0),
     ],
     ids=str,
 )
-def test_a_warm_start_saves_iterations_and_changes_no_answer(regression, solver, ridge):
+def test_a_warm_start_saves_iterations_and_changes_no_answer(regression, solver, alpha):
     x, y, new = regression
     given = {"bandwidth": SIGMA, "tol": 1e-8, "random_state": 0, "device": "cpu", **solver}
-    cold = KernelRidgeRegressor(regularisation=0.9 * ridge, **given).fit(x, y)
-    warm = KernelRidgeRegressor(regularisation=ridge, warm_start=True, **given).fit(x, y)
-    warm.set_params(regularisation=0.9 * ridge).fit(x, y)
+    cold = ridge(KernelRidgeRegressor, alpha=0.9 * alpha, **given).fit(x, y)
+    warm = ridge(KernelRidgeRegressor, alpha=alpha, warm_start=True, **given).fit(x, y)
+    warm.set_params(alpha=0.9 * alpha).fit(x, y)
     assert warm.n_iter_ < cold.n_iter_ < 1000
     np.testing.assert_allclose(warm.predict(new), cold.predict(new), atol=1e-5)
 
@@ -346,5 +353,5 @@ def test_conjugate_gradients_plan_a_rank_that_the_budget_takes_and_count_their_b
 def test_a_warm_start_from_other_points_begins_anew(regression):
     x, y, new = regression
     given = {"bandwidth": SIGMA, "solver": "conjugate_gradients", "tol": 1e-8, "random_state": 0, "device": "cpu"}
-    model = KernelRidgeRegressor(warm_start=True, **given).fit(x[:200], y[:200]).fit(x, y)
-    np.testing.assert_array_equal(model.predict(new), KernelRidgeRegressor(**given).fit(x, y).predict(new))
+    model = ridge(KernelRidgeRegressor, warm_start=True, **given).fit(x[:200], y[:200]).fit(x, y)
+    np.testing.assert_array_equal(model.predict(new), ridge(KernelRidgeRegressor, **given).fit(x, y).predict(new))

@@ -9,7 +9,7 @@ from sklearn.gaussian_process.kernels import RationalQuadratic as Reference
 import shallows
 from engine_example import sample
 from example_new_kernel import RationalQuadratic
-from shallows import DoublyStochasticRegressor, EigenProRegressor, features, kernels
+from shallows import DoublyStochasticRegressor, KernelRidgeRegressor, features, kernels
 from shallows.errors import ShallowsError
 
 
@@ -36,7 +36,7 @@ def test_its_fourier_features_tend_to_it(order):
 @pytest.mark.parametrize(
     "model",
     [
-        EigenProRegressor("rational_quadratic", kernel_params={"order": 2}, random_state=0),
+        KernelRidgeRegressor(RationalQuadratic(order=2), solver="eigenpro", random_state=0),
         DoublyStochasticRegressor(RationalQuadratic(order=2), random_state=0),
     ],
     ids=["EigenPro", "DoublyStochastic"],

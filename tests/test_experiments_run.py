@@ -14,9 +14,11 @@ import pytest
 from sklearn.linear_model import LinearRegression
 
 from estimators_example import published
+from flat import flat
+from forms import eigenpro_classifier, kernel_ridge_classifier
 from own_plan import own_configuration, own_plan
 from running_example import job_spec
-from shallows import EigenProClassifier, FeatureRidgeClassifier, Options
+from shallows import FeatureRidgeClassifier, KernelRidgeClassifier, Options
 from shallows.errors import DivergenceError, ShallowsError, TrainingInterrupted
 from shallows.estimators.base import Estimator
 from shallows.kernels import Gaussian, Matern
@@ -56,7 +58,7 @@ def job(tmp_path, prepared):
 
 
 def eigenpro(job, **parameters):
-    return job(**{"rank": 20, "n_subsample": 200, "batch_size": 32, **parameters})
+    return job(**{"solver__rank": 20, "solver__n_subsample": 200, "solver__batch_size": 32, **parameters})
 
 
 def test_a_run_leaves_a_record_and_a_curve_that_agree(job):
@@ -75,11 +77,10 @@ def test_a_run_leaves_a_record_and_a_curve_that_agree(job):
 
 
 def test_errors_are_those_of_the_fitted_estimator_in_percent(job, prepared):
-    from shallows import EigenProClassifier
 
     made = run.execute(eigenpro(job, marks=(3,)), CONDITIONS)
     data = datasets.load(prepared)
-    model = EigenProClassifier(
+    model = eigenpro_classifier(
         bandwidth=5.0,
         rank=20,
         n_subsample=200,
@@ -88,7 +89,7 @@ def test_errors_are_those_of_the_fitted_estimator_in_percent(job, prepared):
         max_epochs=3,
         random_state=0,
         device="cpu",
-        **published(EigenProClassifier, "bandwidth"),
+        **published(eigenpro_classifier, "bandwidth"),
     ).fit(data.x_train, data.y_train)
     assert made["metrics"]["final"]["test_error"] == pytest.approx(100 * (1 - model.score(data.x_test, data.y_test)))
     assert made["metrics"]["final"]["train_error"] == pytest.approx(100 * (1 - model.score(data.x_train, data.y_train)))
@@ -107,7 +108,7 @@ def test_other_parameters_data_or_code_make_another_key(job):
     asked = eigenpro(job).spec
     key = key_of(asked, "0" * 64)
     assert key_of(asked, "1" * 64) != key
-    assert key_of({**asked, "parameters": {**asked["parameters"], "rank": 21}}, "0" * 64) != key
+    assert key_of({**asked, "parameters": {**asked["parameters"], "solver__rank": 21}}, "0" * 64) != key
     assert key_of({**asked, "marks": [1, 2, 5, 10]}, "0" * 64) != key
     assert key_of({**asked, "target_ids": []}, "0" * 64) == key
     assert key_of({**asked, "code": "other"}, "0" * 64) != key
@@ -159,10 +160,10 @@ def test_a_preconditioner_made_beforehand_is_used_and_its_time_told(job, prepare
 
 
 def test_a_kernel_with_further_parameters_and_its_preconditioner_come_from_the_configuration(job, prepared, tmp_path):
-    kernel = {"kernel": "matern", "kernel_params": {"nu": 1.5}, "power": "sqrt"}
+    kernel = {"kernel": "matern", "kernel__nu": 1.5, "solver__power": 0.5}
     one = eigenpro(job, **kernel)
-    needed = {name: one.spec["parameters"][name] for name in METHODS["eigenpro"]["preconditioner"] if name != "damping"}
-    assert set(kernel) < set(needed)
+    wanted = {"kernel__nu", *METHODS["eigenpro"]["preconditioner"]} - {"solver__damping"}
+    needed = {name.removeprefix("solver__"): one.spec["parameters"][name] for name in wanted}
     path = tmp_path / "preconditioners" / "one.npz"
     run.make_preconditioner({"parameters": needed, "seed": 0}, prepared, path, CONDITIONS)
     made = run.execute(replace(one, preconditioner=path), CONDITIONS)
@@ -204,7 +205,7 @@ def test_a_comparison_refuses_a_record_that_was_altered(job):
 
 def test_a_method_without_an_estimator_for_the_task_says_so(job):
     one = eigenpro(job)
-    definition = {**METHODS["eigenpro"], "call": {"regression": "shallows:EigenProRegressor"}}
+    definition = {**METHODS["eigenpro"], "call": {"regression": "shallows:KernelRidgeRegressor"}}
     with pytest.raises(ShallowsError, match="classification"):
         run.execute(replace(one, spec={**one.spec, "definition": definition}), CONDITIONS)
 
@@ -276,7 +277,7 @@ def test_explaining_an_unknown_target_names_the_nearest(monkeypatch, capsys):
 
 
 def test_a_run_that_diverges_is_a_result(job, capsys):
-    one = eigenpro(job, step_size=1e4, marks=(1, 2))
+    one = eigenpro(job, solver__step=1e4, marks=(1, 2))
     made = run.execute(one, CONDITIONS)
     assert made["diverged"].startswith("Training diverged in epoch 1 with step_size=")
     assert record.read(one.out) == (json.loads((one.out / "record.json").read_text()), [])
@@ -289,13 +290,13 @@ def test_a_run_that_diverges_is_a_result(job, capsys):
 
 def test_a_run_that_diverges_later_keeps_its_points_up_to_there(job, monkeypatch):
     one = eigenpro(job, marks=(1, 2))
-    before = EigenProClassifier.fit
+    before = KernelRidgeClassifier.fit
 
     def fit(self, *data, **options):
         before(self, *data, **options)
         raise DivergenceError("Training diverged in epoch 3.")
 
-    monkeypatch.setattr(EigenProClassifier, "fit", fit)
+    monkeypatch.setattr(KernelRidgeClassifier, "fit", fit)
     assert run.execute(one, CONDITIONS)["metrics"] == {"final": {}, "marks": []}
     rows = record.read(one.out)[1]
     assert {row["epoch"] for row in rows if row["metric"] == "test_error"} == {"1", "2"}
@@ -323,19 +324,20 @@ def test_curves_are_tidy(job):
 
 
 def test_an_exact_solution_is_measured_once_at_no_mark_with_its_training_error(job, prepared):
-    one = job("krls", marks=(), regularisation=0.1)
+    one = job("krls", marks=(), alpha=0.1)
     made = run.execute(one, CONDITIONS)
     kept, curve = record.read(one.out)
     record.check(kept)
     data = datasets.load(prepared)
-    from shallows import KernelRidgeClassifier
 
-    model = KernelRidgeClassifier(
+    model = flat(
+        KernelRidgeClassifier,
+        solver="cholesky",
         bandwidth=5.0,
-        regularisation=0.1,
+        alpha=0.1,
         random_state=0,
         device="cpu",
-        **published(KernelRidgeClassifier, "bandwidth", "regularisation"),
+        **published(kernel_ridge_classifier, "bandwidth", "regularisation"),
     )
     model.fit(data.x_train, data.y_train)
     final = made["metrics"]["final"]
@@ -359,7 +361,7 @@ def test_any_estimator_of_scikit_learn_s_kind_is_measured_by_what_it_predicts(jo
 
 
 def test_an_exact_solution_that_is_interrupted_goes_on_from_its_last_iteration(job, monkeypatch):
-    one = job("krls", marks=(), regularisation=1e-4, solver="conjugate_gradients", tol=1e-7)
+    one = job("krls", marks=(), alpha=1e-4, solver="conjugate_gradients", solver__tol=1e-7)
     calm = run.execute(replace(one, out=one.out / "calm", checkpoints=one.checkpoints / "calm"), CONDITIONS)
     seen = []
 
@@ -400,8 +402,6 @@ def test_parameters_of_a_run_by_their_paths_make_objects():
     assert made.solver.rank == 5
     paths = {name: calls.path_of(calls.make_estimator(Machine, named), name) for name in ("max_epochs", "max_seconds")}
     assert paths == {"max_epochs": "solver__max_epochs", "max_seconds": "options__max_seconds"}
-    old = calls.make_estimator(EigenProClassifier, {"max_epochs": 3}, **own)
-    assert (old.max_epochs, old.device, calls.path_of(old, "max_epochs")) == (3, "cpu", "max_epochs")
 
 
 def test_a_solver_without_epochs_keeps_no_checkpoints():

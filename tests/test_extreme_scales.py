@@ -24,15 +24,18 @@ from bad_input_example import (
 from engine_example import EUCLIDEAN, sample
 from estimators_example import published
 from feature_forms import feature_eigenpro_regressor
+from forms import (
+    centers_regressor,
+    eigenpro_classifier,
+    eigenpro_regressor,
+    kernel_ridge_regressor,
+    kernel_sgd_classifier,
+    kernel_sgd_regressor,
+)
 from promises_example import EVERY, targets, unfitted
 from shallows import (
     DoublyStochasticNoveltyDetector,
-    EigenProCentresRegressor,
-    EigenProClassifier,
-    EigenProRegressor,
-    KernelRidgeRegressor,
-    KernelSGDClassifier,
-    KernelSGDRegressor,
+    KernelRidgeClassifier,
     Options,
     RegularizedRiskRegressor,
     features,
@@ -47,7 +50,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.excepti
 
 
 @pytest.mark.parametrize(
-    "Estimator", [EigenProRegressor, EigenProCentresRegressor, feature_eigenpro_regressor, KernelRidgeRegressor]
+    "Estimator", [eigenpro_regressor, centers_regressor, feature_eigenpro_regressor, kernel_ridge_regressor]
 )
 @pytest.mark.parametrize("bandwidth", [1e6, 1e30, 1e140])
 @pytest.mark.parametrize("kernel", EUCLIDEAN)
@@ -55,7 +58,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.excepti
 def test_a_matrix_of_ones_learns_the_mean(Estimator, bandwidth, kernel, dtype):
     X, y, new = table(Estimator)
     options = {**published(Estimator), "kernel": kernel, "bandwidth": bandwidth, "dtype": dtype, "max_epochs": 5}
-    if Estimator is KernelRidgeRegressor:
+    if Estimator is kernel_ridge_regressor:
         options["regularisation"] = 1.0
     model = made(Estimator, **options).fit(X, y)
     # Laplace at 1e6 is 1 − 1e-6 r, and what is left of the matrix is a linear function in that unit.
@@ -63,7 +66,9 @@ def test_a_matrix_of_ones_learns_the_mean(Estimator, bandwidth, kernel, dtype):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("Estimator", [EigenProClassifier, EigenProRegressor, KernelSGDClassifier, KernelSGDRegressor])
+@pytest.mark.parametrize(
+    "Estimator", [eigenpro_classifier, eigenpro_regressor, kernel_sgd_classifier, kernel_sgd_regressor]
+)
 @pytest.mark.parametrize("batch_size", [None, 4, 50, 400])
 @pytest.mark.parametrize("kernel", ["gaussian", "laplace"])
 def test_a_matrix_of_ones_averages_contradicting_targets_in_any_batches(Estimator, kernel, batch_size):
@@ -79,7 +84,7 @@ def test_a_matrix_of_ones_averages_contradicting_targets_in_any_batches(Estimato
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("Estimator", [EigenProRegressor, KernelSGDRegressor])
+@pytest.mark.parametrize("Estimator", [eigenpro_regressor, kernel_sgd_regressor])
 @pytest.mark.parametrize("batch_size", [16, 256, 1000])
 def test_a_linear_kernel_comes_to_the_least_squares_solution_of_noisy_targets(Estimator, batch_size):
     rng = np.random.default_rng(4)
@@ -102,7 +107,7 @@ def test_centres_that_see_no_other_point_are_fitted_and_the_others_have_the_mean
     X = sample(n, d)
     y = 3 + np.sin(X[:, 0])
     options = {"centres": n // 5, "bandwidth": bandwidth, "batch_size": batch_size, "dtype": dtype, "random_state": 0}
-    model = EigenProCentresRegressor(kernel, **options, **published(EigenProCentresRegressor, "bandwidth")).fit(X, y)
+    model = centers_regressor(kernel, **options, **published(centers_regressor, "bandwidth")).fit(X, y)
     at_centres = np.isin(np.arange(n), model.support_)
     found = model.predict(X)
     # A centre's squared distance from itself is a sum of d + 2 products: none, or some roundings of ‖x‖², as the
@@ -119,9 +124,9 @@ def test_centres_that_see_no_other_point_are_fitted_and_the_others_have_the_mean
 def test_a_matrix_that_is_the_identity_learns_every_point_and_nothing_beyond(Estimator, kernel):
     X, y, new = table(Estimator)
     options = {**published(Estimator), "kernel": kernel, "bandwidth": 1e-5, "tol": 0, "max_epochs": 40}
-    if Estimator in (EigenProRegressor, feature_eigenpro_regressor):
+    if Estimator in (eigenpro_regressor, feature_eigenpro_regressor):
         options["rank"] = 0
-    if Estimator is KernelRidgeRegressor:
+    if Estimator is kernel_ridge_regressor:
         options["regularisation"] = 1e-3
     model = made(Estimator, **options).fit(X, y)
     # Cauchy falls as 1/r² only, and Laplace sees a point 1e-8 away from itself, 1e-3 of the bandwidth.
@@ -208,7 +213,7 @@ def test_a_map_of_the_users_is_given_no_points_beyond_the_precision():
 
 @pytest.mark.parametrize("partial", [False, True])
 def test_novelty_beyond_the_precision_of_the_model_is_refused(partial):
-    X, _, new = table(EigenProRegressor)
+    X, _, new = table(eigenpro_regressor)
     model = DoublyStochasticNoveltyDetector(
         solver=DoublyStochastic(n_iter=5), random_state=0, options=Options(dtype="float32")
     )
@@ -240,7 +245,7 @@ def test_a_constant_feature_that_is_far_away_in_a_new_point_is_far_away(Estimato
 
 
 @pytest.mark.parametrize(
-    "Estimator", [EigenProRegressor, KernelSGDRegressor, EigenProCentresRegressor, RegularizedRiskRegressor]
+    "Estimator", [eigenpro_regressor, kernel_sgd_regressor, centers_regressor, RegularizedRiskRegressor]
 )
 @each_precision
 def test_a_function_that_overflows_at_a_new_point_is_refused_there(Estimator, dtype):
@@ -333,7 +338,7 @@ def test_weights_beyond_the_numbers_are_refused_and_wide_ones_are_taken(name):
 
 
 def test_weights_of_classes_beyond_the_numbers_are_refused():
-    model = EigenProClassifier(class_weight={0: 1e-200, 1: 1e200})
+    model = KernelRidgeClassifier(solver="eigenpro", class_weight={0: 1e-200, 1: 1e200})
     with pytest.raises(ShallowsError, match="weights of the rows are between"):
         model.fit(ROWS, targets("Classifier", ROWS))
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
+import forms
 import shallows
 from bad_input_example import few, outputs
 from doubly_stochastic_example import WORDS, endless, moons
@@ -18,12 +19,11 @@ from shallows import (
     DoublyStochasticClassifier,
     DoublyStochasticNoveltyDetector,
     DoublyStochasticRegressor,
-    EigenProRegressor,
     KernelRidgeRegressor,
     training,
 )
 from shallows.errors import DivergenceError, ShallowsError
-from shallows.solvers import DoublyStochastic, FeatureBlockDescent, TheoryStep
+from shallows.solvers import ConjugateGradients, DoublyStochastic, EigenPro, FeatureBlockDescent, TheoryStep
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -46,7 +46,7 @@ class Interrupt(training.Observer):
 
 def unfitted(name):
     Estimator = getattr(shallows, name.split()[0])
-    known = Estimator().get_params()
+    known = forms.known(Estimator)
     options = {"max_epochs": 2, "n_features": 20, "n_units": 20, "block_size": 8, **few(Estimator)}
     if name in IN_BLOCKS:
         options |= {"solver": FeatureBlockDescent(block_size=8)}
@@ -303,8 +303,8 @@ def test_a_novelty_detector_keeps_its_threshold_too():
 # The line that a warning names
 
 
-SLOW = EigenProRegressor(max_epochs=1, bandwidth=1e-3, regularisation=0.0, step_size=1e-6)
-UNSOLVED = KernelRidgeRegressor(solver="conjugate_gradients", max_iterations=1, tol=0.0)
+SLOW = KernelRidgeRegressor(solver=EigenPro(step=1e-6, max_epochs=1), bandwidth=1e-3, alpha=0.0)
+UNSOLVED = KernelRidgeRegressor(solver=ConjugateGradients(tol=0.0, max_iterations=1))
 
 
 @pytest.mark.parametrize("model", [SLOW, UNSOLVED])

@@ -14,6 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from engine_example import naive_kernel, sample
 from estimators_example import outputs, table
 from feature_forms import feature_eigenpro_classifier, feature_eigenpro_regressor
+from forms import eigenpro_regressor
 from resumed_example import StopAt
 from risk_example import Given
 from shallows import (
@@ -86,12 +87,11 @@ def test_digits_are_told_apart():
 
 def test_many_features_come_near_the_kernel_machine():
     # SPEC 12: EigenPro-RF tends to kernel EigenPro as D grows, with 1/√D.
-    from shallows import EigenProRegressor
 
     X, y, new = table(feature_eigenpro_regressor, 200)
     asked = {"random_state": 0, "max_epochs": 5, "tol": 0, "rank": 20, "n_subsample": 200, "batch_size": 50}
     asked |= {"step_size": 0.05, "damping": 1.0, "bandwidth": 2.0, "dtype": "float64"}
-    exact = EigenProRegressor(**asked).fit(X, y).predict(new)
+    exact = eigenpro_regressor(**asked).fit(X, y).predict(new)
     errors = [
         np.abs(feature_eigenpro_regressor(n_features=D, **asked).fit(X, y).predict(new) - exact).mean()
         for D in (500, 8000)

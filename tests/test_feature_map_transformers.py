@@ -17,10 +17,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from engine_example import naive_kernel, sample
 from estimators_example import table
 from feature_forms import feature_eigenpro_regressor
+from forms import kernel_sgd_classifier, ridge
 from shallows import (
     FourierFeatures,
     KernelRidgeRegressor,
-    KernelSGDClassifier,
     NystroemFeatures,
     Options,
     arrays,
@@ -143,7 +143,7 @@ def test_ridge_regression_on_nystroem_features_of_all_points_is_kernel_ridge_reg
     options = {"bandwidth": 1.0, "random_state": 0}
     y = y - y.mean()
     pipeline = make_pipeline(NystroemFeatures(n_features=len(X), **options), Ridge(0.1, fit_intercept=False))
-    exact = KernelRidgeRegressor(regularisation=0.1, **options).fit(X, y)
+    exact = ridge(KernelRidgeRegressor, alpha=0.1, **options).fit(X, y)
     assert np.abs(pipeline.fit(X, y).predict(new) - exact.predict(new)).max() < 1e-6
 
 
@@ -151,7 +151,7 @@ def test_ridge_regression_on_nystroem_features_of_all_points_is_kernel_ridge_reg
     "transformer", [FourierFeatures(n_features=300, random_state=0), NystroemFeatures(random_state=0)]
 )
 def test_a_grid_search_chooses_the_bandwidth_in_a_pipeline(transformer):
-    X, y, _ = table(KernelSGDClassifier, 300)
+    X, y, _ = table(kernel_sgd_classifier, 300)
     name = type(transformer).__name__.lower()
     search = GridSearchCV(
         make_pipeline(transformer, RidgeClassifier()), {f"{name}__bandwidth": [1e-3, 1.0, 1e4]}, cv=3

@@ -15,7 +15,8 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from bad_input_example import outputs, table
-from shallows import DoublyStochasticRegressor, EigenProCentresRegressor, EigenProClassifier
+from forms import centers_regressor, eigenpro_classifier
+from shallows import DoublyStochasticRegressor
 from shallows.solvers import DoublyStochastic
 
 pytestmark = pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.exceptions.ConvergenceWarning")
@@ -44,8 +45,8 @@ def two_blas_threads():
 @pytest.mark.parametrize(
     ("Estimator", "options"),
     [
-        (EigenProClassifier, {"max_epochs": 2}),
-        (EigenProCentresRegressor, {"max_epochs": 2, "centres": 40}),
+        (eigenpro_classifier, {"max_epochs": 2}),
+        (centers_regressor, {"max_epochs": 2, "centres": 40}),
         (DoublyStochasticRegressor, {"solver": DoublyStochastic(n_iter=5)}),
     ],
 )

@@ -9,18 +9,9 @@ import pytest
 
 from engine_example import EUCLIDEAN, NEUTRAL, results, sample
 from estimators_example import ALL, outputs, table
+from forms import centers_regressor, eigenpro_classifier, eigenpro_regressor
 from fused_example import RADIAL
-from shallows import (
-    EigenProCentresRegressor,
-    EigenProClassifier,
-    EigenProRegressor,
-    arrays,
-    gram,
-    kernels,
-    spectrum,
-    streams,
-    training,
-)
+from shallows import arrays, gram, kernels, spectrum, streams, training
 from shallows.arrays import Device
 from shallows.gpu import cuda
 from shallows.gram import fused, rectangular
@@ -149,10 +140,10 @@ def test_every_product_of_few_features_is_that_of_the_plain_path():
         np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9 * np.abs(theirs).max())
 
 
-@pytest.mark.parametrize("Estimator", [EigenProClassifier, EigenProRegressor, EigenProCentresRegressor])
+@pytest.mark.parametrize("Estimator", [eigenpro_classifier, eigenpro_regressor, centers_regressor])
 def test_a_fit_gives_the_model_of_the_plain_path_and_of_the_cpu(Estimator):
     X, y, new = table(Estimator, 3000)
-    of_centres = Estimator is EigenProCentresRegressor
+    of_centres = Estimator is centers_regressor
     options = {"random_state": 0, "kernel": "laplace", "dtype": "float64", "batch_size": 100, "max_epochs": 3, "tol": 0}
     options |= {"centres": 500} if of_centres else {}
     # Too little for the matrix to be kept.
@@ -180,9 +171,9 @@ def test_products_are_in_single_precision_unless_tf32_was_asked_for():
 
 
 def test_a_model_of_few_centres_agrees():
-    X, y, new = table(EigenProRegressor, 1500)
+    X, y, new = table(eigenpro_regressor, 1500)
     options = {"centres": 100, "random_state": 0, "dtype": "float64", "max_epochs": 3, "tol": 0, "bandwidth": 1.5}
-    ours, theirs = (EigenProCentresRegressor(device=device, **options).fit(X, y) for device in ("cpu", "gpu"))
+    ours, theirs = (centers_regressor(device=device, **options).fit(X, y) for device in ("cpu", "gpu"))
     assert theirs.step_size_ == pytest.approx(ours.step_size_, rel=1e-3)
     assert np.abs(ours.predict(new) - theirs.predict(new)).max() < 1e-2 * np.abs(ours.predict(new)).max()
 
@@ -244,7 +235,7 @@ def test_a_model_of_the_gpu_predicts_on_the_cpu(Estimator):
 
 
 def test_a_run_that_is_stopped_goes_on_to_the_same_model(tmp_path):
-    X, y, _ = table(EigenProRegressor, 400)
+    X, y, _ = table(eigenpro_regressor, 400)
     options = {"random_state": 0, "device": "gpu", "batch_size": 50, "max_epochs": 3, "tol": 0}
     checkpoint = training.Checkpoint(tmp_path, "k")
 
@@ -254,14 +245,14 @@ def test_a_run_that_is_stopped_goes_on_to_the_same_model(tmp_path):
                 checkpoint.request_stop()
 
     with pytest.raises(training.TrainingInterrupted):
-        EigenProRegressor(**options).fit(X, y, checkpoint=checkpoint, observers=[Stop()])
-    resumed = EigenProRegressor(**options).fit(X, y, checkpoint=training.Checkpoint(tmp_path, "k"))
-    whole = EigenProRegressor(**options).fit(X, y)
+        eigenpro_regressor(**options).fit(X, y, checkpoint=checkpoint, observers=[Stop()])
+    resumed = eigenpro_regressor(**options).fit(X, y, checkpoint=training.Checkpoint(tmp_path, "k"))
+    whole = eigenpro_regressor(**options).fit(X, y)
     assert np.abs(resumed.dual_coef_ - whole.dual_coef_).max() < 1e-9 * np.abs(whole.dual_coef_).max()
 
 
 def test_a_small_memory_gives_the_predictions_of_a_large_one():
-    X, y, new = table(EigenProRegressor, 2000)
+    X, y, new = table(eigenpro_regressor, 2000)
     options = {"random_state": 0, "device": "gpu", "max_epochs": 2, "tol": 0, "batch_size": 100, "bandwidth": 1.0}
-    small, large = (EigenProRegressor(memory=memory, **options).fit(X, y) for memory in ("20MB", "2GB"))
+    small, large = (eigenpro_regressor(memory=memory, **options).fit(X, y) for memory in ("20MB", "2GB"))
     assert np.abs(small.predict(new) - large.predict(new)).max() < 1e-3 * np.abs(large.predict(new)).max()

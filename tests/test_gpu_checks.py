@@ -11,7 +11,8 @@ import pytest
 
 import shallows
 from flat import flat
-from shallows import EigenProRegressor, Options, arrays, decomposition, training
+from forms import eigenpro_regressor, unfitted
+from shallows import KernelRidgeRegressor, Options, arrays, decomposition, training
 from shallows.arrays import Device
 from shallows.errors import DeviceError, DeviceMemoryError, ShallowsError
 from shallows.gpu import gpu_checks
@@ -83,7 +84,7 @@ def test_a_gpu_that_cannot_be_used_is_refused_with_its_cause(facts, words, machi
     X, y = np.arange(60.0).reshape(30, 2), np.arange(30.0)
     for name in ("EigenPro", "KernelSGD", "DoublyStochastic", "RegularizedRisk", "CoreVectorMachine"):
         with pytest.raises(ShallowsError, match=words):
-            flat(getattr(shallows, f"{name}Regressor"), device="gpu:2").fit(X, y)
+            unfitted(f"{name}Regressor", device="gpu:2").fit(X, y)
     for model in (shallows.KernelSVMClassifier, shallows.FourierFeatures, decomposition.DoublyStochasticKernelPCA):
         with pytest.raises(ShallowsError, match=words):
             flat(model, device="gpu:2").fit(X, y > 10)
@@ -154,7 +155,7 @@ class LosesTheDevice(training.Observer):
             raise CUDARuntimeError("cudaErrorIllegalAddress: an illegal memory access was encountered")
 
 
-@pytest.mark.parametrize("Estimator", [EigenProRegressor, shallows.DoublyStochasticRegressor])
+@pytest.mark.parametrize("Estimator", [eigenpro_regressor, shallows.DoublyStochasticRegressor])
 def test_a_device_that_is_lost_leaves_the_checkpoint_from_which_the_same_model_comes(Estimator, tmp_path):
     X = np.random.default_rng(0).normal(size=(300, 3))
     y, options = X[:, 0] + np.sin(X[:, 1]), {"random_state": 0, "batch_size": 50, "bandwidth": 2.0}
@@ -172,7 +173,7 @@ def test_a_device_that_is_lost_leaves_the_checkpoint_from_which_the_same_model_c
 def test_without_a_checkpoint_a_lost_device_says_that_there_could_be_one():
     X = np.random.default_rng(0).normal(size=(100, 3))
     with pytest.raises(DeviceError, match="With a checkpoint"):
-        EigenProRegressor(random_state=0).fit(X, X[:, 0], observers=[LosesTheDevice(1)])
+        KernelRidgeRegressor(solver="eigenpro", random_state=0).fit(X, X[:, 0], observers=[LosesTheDevice(1)])
 
 
 OutOfMemoryError = type("OutOfMemoryError", (MemoryError,), {"__module__": "cupy.cuda.memory"})
@@ -186,7 +187,7 @@ class FillsTheDevice(training.Observer):
 
 
 @pytest.mark.parametrize(
-    "Estimator", [EigenProRegressor, shallows.DoublyStochasticRegressor, shallows.RegularizedRiskRegressor]
+    "Estimator", [eigenpro_regressor, shallows.DoublyStochasticRegressor, shallows.RegularizedRiskRegressor]
 )
 def test_a_device_without_room_is_told_with_what_to_do(Estimator):
     X = np.random.default_rng(0).normal(size=(200, 3))
@@ -202,7 +203,7 @@ def test_memory_that_the_host_lacks_stays_as_it_is():
 
     X = np.random.default_rng(0).normal(size=(100, 3))
     with pytest.raises(MemoryError, match="of the host") as told:
-        EigenProRegressor(random_state=0).fit(X, X[:, 0], observers=[Fails()])
+        KernelRidgeRegressor(solver="eigenpro", random_state=0).fit(X, X[:, 0], observers=[Fails()])
     assert not isinstance(told.value, ShallowsError)
 
 
@@ -225,4 +226,4 @@ def test_an_error_of_something_else_stays_as_it_is():
 
     X = np.random.default_rng(0).normal(size=(100, 3))
     with pytest.raises(ZeroDivisionError, match="mine"):
-        EigenProRegressor(random_state=0).fit(X, X[:, 0], observers=[Fails()])
+        KernelRidgeRegressor(solver="eigenpro", random_state=0).fit(X, X[:, 0], observers=[Fails()])

@@ -11,13 +11,23 @@ import pytest
 import cuda_on_cpu
 from counted_arrays import LEDGER, counted
 from engine_example import sample
+from forms import eigenpro_classifier, eigenpro_regressor
 from pretended_gpu import pretended_gpu
-from shallows import EigenProClassifier, EigenProRegressor, arrays, gram, kernels, losses, spectrum, training
+from shallows import (
+    KernelRidgeRegressor,
+    Options,
+    arrays,
+    gram,
+    kernels,
+    losses,
+    spectrum,
+    training,
+)
 from shallows.errors import DivergenceError
 from shallows.features import FourierMap
 from shallows.gpu import cuda
 from shallows.gram.whole import WholeGram
-from shallows.solvers import ConjugateResiduals
+from shallows.solvers import ConjugateResiduals, EigenPro
 from shallows.solvers.expansions.doubly_stochastic import DoublyStochasticStepper
 from shallows.solvers.expansions.expansion import ExpansionProblem
 from shallows.solvers.least_squares import eigenpro
@@ -141,7 +151,7 @@ def fits(Estimator, monkeypatch, folder, free=2**30, **options):
     """A model of the CPU and one of the pretended GPU, with the ledger of the latter."""
     X = sample(1600, options.pop("d", 40), dtype=np.float32)
     y = np.sin(X[:, 0]) + X[:, 1]
-    y = np.digitize(y, [-0.7, 0.7]) if Estimator is EigenProClassifier else y
+    y = np.digitize(y, [-0.7, 0.7]) if Estimator is eigenpro_classifier else y
     options = {"bandwidth": 6.0, "random_state": 0, "max_epochs": 3, "tol": 0, "batch_size": 50} | options
     ours = Estimator(device="cpu", **options).fit(X, y)
     with pretended_gpu(monkeypatch, folder, free) as ledger:
@@ -152,7 +162,7 @@ def fits(Estimator, monkeypatch, folder, free=2**30, **options):
 
 
 @needs_compiler
-@pytest.mark.parametrize("Estimator", [pytest.param(EigenProClassifier, marks=pytest.mark.slow), EigenProRegressor])
+@pytest.mark.parametrize("Estimator", [pytest.param(eigenpro_classifier, marks=pytest.mark.slow), eigenpro_regressor])
 def test_a_fit_on_a_gpu_keeps_the_matrix_whole_and_takes_lifted_steps(Estimator, monkeypatch, folder):
     _, model, _ = fits(Estimator, monkeypatch, folder)
     assert model.effective_params_["solver"] == "LiftedEigenPro"
@@ -161,7 +171,7 @@ def test_a_fit_on_a_gpu_keeps_the_matrix_whole_and_takes_lifted_steps(Estimator,
 
 @needs_compiler
 def test_a_fit_for_which_a_gpu_has_too_little_memory_keeps_no_whole_matrix(monkeypatch, folder):
-    _, model, _ = fits(EigenProRegressor, monkeypatch, folder, free=12 * 2**20)
+    _, model, _ = fits(eigenpro_regressor, monkeypatch, folder, free=12 * 2**20)
     assert model.effective_params_["solver"] == "EigenPro"
     assert model.effective_params_["kept_fraction"] < 1.0
 
@@ -171,7 +181,7 @@ def test_a_fit_for_which_a_gpu_has_too_little_memory_keeps_no_whole_matrix(monke
 def test_without_a_matrix_the_fused_product_makes_all_that_a_lifted_step_needs(monkeypatch, folder):
     monkeypatch.setattr(eigenpro, "SHARE_OF_FUNCTIONS", 1.0)
     options = {"d": 6, "max_epochs": 1, "bandwidth": 3.0}
-    _, model, ledger = fits(EigenProRegressor, monkeypatch, folder, 12 * 2**20, **options)
+    _, model, ledger = fits(eigenpro_regressor, monkeypatch, folder, 12 * 2**20, **options)
     assert model.effective_params_["kept_fraction"] < 1.0
     assert model.effective_params_["solver"] == "LiftedEigenPro"
     assert ledger.launches["kernel_product"] >= 32
@@ -261,12 +271,18 @@ def test_batches_fill_a_device_as_far_as_its_memory_allows(gigabytes, n, n_outpu
 def test_by_default_a_gpu_takes_eight_batches_and_comes_to_the_scores_of_a_cpu(monkeypatch, folder):
     X, new = sample(1600, 8, dtype=np.float32), sample(400, 8, 1, np.float32)
     y, expected = (np.sin(x[:, 0]) + x[:, 1] for x in (X, new))
-    cpu = EigenProRegressor(random_state=0, device="cpu", bandwidth=3.0).fit(X, y)
+    cpu = KernelRidgeRegressor(solver="eigenpro", random_state=0, bandwidth=3.0, options=Options(device="cpu")).fit(
+        X, y
+    )
     with pretended_gpu(monkeypatch, folder):
-        gpu = EigenProRegressor(random_state=0, device="gpu", bandwidth=3.0).fit(X, y)
+        gpu = KernelRidgeRegressor(solver="eigenpro", random_state=0, bandwidth=3.0, options=Options(device="gpu")).fit(
+            X, y
+        )
         assert gpu.score(new, expected) == pytest.approx(cpu.score(new, expected), abs=2e-3)
     assert gpu.effective_params_["batch_size"] == 200
     assert gpu.effective_params_["solver"] == "ConjugateResiduals"
     with pretended_gpu(monkeypatch, folder):
-        chosen = EigenProRegressor(random_state=0, device="gpu", bandwidth=3.0, batch_size=64, max_epochs=1).fit(X, y)
+        chosen = KernelRidgeRegressor(
+            solver=EigenPro(batch_size=64, max_epochs=1), random_state=0, bandwidth=3.0, options=Options(device="gpu")
+        ).fit(X, y)
     assert chosen.effective_params_["batch_size"] == 64

@@ -12,14 +12,11 @@ from sklearn.base import is_classifier
 from bad_input_example import ALL, each, few, outputs, table
 from engine_example import sample
 from estimators_example import published, unscaled
-from shallows import (
-    EigenProRegressor,
-    KernelRidgeRegressor,
-    gram,
-    kernels,
-    spectrum,
-)
+from forms import ridge
+from shallows import KernelRidgeRegressor, gram, kernels, spectrum
 from shallows.errors import ShallowsError
+from shallows.kernels import HeatCircle
+from shallows.solvers import EigenPro
 
 pytestmark = pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.exceptions.ConvergenceWarning")
 
@@ -113,11 +110,9 @@ def test_a_function_that_is_no_kernel_is_refused(Estimator, function, says):
     ("options", "says"),
     [
         ({"kernel": "polynomial", "bandwidth": 2.0}, "has no bandwidth"),
-        ({"kernel": "matern", "kernel_params": {"mu": 1}}, "no parameter 'mu'"),
-        ({"kernel": kernels.Gaussian(1.0), "kernel_params": {"nu": 1}}, "has its own parameters"),
-        ({"kernel": "matern", "kernel_params": 2.5}, "must be a dictionary"),
+        ({"kernel": kernels.Gaussian(1.0), "bandwidth": 2.0}, "has its own bandwidth"),
         ({"kernel": "heat_circle"}, "takes one feature"),
-        ({"kernel": "polynomial", "kernel_params": {"degree": 400, "scale": 1e3}}, "positive and finite"),
+        ({"kernel": kernels.Polynomial(degree=400, scale=1e3)}, "positive and finite"),
         ({"kernel": dot, "bandwidth": 1.0}, "no bandwidth"),
     ],
 )
@@ -154,7 +149,7 @@ def test_a_preconditioner_keeps_the_parameters_of_its_kernel(tmp_path):
 
 def test_the_heat_kernel_on_the_circle_learns_a_periodic_function():
     angles = np.random.default_rng(0).uniform(0, 2 * np.pi, size=(300, 1))
-    model = EigenProRegressor("heat_circle", kernel_params={"time": 0.05}, random_state=0, tol=0, max_epochs=50)
+    model = KernelRidgeRegressor(HeatCircle(time=0.05), solver=EigenPro(max_epochs=50, tol=0), random_state=0)
     model.fit(angles, np.cos(3 * angles[:, 0]))
     new = np.linspace(-10, 10, 50)[:, None]
     assert np.abs(model.predict(new) - np.cos(3 * new[:, 0])).max() < 0.01
@@ -174,14 +169,15 @@ def test_the_spectrum_of_a_kernel_that_sees_the_origin_is_that_of_the_data_where
 def test_ridge_regression_with_a_polynomial_is_that_over_its_monomials(solver):
     x, y = sample(100), sample(100, 1, seed=1)[:, 0]
     parameters = {"degree": 2, "offset": 1.0, "scale": 1.0}
-    model = KernelRidgeRegressor(
+    model = ridge(
+        KernelRidgeRegressor,
         "polynomial",
         kernel_params=parameters,
         solver=solver,
         tol=1e-10,
         random_state=0,
         dtype="float64",
-        regularisation=1.0,
+        alpha=1.0,
     ).fit(x, y)
     K = (x @ x.T + 1.0) ** 2
     truth = K @ np.linalg.solve(K + np.eye(100), y - y.mean()) + y.mean()

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from flat import flat
+from forms import centers_classifier
 from shallows import (
     DoublyStochasticClassifier,
     DoublyStochasticNoveltyDetector,
-    EigenProCentresClassifier,
     arrays,
     training,
 )
@@ -142,13 +142,13 @@ def test_a_model_is_the_same_to_the_bit_whether_its_points_are_held_or_read(monk
     X = DRAWS.normal(size=(1500, 6))
     y = X[:, 0] > X[:, 1]
     options = {"centres": 100, "batch_size": 200, "bandwidth": 2.0, "max_epochs": 3, "random_state": 0}
-    held = EigenProCentresClassifier(**options).fit(X, y)
+    held = centers_classifier(**options).fit(X, y)
     counted = []
     init = TrainingRows.__init__
     monkeypatch.setattr(TrainingRows, "__init__", lambda self, *a, held: init(self, *a, held=False))
     call = RowsAhead.__call__
     monkeypatch.setattr(RowsAhead, "__call__", lambda self, batch: (counted.append(self), call(self, batch))[1])
-    read = EigenProCentresClassifier(**options).fit(X, y)
+    read = centers_classifier(**options).fit(X, y)
     assert np.array_equal(held.dual_coef_, read.dual_coef_)
     assert counted[-1].n_ahead == 3 * 8 - 1
 

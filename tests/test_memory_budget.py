@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shallows import EigenProCentresClassifier, EigenProClassifier, arrays
+from shallows import KernelRidgeClassifier, Options, arrays
 from shallows.errors import ShallowsError
+from shallows.solvers import EigenPro, NystromConjugateGradients
 
 PROGRAM = """
 import sys, warnings, numpy as np, shallows, shallows.errors
@@ -41,7 +42,7 @@ def test_a_budget_below_what_the_process_holds_is_refused_and_the_least_that_is_
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, name], capture_output=True, text=True, check=True, cwd=Path(__file__).parent
     )
-    assert "memory='1MB' is too little" in done.stdout and "EigenProCentres" in done.stdout
+    assert "memory='1MB' is too little" in done.stdout and "nystrom_conjugate_gradients" in done.stdout
     least = int(re.search(r'memory="(\d+)MB"', done.stdout)[1])
     assert int(re.search(r"peak (\d+)", done.stdout)[1]) <= 1e6 * least
 
@@ -52,10 +53,10 @@ def test_the_least_that_is_named_is_kept_when_the_process_has_grown_a_little_sin
     held = arrays.resident_memory()
     monkeypatch.setattr(arrays, "resident_memory", lambda: held)
     with pytest.raises(ShallowsError) as refusal:
-        EigenProClassifier(memory="1MB", max_epochs=1, random_state=0).fit(X, y)
+        KernelRidgeClassifier(solver=EigenPro(max_epochs=1), random_state=0, options=Options(memory="1MB")).fit(X, y)
     least = re.search(r'memory="(\d+MB)"', str(refusal.value))[1]
     monkeypatch.setattr(arrays, "resident_memory", lambda: held + 2**21)
-    EigenProClassifier(memory=least, max_epochs=1, random_state=0).fit(X, y)
+    KernelRidgeClassifier(solver=EigenPro(max_epochs=1), random_state=0, options=Options(memory=least)).fit(X, y)
 
 
 def test_what_fits_into_any_budget_warns_of_one_that_the_process_exceeds_already(monkeypatch):
@@ -64,9 +65,13 @@ def test_what_fits_into_any_budget_warns_of_one_that_the_process_exceeds_already
     held = arrays.resident_memory()
     monkeypatch.setattr(arrays, "resident_memory", lambda: held)
     with pytest.warns(UserWarning, match="memory='1MB' is too little") as warned:
-        EigenProCentresClassifier(memory="1MB", max_epochs=1, random_state=0).fit(X, y)
+        KernelRidgeClassifier(
+            solver=NystromConjugateGradients(max_iterations=1), random_state=0, options=Options(memory="1MB")
+        ).fit(X, y)
     least = re.search(r'memory="(\d+MB)"', str(warned[0].message))[1]
     monkeypatch.setattr(arrays, "resident_memory", lambda: held + 2**21)
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
-        EigenProCentresClassifier(memory=least, random_state=0).fit(X, y)
+        KernelRidgeClassifier(solver="nystrom_conjugate_gradients", random_state=0, options=Options(memory=least)).fit(
+            X, y
+        )

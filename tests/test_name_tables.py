@@ -63,8 +63,8 @@ def test_a_name_that_is_in_no_table_is_refused_with_the_nearest():
 @pytest.mark.parametrize(
     ("asked", "suggested"),
     [
-        ("shallows.EigenPro", "'EigenProClassifier'"),
-        ("shallows.EigenproClassifier", "Did you mean 'EigenProClassifier'?"),
+        ("shallows.KernelRidge", "'KernelRidgeClassifier'"),
+        ("shallows.KernelridgeClassifier", "Did you mean 'KernelRidgeClassifier'?"),
         ("shallows.KernelPCA", "'FeatureKernelPCA' or 'DoublyStochasticKernelPCA'"),
         ("shallows.TwoSampleTest", "'two_sample_test'"),
         ("shallows.estimators.KernelRidgeClasifier", "'KernelRidgeClassifier'"),

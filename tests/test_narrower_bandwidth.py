@@ -9,17 +9,17 @@ from sklearn.base import is_classifier
 from sklearn.datasets import make_gaussian_quantiles
 
 from feature_forms import feature_eigenpro_regressor
+from forms import centers_regressor, eigenpro_classifier, eigenpro_regressor
 from shallows import (
-    EigenProCentresRegressor,
-    EigenProClassifier,
-    EigenProRegressor,
     FeatureRidgeClassifier,
     FeatureRidgeRegressor,
+    KernelRidgeRegressor,
     kernels,
 )
 from shallows.fitting import choices, feature_choice, narrower_bandwidth
 from shallows.fitting.narrower_bandwidth import narrower, scores_of_centres
 from shallows.kernel_approximation import FourierFeatures, NystroemFeatures
+from shallows.solvers import NystromConjugateGradients
 from shallows.spectrum.leave_one_out import choose_ridge
 
 N, FEW, NOISE = 12_000, 150, 0.3
@@ -164,7 +164,11 @@ def test_copies_of_several_classes_tell_the_first_ones_and_are_fitted_to_their_m
 
 def test_a_machine_for_many_rows_takes_it_and_says_so():
     X, y = rough(N)
-    told = EigenProCentresRegressor(random_state=0, max_epochs=1).fit(X, y).effective_params_
+    told = (
+        KernelRidgeRegressor(solver=NystromConjugateGradients(max_iterations=1), random_state=0)
+        .fit(X, y)
+        .effective_params_
+    )
     assert told["selection"]["narrowing"]["rows"] == 4000
     assert told["bandwidth"] < 0.5 * max(told["selection"]["narrowing"]["errors"])
 
@@ -172,11 +176,11 @@ def test_a_machine_for_many_rows_takes_it_and_says_so():
 @pytest.mark.parametrize(
     ("Machine", "where", "n_units"),
     [
-        (EigenProRegressor, choices, np.inf),
-        (EigenProCentresRegressor, choices, 1788),
+        (eigenpro_regressor, choices, np.inf),
+        (centers_regressor, choices, 1788),
         (feature_eigenpro_regressor, choices, 4000),
         (FeatureRidgeRegressor, feature_choice, 1000),
-        (EigenProClassifier, choices, np.inf),
+        (eigenpro_classifier, choices, np.inf),
         (FeatureRidgeClassifier, feature_choice, 1000),
     ],
 )

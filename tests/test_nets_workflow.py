@@ -88,7 +88,7 @@ def test_results_of_nets_alone_depend_on_the_code_of_nets():
     def of_nets(call):
         return {name for name in code.modules_of(call) if name.startswith("shallows_papers.nets")}
 
-    assert of_nets("shallows_papers.nets:NeuralNetClassifier") and not of_nets("shallows:EigenProClassifier")
+    assert of_nets("shallows_papers.nets:NeuralNetClassifier") and not of_nets("shallows:KernelRidgeClassifier")
     digits = datasets.get("mnist_demo")
     assert code.digest_of_preparation(digits, [{"unit": {}}, STEP]) != code.digest_of_preparation(
         digits, [{"unit": {}}]

@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 
 from engine_example import naive_kernel, sample
-from shallows import EigenProCentresClassifier, EigenProCentresRegressor, arrays, kernels, training
+from forms import centers_classifier, centers_regressor
+from shallows import KernelRidgeRegressor, Options, arrays, kernels, training
 from shallows.errors import ShallowsError
 from shallows.fitting import center_points
 from shallows.gram.rectangular import KeptStrips
+from shallows.solvers import NystromConjugateGradients
 from shallows.solvers.least_squares import nystrom_conjugate_gradients as nystrom
-from shallows.solvers.least_squares.nystrom_conjugate_gradients import NystromConjugateGradients, NystromProblem
+from shallows.solvers.least_squares.nystrom_conjugate_gradients import NystromConjugateGradientsStepper, NystromProblem
 
 N, P, RIDGE = 600, 60, 0.3
 
@@ -40,7 +42,7 @@ def minimiser(held):
 
 def trained(held, batch=N, epochs=60, settled=0.0):
     n = held.targets.shape[0]
-    solver = NystromConjugateGradients(settled)
+    solver = NystromConjugateGradientsStepper(settled)
     return training.train(solver, held, training.Batches(n, batch, 0), training.Stopping(epochs))
 
 
@@ -61,7 +63,7 @@ def test_it_finds_the_minimiser_and_knows_its_loss(weights, batch, kept, first):
 def test_where_values_are_not_kept_it_begins_at_the_solution_of_some_rows():
     room, (X, y) = f"{arrays.resident_memory() // 10**6 + 60}MB", table(20_000)
     options = {"centres": 400, "bandwidth": 1.5, "regularisation": 1.0, "tol": 0.0, "random_state": 0}
-    fits = [EigenProCentresRegressor(**options, memory=memory).fit(X, y) for memory in (room, None)]
+    fits = [centers_regressor(**options, memory=memory).fit(X, y) for memory in (room, None)]
     made_anew, kept = (fit.effective_params_ for fit in fits)
     assert made_anew["kept_fraction"] < 0.5 < kept["kept_fraction"]
     assert made_anew["n_epochs"] < 0.6 * kept["n_epochs"]  # 6 and 13
@@ -107,7 +109,7 @@ def test_it_ends_where_the_objective_has_settled_each_output_for_itself():
 
 
 def test_a_state_that_is_kept_within_a_pass_goes_on_to_the_same_bits():
-    held, solver = problem(), NystromConjugateGradients(0.0)
+    held, solver = problem(), NystromConjugateGradientsStepper(0.0)
     order = [batch for epoch in range(4) for batch in training.Batches(N, 130, 0).of_epoch(epoch)]
     state, other = solver.init(held), solver.init(held)
     for batch in order[:12]:
@@ -151,16 +153,21 @@ def table(n, d=3, noise=0.0):
 @pytest.mark.parametrize(("n", "expected"), [(500, 500), (900, 900), (3000, 2190)])
 def test_their_number_grows_with_the_root_of_the_rows(n, expected, monkeypatch):
     monkeypatch.setattr(center_points, "effective_dimension", lambda *given: np.inf)
-    model = EigenProCentresRegressor(random_state=0, max_epochs=2, tol=0).fit(*table(n))
-    assert model.effective_params_["n_centres"] == len(model.dual_coef_) == expected
-    assert model.effective_params_["solver"] == "conjugate_gradients" and model.effective_params_["kept_fraction"] == 1
+    model = KernelRidgeRegressor(solver=NystromConjugateGradients(max_iterations=2, tol=0), random_state=0).fit(
+        *table(n)
+    )
+    assert model.effective_params_["n_centers"] == len(model.dual_coef_) == expected
+    assert (
+        model.effective_params_["solver"] == "nystrom_conjugate_gradients"
+        and model.effective_params_["kept_fraction"] == 1
+    )
 
 
 def test_no_more_centres_are_taken_than_noisy_data_have_dimensions():
     X, y = table(3000, d=2, noise=3.0)
-    model = EigenProCentresRegressor(random_state=0).fit(X, y)
-    assert model.effective_params_["n_centres"] == center_points.LEAST_CENTRES
-    more = EigenProCentresRegressor(random_state=0, centres=2200).fit(X, y)
+    model = KernelRidgeRegressor(solver="nystrom_conjugate_gradients", random_state=0).fit(X, y)
+    assert model.effective_params_["n_centers"] == center_points.LEAST_CENTRES
+    more = KernelRidgeRegressor(random_state=0, centers=2200).fit(X, y)
     truth = np.sin(2 * X[:, 0]) + X[:, 1]
     errors = [np.mean((fit.predict(X) - truth) ** 2) for fit in (model, more)]
     assert errors[0] < 1.05 * errors[1]
@@ -168,7 +175,7 @@ def test_no_more_centres_are_taken_than_noisy_data_have_dimensions():
 
 def test_the_effective_dimension_is_that_of_the_whole_matrix():
     X, y = table(2000, d=1, noise=1.0)
-    model = EigenProCentresRegressor(random_state=0)
+    model = KernelRidgeRegressor(solver="nystrom_conjugate_gradients", random_state=0)
     seen = []
     original = center_points.effective_dimension
     center_points.effective_dimension = lambda *given: seen.append(original(*given)) or seen[-1]
@@ -183,17 +190,17 @@ def test_the_effective_dimension_is_that_of_the_whole_matrix():
 
 def test_a_little_memory_holds_fewer_centres():
     room = f"{arrays.resident_memory() // 10**6 + 60}MB"
-    model = EigenProCentresRegressor(random_state=0, memory=room, max_epochs=3).fit(*table(5000))
-    assert 500 < model.effective_params_["n_centres"] < 2828
+    model = KernelRidgeRegressor(
+        solver=NystromConjugateGradients(max_iterations=3), random_state=0, options=Options(memory=room)
+    ).fit(*table(5000))
+    assert 500 < model.effective_params_["n_centers"] < 2828
 
 
-@pytest.mark.parametrize("given", [{"batch_size": 100}, {"rank": 5}, {"damping": 0.5}, {"step_size": 1e-3}])
+@pytest.mark.parametrize("given", [{"batch_size": 100}, {"rank": 5}, {"damping": 0.5}, {"step": 1e-3}])
 def test_parameters_of_eigenpro_ask_for_eigenpro(given):
     X, y = table(300)
-    model = EigenProCentresRegressor(centres=50, random_state=0, max_epochs=1, tol=0, **given).fit(X, y)
-    assert model.effective_params_["solver"] == "eigenpro" and model.step_size_ > 0
-    with pytest.raises(ShallowsError, match=f'{next(iter(given))}: of solver="eigenpro" alone'):
-        EigenProCentresRegressor(solver="conjugate_gradients", **given).fit(X, y)
+    model = centers_regressor(centers=50, random_state=0, max_epochs=1, tol=0, **given).fit(X, y)
+    assert model.effective_params_["solver"] == "projected_eigenpro" and model.step_size_ > 0
 
 
 def test_both_solvers_come_to_one_function():
@@ -207,22 +214,25 @@ def test_both_solvers_come_to_one_function():
         "random_state": 0,
         "tol": 0,
     }
-    for Estimator, targets in ((EigenProCentresRegressor, y), (EigenProCentresClassifier, labels)):
-        models = [Estimator(solver=name, max_epochs=60, **options) for name in ("eigenpro", "conjugate_gradients")]
+    for Estimator, targets in ((centers_regressor, y), (centers_classifier, labels)):
+        models = [
+            Estimator(solver=name, max_epochs=60, **options)
+            for name in ("projected_eigenpro", "nystrom_conjugate_gradients")
+        ]
         a, b = (model.fit(X, targets)._raw_predict(X) for model in models)
         assert np.abs(a - b).mean() < 0.02 * np.abs(a).mean()
 
 
 def test_what_is_no_solver_is_refused():
-    with pytest.raises(ShallowsError, match=r"no value of solver 'falkon'. Did you mean 'auto'"):
-        EigenProCentresRegressor(solver="falkon").fit(*table(50))
+    with pytest.raises(ShallowsError, match=r"solver of KernelRidgeRegressor 'falkon'"):
+        KernelRidgeRegressor(solver="falkon").fit(*table(50))
 
 
 def test_in_single_precision_the_loss_is_the_models_own():
     # With sums and triangular solves in float32 the loss that was told was three quarters of the model's.
     X, y = table(20_000, d=6, noise=0.3)
     options = {"centres": 800, "bandwidth": 3.0, "regularisation": 0.003, "random_state": 0, "tol": 0}
-    single, double = (EigenProCentresRegressor(dtype=f"float{bits}", **options).fit(X, y) for bits in (32, 64))
+    single, double = (centers_regressor(dtype=f"float{bits}", **options).fit(X, y) for bits in (32, 64))
     for model in (single, double):
         assert np.mean((model.predict(X) - y) ** 2) / np.var(y) == pytest.approx(model.losses_[-1], rel=2e-3)
     assert single.losses_[-1] == pytest.approx(double.losses_[-1], rel=0.05)

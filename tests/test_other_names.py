@@ -14,13 +14,12 @@ from sklearn.model_selection import GridSearchCV
 
 import shallows
 from engine_example import sample
+from forms import eigenpro_regressor, kernel_ridge_regressor, kernel_sgd_regressor
 from shallows import (
-    EigenProClassifier,
-    EigenProRegressor,
     FeatureRidgeRegressor,
     FourierFeatures,
+    KernelRidgeClassifier,
     KernelRidgeRegressor,
-    KernelSGDRegressor,
     NystroemFeatures,
     RandomKitchenSinksRegressor,
     RegularizedRiskClassifier,
@@ -28,6 +27,7 @@ from shallows import (
     spectrum,
 )
 from shallows.errors import ShallowsError, UnknownNameError
+from shallows.solvers import Certified, EigenPro
 
 X, new = sample(80, 3), sample(20, 3, seed=1)
 y = np.sin(X[:, 0]) + X[:, 1]
@@ -46,7 +46,7 @@ def test_a_kernel_of_scikit_learn_s_name_has_scikit_learn_s_values(name, paramet
     assert np.allclose(kernels.make(name, **parameters)(X, new), theirs(), rtol=1e-12)
 
 
-@pytest.mark.parametrize("Estimator", [EigenProRegressor, KernelSGDRegressor])
+@pytest.mark.parametrize("Estimator", [eigenpro_regressor, kernel_sgd_regressor])
 def test_rbf_is_the_gaussian_kernel_and_gamma_its_bandwidth(Estimator):
     theirs = Estimator("rbf", kernel_params={"gamma": 0.125}, random_state=0).fit(X, y)
     ours = Estimator("gaussian", bandwidth=2.0, random_state=0).fit(X, y)
@@ -56,8 +56,8 @@ def test_rbf_is_the_gaussian_kernel_and_gamma_its_bandwidth(Estimator):
 
 
 def test_rbf_without_gamma_has_the_bandwidth_of_the_data():
-    assert EigenProRegressor("rbf", random_state=0).fit(X, y).bandwidth_ == (
-        EigenProRegressor(random_state=0).fit(X, y).bandwidth_
+    assert KernelRidgeRegressor("rbf", random_state=0).fit(X, y).bandwidth_ == (
+        KernelRidgeRegressor(random_state=0).fit(X, y).bandwidth_
     )
     assert FourierFeatures("rbf", random_state=0).fit(X).bandwidth_ == FourierFeatures(random_state=0).fit(X).bandwidth_
 
@@ -67,19 +67,14 @@ def test_rbf_without_gamma_has_the_bandwidth_of_the_data():
 )
 def test_exact_ridge_regression_is_scikit_learn_s_with_the_same_words(kernel, parameters):
     centred = y - y.mean()
-    ours = KernelRidgeRegressor(kernel, kernel_params=parameters, regularisation=0.5).fit(X, centred)
+    ours = kernel_ridge_regressor(kernel, kernel_params=parameters, alpha=0.5).fit(X, centred)
     theirs = KernelRidge(kernel=kernel, alpha=0.5, **parameters).fit(X, centred)
     assert np.abs(ours.predict(new) - theirs.predict(new)).max() < 1e-8
 
 
-def test_a_grid_search_goes_over_gamma():
-    grid = {"kernel_params": [{"gamma": gamma} for gamma in (1e-6, 0.2, 1e4)]}
-    assert GridSearchCV(KernelRidgeRegressor("rbf"), grid).fit(X, y).best_params_ == {"kernel_params": {"gamma": 0.2}}
-
-
 @pytest.mark.parametrize(
     "Estimator",
-    [EigenProRegressor],
+    [eigenpro_regressor],
     ids=lambda e: e.__name__,
 )
 def test_bandwidth_and_gamma_are_not_both_given(Estimator):
@@ -91,23 +86,24 @@ def test_bandwidth_and_gamma_are_not_both_given(Estimator):
 @pytest.mark.parametrize("gamma", ["scale", 0.0, -1.0, np.nan, True, None])
 def test_a_gamma_that_is_no_positive_number_is_told(gamma):
     with pytest.raises(ShallowsError, match="gamma must be a positive number"):
-        EigenProRegressor("rbf", kernel_params={"gamma": gamma}).fit(X, y)
+        kernel_sgd_regressor("rbf", kernel_params={"gamma": gamma}).fit(X, y)
 
 
 def test_two_names_of_one_parameter_are_told():
     with pytest.raises(ShallowsError, match="coef0 is another name of offset"):
-        EigenProRegressor("poly", kernel_params={"coef0": 1.0, "offset": 1.0}).fit(X, y)
+        kernel_sgd_regressor("poly", kernel_params={"coef0": 1.0, "offset": 1.0}).fit(X, y)
 
 
 def test_a_kernel_without_gamma_says_what_it_has():
     with pytest.raises(ShallowsError, match="'cauchy' has no parameter 'gamma'; it has none but the bandwidth"):
-        EigenProRegressor("cauchy", kernel_params={"gamma": 1.0}).fit(X, y)
+        kernel_sgd_regressor("cauchy", kernel_params={"gamma": 1.0}).fit(X, y)
 
 
 def test_a_preconditioner_goes_with_the_names_of_scikit_learn():
     made = spectrum.fit_preconditioner(X, "gaussian", bandwidth=2.0, rank=5, n_subsample=60, dtype="float64")
-    for options in ({"kernel": "rbf", "kernel_params": {"gamma": 0.125}}, {"kernel": "rbf"}):
-        assert EigenProRegressor(preconditioner=made, **options).fit(X, y).bandwidth_ == 2.0
+    for options in ({"bandwidth": 2.0}, {}):
+        model = KernelRidgeRegressor("rbf", solver=EigenPro(preconditioner=made), **options)
+        assert model.fit(X, y).bandwidth_ == 2.0
 
 
 # ------------------------------------------------------------------------------------ names of parameters
@@ -116,16 +112,16 @@ def test_a_preconditioner_goes_with_the_names_of_scikit_learn():
 @pytest.mark.parametrize(
     ("Estimator", "options", "message"),
     [
-        (EigenProClassifier, {"gamma": 0.125}, r"no parameter 'gamma': use bandwidth .* bandwidth=2 here"),
+        (KernelRidgeClassifier, {"gamma": 0.125}, r"no parameter 'gamma': use bandwidth .* bandwidth=2 here"),
         (FeatureRidgeRegressor, {"gamma": 0.125}, r"features=FourierFeatures\(bandwidth=...\).* bandwidth=2 here"),
         (FeatureRidgeRegressor, {"n_features": 30}, r"the feature map: features=FourierFeatures\(n_features=30\)"),
         (FeatureRidgeRegressor, {"max_passes": 3}, r"the solver: solver=FeatureBlockDescent\(max_passes=3\)"),
         (FeatureRidgeRegressor, {"step_size": 3.0}, r"the solver: solver=FeatureEigenPro\(step=3.0\)"),
         (RandomKitchenSinksRegressor, {"n_units": 30}, r"the feature map: features=HiddenUnits\(n_units=30\)"),
         (FourierFeatures, {"n_components": 10}, "use n_features"),
-        (EigenProRegressor, {"max_iter": 10}, "use max_epochs"),
-        (EigenProRegressor, {"n_jobs": 2}, "OMP_NUM_THREADS"),
-        (EigenProRegressor, {"degree": 2}, r"use kernel \(kernel=Polynomial\(degree=3\)\)"),
+        (KernelRidgeRegressor, {"max_iter": 10}, r"belongs to the solver: solver=EigenPro\(max_epochs=10\)"),
+        (KernelRidgeRegressor, {"n_jobs": 2}, "OMP_NUM_THREADS"),
+        (KernelRidgeRegressor, {"degree": 2}, r"use kernel \(kernel=Polynomial\(degree=3\)\)"),
     ],
 )
 def test_a_parameter_of_another_library_is_answered_with_ours(Estimator, options, message):
@@ -136,18 +132,20 @@ def test_a_parameter_of_another_library_is_answered_with_ours(Estimator, options
 
 
 def test_the_signature_of_an_estimator_is_that_of_its_constructor():
-    shown = inspect.signature(EigenProClassifier).parameters
-    assert list(shown) == list(inspect.signature(EigenProClassifier.__init__).parameters)[1:]
+    shown = inspect.signature(KernelRidgeClassifier).parameters
+    assert list(shown) == list(inspect.signature(KernelRidgeClassifier.__init__).parameters)[1:]
     assert shown["kernel"].default == "gaussian"
 
 
 def test_other_wrong_names_are_told_as_ever():
-    with pytest.raises(TypeError, match=r"EigenProClassifier has no parameter 'bandwith'\. Did you mean 'bandwidth'\?"):
-        EigenProClassifier(bandwith=1.0)
+    with pytest.raises(
+        TypeError, match=r"KernelRidgeClassifier has no parameter 'bandwith'\. Did you mean 'bandwidth'\?"
+    ):
+        KernelRidgeClassifier(bandwith=1.0)
     with pytest.raises(ValueError, match="Invalid parameter 'bandwith'"):
-        EigenProClassifier().set_params(bandwith=1.0)
+        KernelRidgeClassifier().set_params(bandwith=1.0)
     with pytest.raises(UnknownNameError, match=r"no kernel 'sigmoid'\. Known: .*laplacian, .*poly, .*rbf\."):
-        EigenProClassifier("sigmoid").fit(X, y > 0)
+        KernelRidgeClassifier("sigmoid").fit(X, y > 0)
 
 
 @pytest.mark.parametrize("name", sorted(shallows.estimators.__all__))
@@ -158,18 +156,11 @@ def test_estimators_are_made_copied_and_pickled_as_ever(name):
         assert str(copy) == str(model)
 
 
-@pytest.mark.parametrize("kind", [shallows.EigenProClassifier])
-def test_a_bandwidth_among_the_kernel_parameters_is_told_where_it_belongs(kind):
-    X = np.random.default_rng(0).random((40, 3))
-    with pytest.raises(ShallowsError, match="not in kernel_params"):
-        kind(kernel_params={"bandwidth": 2.0}).fit(X, X[:, 0] > 0.5)
-
-
 @pytest.mark.parametrize(
     ("name", "nearest"),
     [("rbff", "rbf"), ("RBF", "rbf"), ("Poly", "poly"), ("laplacien", "laplacian"), ("gausian", "gaussian")],
 )
-@pytest.mark.parametrize("Estimator", [EigenProRegressor, NystroemFeatures])
+@pytest.mark.parametrize("Estimator", [KernelRidgeRegressor, NystroemFeatures])
 def test_a_misspelt_kernel_is_answered_with_the_nearest_name_also_of_scikit_learn(Estimator, name, nearest):
     with pytest.raises(UnknownNameError, match=f"no kernel '{name}'. Did you mean '{nearest}'"):
         Estimator(name).fit(X, y)
@@ -180,7 +171,7 @@ def test_a_misspelt_kernel_is_answered_with_the_nearest_name_also_of_scikit_lear
     [
         (shallows.KernelSVMClassifier, "CalibratedClassifierCV"),
         (shallows.LinearSVMClassifier, "CalibratedClassifierCV"),
-        (EigenProClassifier, "predict_proba is available without it"),
+        (KernelRidgeClassifier, "predict_proba is available without it"),
         (RegularizedRiskClassifier, "predict_proba .* loss='logistic'"),
     ],
 )
@@ -198,3 +189,103 @@ def test_a_name_that_moved_to_the_reproduction_is_answered_with_its_new_import(n
         getattr(shallows, name)
     with pytest.raises(ImportError, match="Write: from shallows_papers"):
         exec(f"from shallows import {name}", {})
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "call"),
+    [
+        ("EigenProClassifier", {"regularisation": 1e-3}, "KernelRidgeClassifier(solver='eigenpro', alpha=0.001)"),
+        (
+            "EigenProRegressor",
+            {"rank": 5, "step_rule": {"release2017": {"eta": 5.0}}, "power": "sqrt", "calibration": None},
+            "KernelRidgeRegressor(solver=EigenPro(rank=5, power=0.5, step=Release2017(eta=5.0)))",
+        ),
+        (
+            "EigenProClassifier",
+            {"kernel": "matern", "kernel_params": {"nu": 2.5}, "device": "gpu"},
+            "KernelRidgeClassifier(solver='eigenpro', kernel=Matern(nu=2.5), options=Options(device='gpu'))",
+        ),
+        ("EigenProCentresRegressor", {}, "KernelRidgeRegressor(solver='nystrom_conjugate_gradients')"),
+        ("EigenProCentresRegressor", {"centres": 90}, "KernelRidgeRegressor(centers=90)"),
+        (
+            "EigenProCentresClassifier",
+            {"centres": 90, "batch_size": 30},
+            "KernelRidgeClassifier(solver=ProjectedEigenPro(batch_size=30), centers=90)",
+        ),
+        (
+            "EigenProCentresClassifier",
+            {"max_epochs": 4},
+            "KernelRidgeClassifier(solver=NystromConjugateGradients(max_iterations=4))",
+        ),
+        (
+            "KernelSGDClassifier",
+            {"step_size": 0.1},
+            "KernelRidgeClassifier(solver=KernelSGD(step=0.1), bandwidth='median', n_components=None)",
+        ),
+    ],
+)
+def test_a_class_of_an_earlier_version_shows_its_new_call_which_works(name, given, call):
+    with pytest.raises(TypeError) as raised:
+        getattr(shallows, name)(**given)
+    assert f"{name} is now {call}." in str(raised.value)
+    classes = {**vars(shallows.solvers), "Options": shallows.Options}
+    names = {one: getattr(shallows.solvers, one) for one in shallows.solvers.__all__} | {"Matern": kernels.Matern}
+    model = eval(call, {**classes, **names, **{kind: getattr(shallows, kind) for kind in shallows.__all__}})
+    model._check_parameters()
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"rank": 80}, r"belongs to the solver: solver=\w+\(rank=80\)"),
+        ({"regularisation": 0.1}, "use alpha"),
+        ({"centres": 5}, "use centers"),
+        ({"step_size": 0.1}, r"solver=EigenPro\(step=0.1\)"),
+        ({"device": "gpu"}, r"options=shallows.Options\(device='gpu'\)"),
+        ({"validation_fraction": 0.2}, r"EarlyStopping\(fraction=0.2\)"),
+        ({"kernel_params": {"nu": 2.5}}, "use kernel"),
+        ({"solver_params": {}}, "use solver"),
+    ],
+)
+def test_a_parameter_of_an_earlier_version_is_answered_with_its_place(given, words):
+    with pytest.raises(TypeError, match=words):
+        KernelRidgeRegressor(**given)
+
+
+def test_parameters_of_a_solver_are_set_by_their_paths():
+    model = KernelRidgeRegressor(solver="eigenpro", random_state=0)
+    model.set_params(solver__rank=5, solver__step__noise=0.3)
+    assert model.solver == EigenPro(rank=5, step=Certified(noise=0.3))
+    assert model.get_params()["solver__step__noise"] == 0.3
+    grid = {"solver": [EigenPro(rank=rank) for rank in (2, 5)], "alpha": [0.1]}
+    assert GridSearchCV(model, grid, cv=2).fit(X, y).best_params_["solver"].rank in (2, 5)
+    assert GridSearchCV(model, {"solver__rank": [2, 5]}, cv=2).fit(X, y).best_estimator_.solver.rank in (2, 5)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"solver": "eigenpro", "centers": 20}, "has all points as centers.*'projected_eigenpro'"),
+        ({"solver": "projected_eigenpro", "centers": None}, "needs centers"),
+        ({"solver": "kernel_sgd", "alpha": 0.1}, "has no ridge term"),
+        ({"solver": "cholesky", "early_stopping": True}, "solves all at once"),
+        ({"solver": EigenPro(eigensystem="rsvd")}, "has no certificate for step='certified'"),
+        ({"solver": EigenPro}, r"is a class. Give an object: solver=EigenPro\(\)"),
+        ({"solver": "sdca"}, "solver of KernelRidgeRegressor 'sdca'"),
+        ({"bandwidth": None}, "bandwidth must be"),
+    ],
+)
+def test_a_solver_that_cannot_do_what_is_asked_is_refused(given, words):
+    with pytest.raises(ShallowsError, match=words):
+        KernelRidgeRegressor(**given).fit(X, y)
+
+
+def test_kernel_sgd_chooses_the_bandwidth_of_ridge_regression():
+    of_ridge = KernelRidgeRegressor(solver="eigenpro", random_state=0).fit(X, y)
+    model = KernelRidgeRegressor(solver="kernel_sgd", random_state=0).fit(X, y)
+    assert model.bandwidth_ == of_ridge.bandwidth_ and model.alpha_ == 0
+
+
+def test_early_stopping_takes_a_solver_with_epochs():
+    model = KernelRidgeRegressor(early_stopping=True, random_state=0).fit(X, y)
+    assert model.effective_params_["solver"] == "EigenPro" and len(model.validation_scores_) >= 1

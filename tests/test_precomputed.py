@@ -18,11 +18,9 @@ from engine_example import sample
 from flat import flat_if_known
 from shallows import (
     DoublyStochasticRegressor,
-    EigenProCentresRegressor,
-    EigenProClassifier,
-    EigenProRegressor,
     FourierFeatures,
     KernelRidgeClassifier,
+    KernelRidgeRegressor,
     NystroemFeatures,
     RegularizedRiskRegressor,
     kernels,
@@ -30,13 +28,14 @@ from shallows import (
     training,
 )
 from shallows.errors import ShallowsError
+from shallows.solvers import EigenPro
 from solved_by import constructor
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 TAKERS = [
     f"{name}{kind}"
-    for name in ("EigenPro", "EigenProCentres", "KernelRidge", "KernelSGD", "RegularizedRisk")
+    for name in ("EigenPro", "EigenProCenters", "KernelRidge", "KernelSGD", "RegularizedRisk")
     for kind in ("Classifier", "Regressor")
 ] + ["pegasos: RegularizedRiskClassifier", "norma: RegularizedRiskRegressor"]
 each = pytest.mark.parametrize("name", TAKERS)
@@ -92,7 +91,7 @@ def test_rows_of_weight_zero_and_other_weights_are_those_of_the_points(name):
 
 
 @pytest.mark.parametrize(
-    "name", ["EigenProClassifier", "EigenProRegressor", "KernelSGDRegressor", "EigenProCentresRegressor"]
+    "name", ["EigenProClassifier", "EigenProRegressor", "KernelSGDRegressor", "EigenProCentersRegressor"]
 )
 def test_rows_are_held_out_as_those_of_the_points(name):
     X, y, new = table(name)
@@ -115,7 +114,7 @@ def test_cross_validation_cuts_rows_and_columns(name):
 
 def test_a_grid_search_over_the_regularisation_goes_by_the_matrix():
     X, y, _ = table("KernelRidgeRegressor")
-    grid = {"regularisation": [1e-3, 1e-1, 1e2]}
+    grid = {"alpha": [1e-3, 1e-1, 1e2]}
     searches = [
         GridSearchCV(model, grid, cv=3).fit(data, y[:90])
         for model, data in zip(pair("KernelRidgeRegressor"), (K(X, X), X), strict=True)
@@ -126,8 +125,10 @@ def test_a_grid_search_over_the_regularisation_goes_by_the_matrix():
 
 def test_a_sparse_matrix_is_the_same_as_a_dense_one():
     X, y, new = table("EigenProRegressor")
-    dense = EigenProRegressor("precomputed", random_state=0).fit(K(X, X), y[:90])
-    sparse = EigenProRegressor("precomputed", random_state=0).fit(scipy.sparse.csr_array(K(X, X)), y[:90])
+    dense = KernelRidgeRegressor("precomputed", solver="eigenpro", random_state=0).fit(K(X, X), y[:90])
+    sparse = KernelRidgeRegressor("precomputed", solver="eigenpro", random_state=0).fit(
+        scipy.sparse.csr_array(K(X, X)), y[:90]
+    )
     assert np.array_equal(dense.predict(K(new, X)), sparse.predict(scipy.sparse.csr_array(K(new, X))))
 
 
@@ -149,7 +150,7 @@ def test_observers_see_the_model_on_rows_of_kernel_values():
         def on_epoch(self, run):
             seen.append(run.snapshot().predict(K(new, X)))
 
-    model = EigenProRegressor("precomputed", random_state=0, tol=0, max_epochs=2).fit(
+    model = KernelRidgeRegressor("precomputed", solver=EigenPro(max_epochs=2, tol=0), random_state=0).fit(
         K(X, X), y[:90], observers=[Watch()]
     )
     assert np.allclose(seen[-1], model.predict(K(new, X)), atol=1e-12)
@@ -194,25 +195,24 @@ def test_a_matrix_that_is_none_of_a_kernel_is_told(name):
         (DoublyStochasticRegressor("precomputed"), "random frequencies"),
         (FourierFeatures("precomputed"), "Explicit features are made of points"),
         (NystroemFeatures("precomputed"), "Explicit features are made of points"),
-        (EigenProCentresRegressor("precomputed", centres=sample(5, 3)), "centres is a number"),
+        (KernelRidgeRegressor("precomputed", centers=sample(5, 3)), "centers is a number"),
     ],
     ids=lambda one: type(one).__name__,
 )
 def test_who_needs_points_says_so_by_name(model, reason):
     X, y, _ = table("EigenProClassifier")
-    with pytest.raises(ShallowsError, match=f"{type(model).__name__} does not take kernel='precomputed'.*{reason}"):
+    with pytest.raises(ShallowsError, match=f"{type(model).__name__} cannot use kernel='precomputed' here.*{reason}"):
         model.fit(K(X, X), y[:90])
 
 
 def test_what_a_matrix_has_no_place_for_is_told():
     X, y, _ = table("EigenProRegressor")
     y = y[:90]
-    for options in ({"bandwidth": 1.0}, {"kernel_params": {"gamma": 1.0}}):
-        with pytest.raises(ShallowsError, match="A precomputed kernel has no parameters"):
-            EigenProRegressor("precomputed", **options).fit(K(X, X), y)
+    with pytest.raises(ShallowsError, match="A precomputed kernel has no parameters"):
+        KernelRidgeRegressor("precomputed", bandwidth=1.0, solver="eigenpro").fit(K(X, X), y)
     made = spectrum.fit_preconditioner(X, bandwidth=BANDWIDTH, rank=5, n_subsample=60, dtype="float64")
-    with pytest.raises(ShallowsError, match=r"EigenProRegressor does not take .* was made for points"):
-        EigenProRegressor("precomputed", preconditioner=made).fit(K(X, X), y)
+    with pytest.raises(ShallowsError, match=r"KernelRidgeRegressor cannot use .* was made for points"):
+        KernelRidgeRegressor("precomputed", solver=EigenPro(preconditioner=made)).fit(K(X, X), y)
     with pytest.raises(ShallowsError, match="no values for points"):
         kernels.make("precomputed")
 
@@ -227,7 +227,9 @@ def expected_failures(estimator):
     }
 
 
-@parametrize_with_checks([EigenProClassifier("precomputed")], expected_failed_checks=expected_failures)
+@parametrize_with_checks(
+    [KernelRidgeClassifier("precomputed", solver="eigenpro")], expected_failed_checks=expected_failures
+)
 def test_scikit_learns_contract_holds_with_a_matrix(estimator, check):
     check(estimator)
 

@@ -14,6 +14,7 @@ from sklearn.decomposition import PCA
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
+import forms
 import shallows
 from engine_example import sample
 from shallows import FourierFeatures, kernels, spectrum, streams, training
@@ -26,7 +27,7 @@ from shallows.spectrum.principal_components import (
 )
 from solved_by import constructor
 
-NAMES = ["EigenPro", "EigenProCentres", "FeatureEigenPro", "KernelRidge", "FeatureRidge"]
+NAMES = ["EigenPro", "EigenProCenters", "FeatureEigenPro", "KernelRidge", "FeatureRidge"]
 each = pytest.mark.parametrize("name", NAMES)
 each_fit = pytest.mark.parametrize("name", ["EigenPro", "FeatureRidge"])  # of kernels and of transformers
 
@@ -48,7 +49,7 @@ def table(n=500, d=100, *, tail=False, seed=0):
 
 def made(name, **options):
     options = {"random_state": 0, **options}
-    if name in ("EigenProCentres", "EigenPro", "FeatureEigenPro"):
+    if name in ("EigenProCenters", "EigenPro", "FeatureEigenPro"):
         options.setdefault("max_epochs", 5)
     return constructor(f"{name}Regressor")(**options)
 
@@ -94,7 +95,9 @@ def test_inputs_stay_where_the_target_is_in_the_tail(name):
 def test_inputs_stay_where_components_are_better_by_chance(seed):
     X, y = make_classification(2150, 400, n_informative=20, n_classes=3, random_state=seed)
     X, _, y, _ = train_test_split(X, y, train_size=150, random_state=seed, stratify=y)
-    model = shallows.EigenProClassifier(random_state=seed).fit(StandardScaler().fit_transform(X), y)
+    model = shallows.KernelRidgeClassifier(solver="eigenpro", random_state=seed).fit(
+        StandardScaler().fit_transform(X), y
+    )
     assert model.effective_params_["n_components"] is None
 
 
@@ -163,9 +166,9 @@ def test_observers_and_held_out_rows_see_the_models_own_outputs(name):
 
 def test_given_centres_are_points_of_the_inputs():
     X, y, new = table()
-    of_table = made("EigenProCentres", centres=X[:50], n_components=8, bandwidth=4.0).fit(X, y)
+    of_table = made("EigenProCenters", centres=X[:50], n_components=8, bandwidth=4.0).fit(X, y)
     Z = components_of(of_table)(X[:50])
-    apart = made("EigenProCentres", centres=Z, n_components=None, bandwidth=4.0).fit(components_of(of_table)(X), y)
+    apart = made("EigenProCenters", centres=Z, n_components=None, bandwidth=4.0).fit(components_of(of_table)(X), y)
     assert np.abs(of_table.predict(new) - apart.predict(components_of(of_table)(new))).max() < 1e-6
 
 
@@ -250,7 +253,7 @@ def warnings_of(model, X=WIDE):
         ("KernelRidgeRegressor", {"kernel": "rbf", "kernel_params": {"gamma": 0.1}}),
         ("KernelRidgeRegressor", {"kernel": GAUSSIAN}),
         ("EigenProRegressor", {"bandwidth": 5.0}),
-        ("EigenProCentresRegressor", {"kernel": "cauchy", "bandwidth": 5.0}),
+        ("EigenProCentersRegressor", {"kernel": "cauchy", "bandwidth": 5.0}),
         ("FeatureEigenProRegressor", {"bandwidth": 5.0}),
         ("FeatureRidgeRegressor", {"features": FourierFeatures(bandwidth=5.0)}),
     ],
@@ -277,4 +280,4 @@ def test_that_a_given_bandwidth_ends_the_choice_is_said_and_how_to_go_on(name, g
     ],
 )
 def test_nothing_is_said_of_components_where_none_would_be_compared(given, X):
-    assert not warnings_of(shallows.KernelRidgeRegressor(random_state=0, **given), X)
+    assert not warnings_of(forms.kernel_ridge_regressor(random_state=0, **given), X)

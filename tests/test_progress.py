@@ -8,8 +8,9 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from shallows import EigenProClassifier, EigenProRegressor, arrays, gram, kernels
+from shallows import KernelRidgeClassifier, KernelRidgeRegressor, Options, arrays, gram, kernels
 from shallows.errors import TrainingInterrupted
+from shallows.solvers import EigenPro
 from shallows.spectrum import top_eigensystem
 from shallows.utils import progress
 from shallows_papers import cli
@@ -47,7 +48,7 @@ def test_an_eigensystem_tells_of_every_product(heard):
 
 def test_an_evaluation_tells_of_its_rows(heard):
     X = DRAWS.normal(size=(60, 3))
-    model = EigenProRegressor(bandwidth=1.0, random_state=0).fit(X, X[:, 0])
+    model = KernelRidgeRegressor(solver="eigenpro", bandwidth=1.0, random_state=0).fit(X, X[:, 0])
     heard.clear()
     model.predict(X[:25])
     assert counts(heard, "evaluation")[-1] == (25, 25)
@@ -81,17 +82,19 @@ def test_a_verbose_fit_prints_lines_of_its_parts_and_a_quiet_one_none(capsys, mo
     monkeypatch.setattr(progress, "EVERY_SECONDS", 0.0)
     monkeypatch.setattr(progress.Lines.__init__, "__defaults__", (0.0,))
     X, y = DRAWS.normal(size=(80, 3)), np.arange(80) % 2
-    EigenProClassifier(bandwidth=1.0, max_epochs=1).fit(X, y)
+    KernelRidgeClassifier(solver=EigenPro(max_epochs=1), bandwidth=1.0).fit(X, y)
     assert "kernel matrix" not in capsys.readouterr().err
-    EigenProClassifier(bandwidth=1.0, max_epochs=1, verbose=1).fit(X, y)
-    assert "EigenProClassifier: kernel matrix, 100 %" in capsys.readouterr().err
+    KernelRidgeClassifier(solver=EigenPro(max_epochs=1), bandwidth=1.0, options=Options(verbose=1)).fit(X, y)
+    assert "KernelRidgeClassifier: kernel matrix, 100 %" in capsys.readouterr().err
 
 
 # ------------------------------------------------------------------------------------------- the status of runs
 
 
 def fitted_under(told, X):
-    EigenProRegressor(bandwidth=1.0, random_state=0, max_epochs=3, tol=0.0).fit(X, X[:, 0], observers=[told])
+    KernelRidgeRegressor(solver=EigenPro(max_epochs=3, tol=0.0), bandwidth=1.0, random_state=0).fit(
+        X, X[:, 0], observers=[told]
+    )
 
 
 def test_a_run_writes_where_it_is_and_how_it_ended(tmp_path):

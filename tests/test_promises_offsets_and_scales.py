@@ -12,13 +12,14 @@ import scipy.sparse
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.exceptions import ConvergenceWarning
 
+from forms import eigenpro_classifier
 from promises_example import EVERY, WITH_STREAMS, outputs, targets, unfitted
 from shallows import (
     AMMClassifier,
     BudgetedSVMClassifier,
     CoreVectorMachineClassifier,
-    EigenProClassifier,
     FeatureRidgeClassifier,
+    KernelRidgeClassifier,
     LinearSVMClassifier,
     NystroemFeatures,
     Options,
@@ -248,7 +249,7 @@ def test_a_stream_warns_once_of_a_column_in_another_unit(name, rows_at_a_time):
     ],
 )
 def test_only_a_kernel_with_one_bandwidth_warns_of_units(options, warns):
-    model, rows = EigenProClassifier(random_state=0, **options), VARYING * UNITS
+    model, rows = eigenpro_classifier(random_state=0, **options), VARYING * UNITS
     rows = rows @ rows.T if options["kernel"] == "precomputed" else rows
     assert bool(of_units(lambda: model.fit(rows, targets("Classifier", VARYING)))) is warns
 
@@ -264,16 +265,22 @@ def test_only_features_with_one_bandwidth_warn_of_units(features, warns):
 
 def test_raw_breast_cancer_is_in_different_units_and_raw_digits_are_not():
     frame = load_breast_cancer(as_frame=True).data
-    [told] = of_units(lambda: EigenProClassifier(random_state=0).fit(frame, CANCER.target))
+    [told] = of_units(lambda: KernelRidgeClassifier(solver="eigenpro", random_state=0).fit(frame, CANCER.target))
     assert "Column 'worst area' of X" in told
     digits = load_digits()
-    assert not of_units(lambda: EigenProClassifier(random_state=0).fit(digits.data[:400], digits.target[:400]))
+    assert not of_units(
+        lambda: KernelRidgeClassifier(solver="eigenpro", random_state=0).fit(digits.data[:400], digits.target[:400])
+    )
     scaled = (CANCER.data - CANCER.data.mean(axis=0)) / CANCER.data.std(axis=0)
-    assert not of_units(lambda: EigenProClassifier(random_state=0).fit(scaled, CANCER.target))
+    assert not of_units(lambda: KernelRidgeClassifier(solver="eigenpro", random_state=0).fit(scaled, CANCER.target))
 
 
 def test_one_of_two_columns_can_be_in_another_unit():
-    assert of_units(lambda: EigenProClassifier(random_state=0).fit(X[:, :2] * [1.0, 1e6], targets("Classifier", X)))
+    assert of_units(
+        lambda: KernelRidgeClassifier(solver="eigenpro", random_state=0).fit(
+            X[:, :2] * [1.0, 1e6], targets("Classifier", X)
+        )
+    )
 
 
 def test_a_second_view_in_different_units_is_named_as_y():

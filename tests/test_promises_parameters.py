@@ -19,6 +19,7 @@ from shallows import features, kernels, streams
 from shallows.errors import ShallowsError
 from shallows.kernel_approximation import HiddenUnits
 from shallows.kernels import Matern
+from shallows.solvers import EigenPro
 from shallows.statistics import two_sample_test
 from shallows_papers.baselines import ImageVotes
 from solved_by import CLASSIFIERS, REGRESSORS
@@ -67,7 +68,7 @@ def test_a_switch_is_true_or_false(Estimator):
 #: Values that a parameter is set to after a fit.
 LATER = [None, 7, "hinge", "logistic", "precomputed", "one_vs_rest", "individual"]
 #: What decides how much time or memory a prediction takes.
-OF_PREDICTIONS = {"device", "memory", "verbose", "options"}
+OF_PREDICTIONS = {"device", "memory", "options", "verbose"}
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -163,8 +164,8 @@ def test_a_whole_number_of_numpy_is_converted_however_it_is_set(integer):
 
 
 def test_given_parameters_stay_the_same_objects():
-    given = {"kernel_params": {"degree": 2}, "centres": X[:20], "kernel": "polynomial"}
-    model = shallows.EigenProCentresRegressor(**given)
+    given = {"solver": EigenPro(rank=5), "centers": X[:20], "kernel": kernels.Polynomial(degree=2)}
+    model = shallows.KernelRidgeRegressor(**given)
     assert all(getattr(model, name) is value for name, value in given.items())
 
 

@@ -33,7 +33,7 @@ SOME = [
     "BudgetedSVMClassifier",
     "DoublyStochasticKernelPCA",
     "DoublyStochasticRegressor",
-    "EigenProClassifier",
+    "KernelRidgeClassifier",
     "KernelRidgeRegressor",
     "FeatureRidgeRegressor",
     "FourierFeatures",
@@ -44,7 +44,12 @@ SOME = [
 CLASSIFIERS = [name for name in SOME if is_classifier(getattr(shallows, name)())]
 REGRESSORS = [name for name in SOME if is_regressor(getattr(shallows, name)())]
 WITH_WIDTH = [name for name in SOME if "bandwidth" in getattr(shallows, name)().get_params()]
-PROBABLE = ["EigenProClassifier", "FeatureRidgeClassifier", "RegularizedRiskClassifier", "DoublyStochasticClassifier"]
+PROBABLE = [
+    "KernelRidgeClassifier",
+    "FeatureRidgeClassifier",
+    "RegularizedRiskClassifier",
+    "DoublyStochasticClassifier",
+]
 STREAMS = WITH_STREAMS
 STREAMED_CLASSIFIERS = [name for name in STREAMS if name.endswith("Classifier")]
 
@@ -107,7 +112,7 @@ def random_features_are_those_of_another_width(name):
 
 
 # scikit-learn, mlpack: Nyström's method divides by a singular value that is zero.
-@report(["NystroemFeatures", "EigenProCentresRegressor", "LowRankLinearizedSVMClassifier", "RBFNetwork"])
+@report(["NystroemFeatures", "KernelRidgeRegressor", "LowRankLinearizedSVMClassifier", "RBFNetwork"])
 def features_are_nan_where_landmarks_repeat(name):
     rows = np.repeat(X[:5], 12, axis=0)
     assert all(np.isfinite(one).all() for one in outputs(fitted(name, rows, targets(name, rows)), X))
@@ -288,7 +293,6 @@ def ensembles_fail(name):
 @report(
     [
         "CoreVectorMachineClassifier",
-        "EigenProClassifier",
         "KernelRidgeClassifier",
         "FeatureRidgeClassifier",
         "KernelSVMClassifier",
@@ -410,7 +414,7 @@ def models_that_are_memory_maps_cannot_go_on(name, path):
 
 
 # Surprise, scikit-learn: results differ with n_jobs.
-@report(["EigenProClassifier", "DoublyStochasticRegressor", "lasvm: KernelSVMClassifier"])
+@report(["KernelRidgeClassifier", "DoublyStochasticRegressor", "lasvm: KernelSVMClassifier"])
 def scores_depend_on_the_number_of_jobs(name):
     with joblib.parallel_backend("threading"):
         one, two = (cross_val_score(unfitted(name), X, targets(name, X), cv=2, n_jobs=jobs) for jobs in (1, 2))

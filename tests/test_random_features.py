@@ -14,13 +14,12 @@ from sklearn.metrics.pairwise import rbf_kernel
 import shallows
 from doubly_stochastic_example import ALL, moons
 from engine_example import sample
+from forms import eigenpro_classifier, kernel_sgd_classifier
 from pretended_gpu import pretended_gpu
 from shallows import (
     DoublyStochasticClassifier,
     DoublyStochasticNoveltyDetector,
     DoublyStochasticRegressor,
-    EigenProClassifier,
-    KernelSGDClassifier,
     kernels,
 )
 from shallows.errors import ShallowsError
@@ -331,7 +330,7 @@ def test_the_users_kernel_class_that_lacks_methods_is_refused_with_their_names(E
 
 
 def test_other_estimators_refuse_it_too_and_take_a_kernel_without_random_features():
-    for Estimator in (EigenProClassifier, KernelSGDClassifier):
+    for Estimator in (eigenpro_classifier, kernel_sgd_classifier):
         with pytest.raises(ShallowsError, match="OnlyFeatures must also define"):
             Estimator(kernel=OnlyFeatures()).fit(*moons(100))
         assert Estimator(kernel=ValuesToo()).fit(*moons(100)).predict(moons(5)[0]).shape == (5,)

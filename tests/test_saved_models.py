@@ -54,7 +54,7 @@ def flats_model(tmp_path, estimator=None, **settings):
     """The folder of a model of the flats, as a comparison leaves it."""
     path = write_flats(tmp_path / "flats.csv")
     description, preparation, x, y = prepared_all(tmp_path, path, **{"missing": "median", **settings})
-    estimator = estimator or shallows.EigenProRegressor(bandwidth=2.0, random_state=0)
+    estimator = estimator or shallows.KernelRidgeRegressor(solver="eigenpro", bandwidth=2.0, random_state=0)
     estimator.fit(x, y)
     about = {"label": "EigenPro", "measured": "R² 0.9", "targets": final_model.target_names(description)}
     model = saved_model.SavedModel(about, columns_of(description), preparation, estimator)
@@ -203,7 +203,7 @@ CALLS = sorted(
 )
 
 
-SPARSE = ["sklearn.neighbors:KNeighborsClassifier", "sklearn.svm:SVC", "shallows:EigenProClassifier"]
+SPARSE = ["sklearn.neighbors:KNeighborsClassifier", "sklearn.svm:SVC", "shallows:KernelRidgeClassifier"]
 
 
 @pytest.mark.parametrize(

@@ -21,22 +21,20 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
+import forms
 import shallows
 from bad_input_example import few
 from engine_example import sample
 from feature_forms import feature_eigenpro_classifier, feature_eigenpro_regressor
-from flat import flat, flat_if_known, paths
+from flat import flat, flat_if_known
+from forms import eigenpro_classifier, eigenpro_regressor
 from pretended_gpu import pretended_gpu
 from shallows import (
     DoublyStochasticNoveltyDetector,
     DoublyStochasticRegressor,
-    EigenProCentresRegressor,
-    EigenProClassifier,
-    EigenProRegressor,
     FourierFeatures,
     KernelRidgeClassifier,
     KernelRidgeRegressor,
-    KernelSGDRegressor,
     KernelSVMClassifier,
     LinearSVMClassifier,
     NystroemFeatures,
@@ -50,8 +48,9 @@ from shallows import (
     spectrum,
 )
 from shallows.errors import MissingExtraError, ShallowsError
+from shallows.kernels import Matern
 from shallows.saving import archive
-from shallows.solvers import CheckedReuse, DoublyStochastic, UniformReuse
+from shallows.solvers import Certified, CheckedReuse, DoublyStochastic, EigenPro, UniformReuse
 from shallows_papers.nets import NeuralNetClassifier
 from shallows_papers.nets.inputs import Coding
 from solved_by import constructor
@@ -90,22 +89,33 @@ def is_the_same(first, second, new=NEW):
     return made.dtype == again.dtype and np.array_equal(made, again)
 
 
-MODELS = {
-    name: (lambda name=name: unfitted(name).fit(X, targets(unfitted(name)))) for name in shallows.estimators.__all__
-} | {
-    "many rows": lambda: EigenProRegressor(random_state=0, max_epochs=2).fit(sample(1100, 3), sample(1100, 1)[:, 0]),
-    "early stopping": lambda: EigenProClassifier(early_stopping=True, random_state=0).fit(X, WORDS),
-    "several outputs": lambda: EigenProRegressor(random_state=0).fit(X, X[:, :2] * 1e6),
+NAMES = sorted({*shallows.estimators.__all__, *forms.FORMS})
+MODELS = {name: (lambda name=name: unfitted(name).fit(X, targets(unfitted(name)))) for name in NAMES} | {
+    "many rows": lambda: KernelRidgeRegressor(solver=EigenPro(max_epochs=2), random_state=0).fit(
+        sample(1100, 3), sample(1100, 1)[:, 0]
+    ),
+    "early stopping": lambda: KernelRidgeClassifier(solver="eigenpro", early_stopping=True, random_state=0).fit(
+        X, WORDS
+    ),
+    "several outputs": lambda: KernelRidgeRegressor(solver="eigenpro", random_state=0).fit(X, X[:, :2] * 1e6),
     "several labels": lambda: KernelRidgeClassifier(random_state=0).fit(X, SEVERAL),
     "numbers for classes": lambda: RegularizedRiskClassifier(solver="pegasos", random_state=0).fit(X, VALUES > 0),
-    "weights of classes": lambda: EigenProClassifier(class_weight={"low": 2.0}, random_state=0).fit(X, WORDS),
-    "a table": lambda: EigenProRegressor(random_state=0).fit(pd.DataFrame(X, columns=["a", "b", "c"]), VALUES),
-    "matern": lambda: KernelSGDRegressor("matern", kernel_params={"nu": 0.7}, random_state=0).fit(X, VALUES),
+    "weights of classes": lambda: KernelRidgeClassifier(
+        solver="eigenpro", class_weight={"low": 2.0}, random_state=0
+    ).fit(X, WORDS),
+    "a table": lambda: KernelRidgeRegressor(solver="eigenpro", random_state=0).fit(
+        pd.DataFrame(X, columns=["a", "b", "c"]), VALUES
+    ),
+    "matern": lambda: KernelRidgeRegressor(
+        Matern(nu=0.7), solver="kernel_sgd", random_state=0, bandwidth="median", n_components=None
+    ).fit(X, VALUES),
     "a kernel object": lambda: RegularizedRiskRegressor(kernels.Cauchy(1.3), random_state=0).fit(X, VALUES),
-    "rbf": lambda: EigenProRegressor("rbf", kernel_params={"gamma": 0.3}, random_state=0).fit(X, VALUES),
+    "rbf": lambda: eigenpro_regressor("rbf", kernel_params={"gamma": 0.3}, random_state=0).fit(X, VALUES),
     "a loss object": lambda: RegularizedRiskRegressor(loss=losses.Huber(0.3), random_state=0).fit(X, VALUES),
-    "centres": lambda: EigenProCentresRegressor(centres=X[:30], random_state=0).fit(X, VALUES),
-    "constant columns": lambda: EigenProRegressor(random_state=0).fit(np.hstack([X, X * 0 + 3]), VALUES),
+    "centres": lambda: KernelRidgeRegressor(centers=X[:30], random_state=0).fit(X, VALUES),
+    "constant columns": lambda: KernelRidgeRegressor(solver="eigenpro", random_state=0).fit(
+        np.hstack([X, X * 0 + 3]), VALUES
+    ),
     "rbf features": lambda: feature_eigenpro_classifier("rbf_kmeans", n_features=20, random_state=0).fit(X, WORDS),
     "nystrom": lambda: feature_eigenpro_regressor("nystrom", n_features=20, random_state=0).fit(X, VALUES),
     "linear": lambda: RegularizedRiskClassifier(solver="svrg", features="linear", random_state=0).fit(X, WORDS),
@@ -114,9 +124,13 @@ MODELS = {
     ).fit(X, WORDS),
     "wide": lambda: feature_eigenpro_regressor(n_features=2300, max_epochs=2, random_state=0).fit(X, VALUES),
     "a map": lambda: feature_eigenpro_regressor(features.LinearMap(3), random_state=0).fit(X, VALUES),
-    "a step rule": lambda: EigenProRegressor(step_rule={"certified": {"noise": 0.3}}, random_state=0).fit(X, VALUES),
-    "a preconditioner": lambda: EigenProRegressor(
-        preconditioner=spectrum.fit_preconditioner(X, bandwidth=2.0, rank=5, n_subsample=60, dtype="float64")
+    "a step rule": lambda: KernelRidgeRegressor(solver=EigenPro(step=Certified(noise=0.3)), random_state=0).fit(
+        X, VALUES
+    ),
+    "a preconditioner": lambda: KernelRidgeRegressor(
+        solver=EigenPro(
+            preconditioner=spectrum.fit_preconditioner(X, bandwidth=2.0, rank=5, n_subsample=60, dtype="float64")
+        )
     ).fit(X, VALUES),
     "a cap without bound": lambda: DoublyStochasticRegressor(
         solver=DoublyStochastic(reuse=CheckedReuse(cap=np.inf)), random_state=0
@@ -124,7 +138,9 @@ MODELS = {
     "re-use": lambda: DoublyStochasticNoveltyDetector(
         solver=DoublyStochastic(reuse=UniformReuse()), random_state=0
     ).fit(X),
-    "a generator": lambda: EigenProRegressor(random_state=np.random.RandomState(3)).fit(X, VALUES),
+    "a generator": lambda: KernelRidgeRegressor(solver="eigenpro", random_state=np.random.RandomState(3)).fit(
+        X, VALUES
+    ),
     "k-means": lambda: NystroemFeatures("polynomial", landmarks="kmeans", n_features=9, random_state=0).fit(X),
     "cosines": lambda: FourierFeatures("laplace", form="cosine", n_features=9, random_state=0).fit(X.astype("f4")),
 }
@@ -197,9 +213,9 @@ def test_a_version_that_draws_other_frequencies_says_so(name, tmp_path, monkeypa
 
 def test_a_device_of_another_machine_is_left_there(tmp_path):
     model = MODELS["EigenProRegressor"]()
-    model.device = "gpu:3"
+    model.options = Options(device="gpu:3")
     shallows.save(model, tmp_path / "model.skops")
-    assert shallows.load(tmp_path / "model.skops").device == "auto"
+    assert shallows.load(tmp_path / "model.skops").options.device == "auto"
     if not arrays.gpu_is_available():
         with pytest.raises(ImportError, match="'gpu'"):
             shallows.load(tmp_path / "model.skops", device="gpu").predict(NEW)
@@ -211,8 +227,7 @@ def test_a_device_of_another_machine_is_left_there(tmp_path):
 )
 def test_a_file_has_no_arrays_of_a_gpu(name, monkeypatch, tmp_path):
     with pretended_gpu(monkeypatch):
-        model = unfitted(name)
-        model.set_params(**paths(type(model), {"device": "gpu"})).fit(X, VALUES)
+        model = forms.changed(unfitted(name), device="gpu").fit(X, VALUES)
         shallows.save(model, tmp_path / "model.skops")
     assert is_the_same(shallows.load(tmp_path / "model.skops"), shallows.load(tmp_path / "model.skops", device="cpu"))
 
@@ -398,8 +413,14 @@ def test_a_file_of_the_older_format_is_refused_with_the_version_that_reads_it(tm
 def test_what_cannot_be_in_a_file_is_refused_when_it_is_saved(tmp_path):
     path = tmp_path / "model.skops"
     for model, message in (
-        (EigenProRegressor(rbf_kernel).fit(X, VALUES), "contains sklearn.metrics.pairwise.rbf_kernel, which cannot be"),
-        (EigenProRegressor(lambda x, z: x @ z.T).fit(X, VALUES), "<lambda>, which cannot be written to a file"),
+        (
+            KernelRidgeRegressor(rbf_kernel, solver="eigenpro").fit(X, VALUES),
+            "contains sklearn.metrics.pairwise.rbf_kernel, which cannot be",
+        ),
+        (
+            KernelRidgeRegressor(lambda x, z: x @ z.T, solver="eigenpro").fit(X, VALUES),
+            "<lambda>, which cannot be written to a file",
+        ),
         (feature_eigenpro_regressor(OfTheUser()).fit(X, VALUES), "OfTheUser, which cannot be written to a file"),
         (make_pipeline(FunctionTransformer(np.flipud), Ridge()).fit(X, VALUES), "contains numpy.*flipud"),
         ([1.0], "writes fitted estimators, and got a list"),
@@ -408,7 +429,7 @@ def test_what_cannot_be_in_a_file_is_refused_when_it_is_saved(tmp_path):
             shallows.save(model, path)
         assert not list(tmp_path.iterdir())
     with pytest.raises(NotFittedError):
-        shallows.save(EigenProRegressor(), path)
+        shallows.save(KernelRidgeRegressor(solver="eigenpro"), path)
 
 
 class OfTheUser(features.LinearMap):
@@ -430,7 +451,7 @@ def test_a_pipeline_comes_back_with_its_device(tmp_path):
 
 
 @pytest.mark.parametrize("kind", [scipy.sparse.csr_matrix, scipy.sparse.csr_array])
-@pytest.mark.parametrize("Estimator", [EigenProClassifier, KernelSVMClassifier, LinearSVMClassifier])
+@pytest.mark.parametrize("Estimator", [eigenpro_classifier, KernelSVMClassifier, LinearSVMClassifier])
 def test_a_model_of_sparse_rows_comes_back(kind, Estimator, tmp_path):
     rows = kind(np.where(sample(80, 1200) > 1.9, 1.0, 0.0))
     model = Estimator(random_state=0).fit(rows, WORDS[:80])
@@ -442,7 +463,7 @@ def test_a_model_of_sparse_rows_comes_back(kind, Estimator, tmp_path):
 def test_weights_of_classes_that_are_truth_values_come_back(keys, tmp_path):
     weights = dict(zip(keys, (1.0, 3.0), strict=True))
     y = np.asarray(VALUES > 0).astype(type(keys[0]))
-    model = EigenProClassifier(class_weight=weights, random_state=0).fit(X, y)
+    model = KernelRidgeClassifier(solver="eigenpro", class_weight=weights, random_state=0).fit(X, y)
     shallows.save(model, tmp_path / "model.skops")
     read = shallows.load(tmp_path / "model.skops")
     assert read.class_weight == weights == model.class_weight
@@ -451,7 +472,7 @@ def test_weights_of_classes_that_are_truth_values_come_back(keys, tmp_path):
 
 def test_a_generator_goes_on_where_it_was(tmp_path):
     generator = np.random.RandomState(3)
-    model = EigenProRegressor(random_state=generator).fit(X, VALUES)
+    model = KernelRidgeRegressor(solver="eigenpro", random_state=generator).fit(X, VALUES)
     generator.normal(size=3)  # an odd number: the second of a pair waits
     shallows.save(model, tmp_path / "model.skops")
     again = shallows.load(tmp_path / "model.skops").random_state

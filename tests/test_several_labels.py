@@ -15,6 +15,7 @@ from bad_input_example import few
 from engine_example import sample
 from feature_forms import feature_eigenpro_regressor
 from flat import flat_if_known
+from forms import ridge
 from shallows import (
     DoublyStochasticClassifier,
     DoublyStochasticRegressor,
@@ -70,7 +71,7 @@ def test_each_label_is_learnt_as_if_it_stood_alone(name, n_labels):
     # λ and the calibration of several labels are chosen for all of them together.
     known = model.get_params()
     if "calibration" in known:
-        options |= {"calibration": None} | ({"regularisation": 0.1} if "regularisation" in known else {})
+        options |= {"calibration": None} | {key: 0.1 for key in ("alpha", "regularisation") if key in known}
     options |= {"features__bandwidth": 1.5, "alpha": 0.1} if "FeatureRidge" in name else {}
     options |= {"C": 10.0} if "Extreme" in name else {}
     model.set_params(**options).fit(X, Y)
@@ -150,7 +151,7 @@ def test_scikit_learns_contract_holds_for_a_loss_of_each_label():
 
 TAKERS = [
     "EigenPro",
-    "EigenProCentres",
+    "EigenProCenters",
     "KernelRidge",
     "FeatureEigenPro",
     "KernelSGD",
@@ -192,5 +193,5 @@ def test_who_cannot_have_a_kernel_function_says_why():
         DoublyStochasticRegressor(rbf_kernel).fit(X, X[:, 0])
     with pytest.raises(ShallowsError, match=r"no spectral draws.*features='nystrom'"):
         feature_eigenpro_regressor(kernel="polynomial").fit(X, X[:, 0])
-    exact = KernelRidgeRegressor(rbf_kernel, kernel_params={"gamma": 0.1}).fit(X, X[:, 0])
+    exact = ridge(KernelRidgeRegressor, rbf_kernel, kernel_params={"gamma": 0.1}).fit(X, X[:, 0])
     assert exact.score(X, X[:, 0]) > 0.9

@@ -13,6 +13,7 @@ from sklearn.datasets import load_digits
 
 import distributed_example
 import shallows
+from forms import eigenpro_classifier
 from own_plan import own_plan
 from shallows.distributed import estimators
 from shallows.errors import MissingExtraError, ShallowsError, TrainingInterrupted
@@ -23,7 +24,7 @@ from shallows_papers.experiments.running import several_ranks
 from shallows_papers.experiments.running.job import Conditions, Job
 from workflow_runs import PROJECT, copy_project, snakemake
 
-PRECISE = "rank: 20, n_subsample: 200, batch_size: 90, dtype: float64"
+PRECISE = "solver__rank: 20, solver__n_subsample: 200, solver__batch_size: 90, options__dtype: float64"
 SET = ("max_epochs=3", "batch_size=40", "n_subsample=150", "rank=30", "dtype=float64", "bandwidth=2")
 FIT = ("fit", "digits.csv", "--target", "digit", "--set", *SET)
 
@@ -51,7 +52,7 @@ def test_the_command_line_fits_by_two_processes_what_it_fits_by_one(digits, caps
     assert "held out" not in said and os.path.exists("checkpoints/checkpoint.npz")
     assert cli.main([*FIT, "--out", "one"]) == 0
     one, two = (shallows.load(f"{name}/estimator.skops") for name in ("one", "two"))
-    assert close(two.dual_coef_, one.dual_coef_) and type(two) is shallows.EigenProClassifier
+    assert close(two.dual_coef_, one.dual_coef_) and type(two) is eigenpro_classifier
     assert cli.main(["predict", "two", "new.csv"]) == 0
     predicted = np.loadtxt("new.predictions.csv", skiprows=1)
     assert np.mean(predicted == load_digits().target[400:420]) > 0.8
@@ -71,7 +72,11 @@ def test_two_processes_of_the_workflow_find_what_one_finds(tmp_path):
     distributed_example.mpiexec()
     root = copy_project(tmp_path)
     paper = next((root / ".test" / "config" / "papers").glob("*.yaml"))
-    text = paper.read_text().replace("rank: 20, n_subsample: 200", PRECISE).replace("seeds: [0, 1]", "seeds: [0]")
+    text = (
+        paper.read_text()
+        .replace("solver__rank: 20, solver__n_subsample: 200", PRECISE)
+        .replace("seeds: [0, 1]", "seeds: [0]")
+    )
     paper.write_text(text)
     assert PRECISE in text
     curves, keys = [], set()
@@ -114,7 +119,7 @@ def test_slurm_starts_the_processes_in_its_own_jobs(monkeypatch):
 
 @pytest.fixture
 def job(tmp_path):
-    spec = {"definition": {"call": {"any": "shallows:EigenProClassifier"}}}
+    spec = {"definition": {"call": {"any": "shallows:KernelRidgeClassifier"}}}
     return Job(spec, tmp_path, None, tmp_path), tmp_path / "run"
 
 
@@ -168,8 +173,15 @@ def test_processes_whose_starter_is_killed_save_their_state_and_end(tmp_path):
     stamp = datasets.fetch("mnist_demo", tmp_path / "raw", embedded_root=PROJECT / "data" / "embedded", progress=False)
     steps = [{"subset": {"n_train": 200, "n_test": 50, "seed": 0}}, {"unit": {}}]
     datasets.prepare("mnist_demo", stamp, tmp_path / "prepared", steps)
-    parameters = {"bandwidth": 5.0, "rank": 10, "n_subsample": 100, "batch_size": 20, "tol": 0.0}
-    call = {"any": "shallows:EigenProClassifier"}
+    parameters = {
+        "bandwidth": 5.0,
+        "solver": "eigenpro",
+        "solver__rank": 10,
+        "solver__n_subsample": 100,
+        "solver__batch_size": 20,
+        "solver__tol": 0.0,
+    }
+    call = {"any": "shallows:KernelRidgeClassifier"}
     spec = {"method": "eigenpro", "dataset": "mnist_demo", "seed": 0, "marks": [10**6], "parameters": parameters}
     spec["definition"] = {"runs": "estimator", "call": call}
     told = json.dumps([spec, str(tmp_path / "prepared"), str(tmp_path)])

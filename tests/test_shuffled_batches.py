@@ -5,18 +5,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from shallows import (
-    EigenProClassifier,
-    EigenProRegressor,
-    KernelSGDClassifier,
-    KernelSGDRegressor,
-    arrays,
-    gram,
-    kernels,
-    streams,
-    training,
-)
+from forms import eigenpro_regressor, kernel_sgd_classifier, kernel_sgd_regressor
+from shallows import KernelRidgeClassifier, arrays, gram, kernels, streams, training
 from shallows.errors import ShallowsError
+from shallows.solvers import EigenPro
 from shallows.training.steps import Monitor
 
 N, SIZE, SEED = 53, 16, 5
@@ -80,10 +72,10 @@ def test_a_batch_that_the_budget_cannot_hold_is_refused(data):
         gram.ShuffledGram(kernel, points, budget=SIZE * N * 8 - 1, batch_size=SIZE)
 
 
-@pytest.mark.parametrize("Estimator", [KernelSGDRegressor, EigenProRegressor])
+@pytest.mark.parametrize("Estimator", [kernel_sgd_regressor, eigenpro_regressor])
 def test_two_epochs_are_the_printed_steps_on_these_batches(data, Estimator):
     X, Y = data
-    flattens = Estimator is EigenProRegressor
+    flattens = Estimator is eigenpro_regressor
     own = {"rank": 5, "n_subsample": 30, "regularisation": 0.0} if flattens else {}
     model = Estimator(
         "gaussian", bandwidth=2.0, batch_size=SIZE, shuffle=True, step_size=0.05, max_epochs=2, tol=0.0,
@@ -109,11 +101,11 @@ def test_weighted_rows_and_averaged_steps_learn_and_a_warm_start_has_the_batches
     y = X[:, 0] * X[:, 1] > 0
     weights = np.where(y, 1.0, 0.5)
     made = {"shuffle": True, "batch_size": 64, "tol": 0.0, "random_state": 0}
-    averaged = KernelSGDClassifier(**made, max_epochs=12)
+    averaged = kernel_sgd_classifier(**made, max_epochs=12)
     assert averaged.fit(X, y, sample_weight=weights).score(X, y) > 0.9
-    once = KernelSGDClassifier(**made, max_epochs=12, step_rule="constant").fit(X, y, sample_weight=weights)
-    again = KernelSGDClassifier(**made, max_epochs=5, step_rule="constant", warm_start=True)
-    again.fit(X, y, sample_weight=weights).set_params(max_epochs=7).fit(X, y, sample_weight=weights)
+    once = kernel_sgd_classifier(**made, max_epochs=12, step="constant").fit(X, y, sample_weight=weights)
+    again = kernel_sgd_classifier(**made, max_epochs=5, step="constant", warm_start=True)
+    again.fit(X, y, sample_weight=weights).set_params(solver__max_epochs=7).fit(X, y, sample_weight=weights)
     assert np.array_equal(again.dual_coef_, once.dual_coef_)
 
 
@@ -133,7 +125,7 @@ def test_several_processes_refuse_it():
     from shallows import distributed
 
     with pytest.raises(ShallowsError, match="shuffle=False"):
-        distributed.fit(EigenProClassifier(shuffle=True), np.eye(4), [0, 1, 0, 1])
+        distributed.fit(KernelRidgeClassifier(solver=EigenPro(shuffle=True)), np.eye(4), [0, 1, 0, 1])
 
 
 @pytest.mark.gpu

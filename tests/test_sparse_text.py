@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+import forms
 import shallows
 from feature_forms import feature_eigenpro_classifier
+from forms import eigenpro_classifier
 from shallows import arrays, kernels
 from shallows.errors import ShallowsError
 from shallows.kernel_approximation import NystroemFeatures
@@ -50,7 +52,7 @@ def with_columns(rows):
 OF_KERNELS = {
     "EigenProClassifier": {},
     "EigenProRegressor": {},
-    "EigenProCentresClassifier": {"centres": 60},
+    "EigenProCentersClassifier": {"centres": 60},
     "BudgetedSVMClassifier": {"budget": 10},
     "KernelRidgeClassifier": {},
     "KernelRidgeRegressor": {"solver": "conjugate_gradients"},
@@ -71,7 +73,7 @@ OF_KERNELS = {
 
 
 def fitted(name, X, y):
-    model = getattr(shallows, name.rpartition(": ")[2])(random_state=0, **OF_KERNELS[name])
+    model = forms.unfitted(name.rpartition(": ")[2], random_state=0, **OF_KERNELS[name])
     return model.fit(X, y.astype(float) if name.endswith("Regressor") else y)
 
 
@@ -145,7 +147,7 @@ def test_kernels_and_components_that_need_dense_rows_refuse_wide_sparse_ones():
     X, y = texts(50, 30_000)
     for parameters in ({"kernel": "laplace_product"}, {"n_components": 10}):
         with pytest.raises(ShallowsError, match="TruncatedSVD"):
-            shallows.EigenProClassifier(random_state=0, **parameters).fit(X, y)
+            eigenpro_classifier(random_state=0, **parameters).fit(X, y)
 
 
 KERNELS = [
@@ -198,11 +200,11 @@ def test_a_filled_column_far_from_zero_keeps_its_digits_in_float32():
 def test_a_column_that_was_constant_in_training_counts_in_a_new_point():
     X, y = texts(100, 1500)
     X = with_columns(X)[:, :1501]
-    model = shallows.KernelRidgeClassifier(bandwidth=1.0, regularisation=0.1, calibration=None).fit(X, y)
+    model = shallows.KernelRidgeClassifier(bandwidth=1.0, alpha=0.1, calibration=None).fit(X, y)
     new = X[:20].tolil()
     new[3, 1500], new[5, 1500] = 4.0, 0.0
     X_dense, new = X.toarray(), sp.csr_array(new)
-    dense = shallows.KernelRidgeClassifier(bandwidth=1.0, regularisation=0.1, calibration=None).fit(X_dense, y)
+    dense = shallows.KernelRidgeClassifier(bandwidth=1.0, alpha=0.1, calibration=None).fit(X_dense, y)
     assert np.allclose(model.decision_function(new), dense.decision_function(new.toarray()), atol=1e-10)
 
 
@@ -237,7 +239,7 @@ def test_points_that_would_take_most_of_the_memory_when_dense_are_refused(monkey
 def test_sparse_centres_give_what_dense_centres_give():
     X, y = texts(160, 1500)
     sparse, dense = (
-        shallows.EigenProCentresClassifier(random_state=0, centres=centres).fit(X[40:], y[40:])
+        shallows.KernelRidgeClassifier(random_state=0, centers=centres).fit(X[40:], y[40:])
         for centres in (X[:40], X[:40].toarray())
     )
     assert np.array_equal(sparse.decision_function(X), dense.decision_function(X))

@@ -8,12 +8,14 @@ import pytest
 import cuda_on_cpu
 from counted_arrays import NAMESPACE, counted
 from engine_example import sample
+from forms import eigenpro_regressor
 from imitated_tf32 import tf32
 from pretended_gpu import pretended_gpu
-from shallows import EigenProRegressor, arrays, kernels
+from shallows import KernelRidgeRegressor, arrays, kernels
 from shallows.errors import ShallowsError
 from shallows.gpu import cuda
 from shallows.gram import split_products
+from shallows.solvers import EigenPro
 
 PRECISION = NAMESPACE._core._routines_linalg
 
@@ -80,7 +82,7 @@ def test_a_fit_with_split_products_is_that_in_float32(monkeypatch, tmp_path):
     y = np.sin(X[:, 0]) + X[:, 1]
     options = {"bandwidth": 6.0, "random_state": 0, "max_epochs": 2, "tol": 0, "device": "gpu"}
     with pretended_gpu(monkeypatch, tmp_path):
-        full, split = (EigenProRegressor(precision=word, **options).fit(X, y) for word in ("full", "split"))
+        full, split = (eigenpro_regressor(precision=word, **options).fit(X, y) for word in ("full", "split"))
         assert split.predict(X[:50]) == pytest.approx(full.predict(X[:50]), abs=1e-2)
     assert split.effective_params_["precision_of_blocks"] == "split"
     assert "precision_of_blocks" not in full.effective_params_
@@ -89,7 +91,9 @@ def test_a_fit_with_split_products_is_that_in_float32(monkeypatch, tmp_path):
 
 def test_on_a_cpu_the_word_changes_nothing_and_others_are_refused():
     X, y = sample(200, 3), sample(200, 1)[:, 0]
-    full, split = (EigenProRegressor(precision=word, random_state=0).fit(X, y) for word in ("full", "split"))
+    full, split = (
+        KernelRidgeRegressor(solver=EigenPro(precision=word), random_state=0).fit(X, y) for word in ("full", "split")
+    )
     assert np.array_equal(full.dual_coef_, split.dual_coef_)
-    with pytest.raises(ShallowsError, match=r"no value of precision 'double'. Did you mean 'full'"):
-        EigenProRegressor(precision="double").fit(X, y)
+    with pytest.raises(ShallowsError, match="precision must be one of 'full', 'split', got 'double'"):
+        KernelRidgeRegressor(solver=EigenPro(precision="double")).fit(X, y)

@@ -7,9 +7,11 @@ import pytest
 from sklearn.base import clone
 
 from estimators_example import published
+from forms import eigenpro_regressor, kernel_sgd_regressor
 from resumed_example import StopAt
-from shallows import EigenProRegressor, KernelSGDRegressor, training
-from shallows.errors import ShallowsError, TrainingInterrupted, UnknownNameError
+from shallows import KernelRidgeRegressor, training
+from shallows.errors import ShallowsError, TrainingInterrupted
+from shallows.solvers import KernelSGD
 from shallows.solvers.least_squares import step_rules
 from step_rules_example import each, small, table
 
@@ -61,14 +63,14 @@ def test_a_run_that_was_stopped_in_a_cycle_goes_on_in_it(Estimator, tmp_path):
 def test_kernel_sgd_takes_the_steps_of_eigenpro_with_nothing_flattened(batch_size, few, monkeypatch):
     if few is not None:  # of few batches it stays a method of gradients, and EigenPro does not
         monkeypatch.setattr(step_rules, "FEW", few)
-    X, y, new, _ = table(KernelSGDRegressor)
+    X, y, new, _ = table(kernel_sgd_regressor)
     asked = {"batch_size": batch_size, "max_epochs": 4, "tol": 0, "random_state": 0, "bandwidth": 1.0}
-    plain = KernelSGDRegressor(**asked).fit(X, y)
-    bare = EigenProRegressor(rank=0, n_subsample=1, regularisation=0.0, **asked).fit(X, y)
+    plain = kernel_sgd_regressor(**asked).fit(X, y)
+    bare = eigenpro_regressor(rank=0, n_subsample=1, alpha=0.0, **asked).fit(X, y)
     assert np.abs(plain.predict(new) - bare.predict(new)).max() < 1e-10
-    constant = KernelSGDRegressor(step_rule="constant", **asked).fit(X, y)
+    constant = kernel_sgd_regressor(step="constant", **asked).fit(X, y)
     assert constant.step_size_ == pytest.approx(0.75 * plain.step_size_)
-    given = KernelSGDRegressor(step_size=constant.step_size_, **asked).fit(X, y)
+    given = kernel_sgd_regressor(step=constant.step_size_, **asked).fit(X, y)
     assert np.array_equal(constant.predict(new), given.predict(new))
     told = [model.effective_params_["step_rule"] for model in (plain, constant, given)]
     assert told == ["certified", "constant", "given"]
@@ -76,15 +78,15 @@ def test_kernel_sgd_takes_the_steps_of_eigenpro_with_nothing_flattened(batch_siz
 
 
 def test_a_step_rule_that_kernel_sgd_has_not_is_named():
-    X, y, *_ = table(KernelSGDRegressor)
-    with pytest.raises(UnknownNameError, match="release2019"):
-        KernelSGDRegressor(step_rule="release2019").fit(X, y)
+    X, y, *_ = table(kernel_sgd_regressor)
+    with pytest.raises(ShallowsError, match="release2019"):
+        KernelRidgeRegressor(solver=KernelSGD(step="release2019"), bandwidth="median", n_components=None).fit(X, y)
 
 
 def test_the_rule_and_the_solver_that_were_taken_are_told():
-    X, y, *_ = table(EigenProRegressor)
+    X, y, *_ = table(eigenpro_regressor)
     whole, few, many, given = (
-        EigenProRegressor(max_epochs=1, random_state=0, **options).fit(X, y).effective_params_
+        eigenpro_regressor(max_epochs=1, random_state=0, **options).fit(X, y).effective_params_
         for options in ({}, {"batch_size": 40, "rank": 5}, {"batch_size": 2}, {"step_size": 1e-3, "batch_size": 40})
     )
     assert (whole["step_rule"], whole["solver"]) == ("exact", "EigenPro")

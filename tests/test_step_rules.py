@@ -64,7 +64,7 @@ def test_the_exact_step_wants_everything_in_the_batch_and_in_the_subsample():
     whole = SimpleNamespace(**{**vars(FACTS), "n_subsample": N})
     assert step("exact", N, whole) == pytest.approx(1 / (N * 0.01))
     for m, p in ((N - 1, whole), (N, FACTS)):
-        with pytest.raises(ShallowsError, match=r"n_subsample=\d+ and batch_size=\d+. Take step_rule='certified'"):
+        with pytest.raises(ShallowsError, match=r"n_subsample=\d+ and batch_size=\d+. Use step='certified'"):
             step("exact", m, p)
 
 

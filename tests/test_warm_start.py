@@ -5,16 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import flat
+import forms
 import shallows
 import solved_by
 from bad_input_example import few
 from engine_example import sample
 from flat import flat_if_known
+from forms import eigenpro_classifier, eigenpro_regressor, kernel_sgd_regressor
 from shallows import (
-    EigenProClassifier,
-    EigenProRegressor,
-    KernelSGDRegressor,
     RegularizedRiskClassifier,
     RegularizedRiskRegressor,
     training,
@@ -27,7 +25,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 RISK = [*solved_by.CLASSIFIERS, *solved_by.REGRESSORS]
 ITERATIVE = [
     f"{name}{kind}"
-    for name in ("EigenPro", "EigenProCentres", "FeatureEigenPro", "KernelSGD")
+    for name in ("EigenPro", "EigenProCenters", "FeatureEigenPro", "KernelSGD")
     for kind in ("Classifier", "Regressor")
 ] + RISK
 each = pytest.mark.parametrize("name", ITERATIVE)
@@ -43,8 +41,8 @@ def table(name, n=200):
 def unfitted(name, **options):
     Estimator = solved_by.constructor(name)
     options = {"random_state": 0, "max_epochs": 3, "tol": 0, "n_features": 40, **few(Estimator), **options}
-    if name.startswith("EigenProCentres"):
-        options["solver"] = "eigenpro"  # Conjugate gradients would have settled.
+    if name.startswith("EigenProCenters"):
+        options["solver"] = "projected_eigenpro"  # Conjugate gradients would have settled.
     return flat_if_known(Estimator, **options)
 
 
@@ -62,7 +60,7 @@ def test_two_fits_of_three_epochs_are_one_of_six(name, batch_size):
     going.fit(X, y)
     assert np.array_equal(outputs(going, new), outputs(unfitted(name, max_epochs=6, **options).fit(X, y), new))
     assert not np.array_equal(outputs(going, new), after_three)
-    assert going.set_params(**flat.paths(type(going), {"max_epochs": 2})).fit(X, y).n_epochs_ == 2
+    assert forms.changed(going, max_epochs=2).fit(X, y).n_epochs_ == 2
     assert np.array_equal(outputs(going, new), outputs(unfitted(name, max_epochs=8, **options).fit(X, y), new))
 
 
@@ -86,7 +84,7 @@ CHANGED = {
 @pytest.mark.parametrize("change", CHANGED.values(), ids=CHANGED)
 @pytest.mark.parametrize(
     "name",
-    ["EigenProRegressor", "RegularizedRiskClassifier", "svrg: RegularizedRiskClassifier", "EigenProCentresClassifier"],
+    ["EigenProRegressor", "RegularizedRiskClassifier", "svrg: RegularizedRiskClassifier", "EigenProCentersClassifier"],
 )
 def test_a_fit_to_anything_else_begins_anew(name, change):
     X, y, new = table(name)
@@ -120,7 +118,7 @@ def test_a_model_that_was_saved_goes_on(tmp_path):
     X, y, new = table("KernelSGDRegressor")
     model = unfitted("KernelSGDRegressor", warm_start=True).fit(X, y)
     shallows.save(model, tmp_path / "model.skops")
-    read = shallows.load(tmp_path / "model.skops", device=model.device)
+    read = shallows.load(tmp_path / "model.skops", device=model._options().device)
     assert np.array_equal(outputs(read.fit(X, y), new), outputs(model.fit(X, y), new))
 
 
@@ -128,12 +126,12 @@ def test_a_precomputed_matrix_is_known_again():
     X, y, _ = table("EigenProRegressor")
     K = np.exp(-((X[:, None] - X[None]) ** 2).sum(axis=2))
     options = {"kernel": "precomputed", "random_state": 0, "tol": 0, "batch_size": 40, "n_subsample": 50, "rank": 5}
-    going = EigenProRegressor(warm_start=True, max_epochs=2, **options).fit(K, y).fit(K, y)
-    whole = EigenProRegressor(max_epochs=4, **options).fit(K, y)
+    going = eigenpro_regressor(warm_start=True, max_epochs=2, **options).fit(K, y).fit(K, y)
+    whole = eigenpro_regressor(max_epochs=4, **options).fit(K, y)
     assert np.array_equal(going.predict(K), whole.predict(K))
     other = K @ K
     assert np.array_equal(
-        going.fit(other, y).predict(K), EigenProRegressor(max_epochs=2, **options).fit(other, y).predict(K)
+        going.fit(other, y).predict(K), eigenpro_regressor(max_epochs=2, **options).fit(other, y).predict(K)
     )
 
 
@@ -212,7 +210,7 @@ def test_early_stopping_goes_with_sparse_rows_a_matrix_and_several_labels():
 
 def test_defaults_stop_as_before():
     X, y, _ = table("RegularizedRiskRegressor")
-    for Estimator in (RegularizedRiskRegressor, KernelSGDRegressor, EigenProClassifier):
+    for Estimator in (RegularizedRiskRegressor, kernel_sgd_regressor, eigenpro_classifier):
         assert Estimator().get_params()["warm_start"] is False
         assert Estimator().get_params()["early_stopping"] is False
     assert (

@@ -11,16 +11,30 @@ import shallows
 from feature_forms import feature_eigenpro_regressor
 from shallows import Options, decomposition, errors, kernels
 from shallows.kernel_approximation import FourierFeatures
-from shallows.solvers import SVRG, NormalEquations
+from shallows.solvers import SVRG, EigenPro, KernelSGD, NormalEquations, NystromConjugateGradients
 
 X, y = np.zeros((20, 3)), np.zeros(20)
 kernel: Any = kernels.Gaussian(2.0)
 
 # A kernel by its name, as an object or as a function, and parameters of every kind.
-shallows.KernelRidgeRegressor("laplace", bandwidth="median", regularisation=1e-3, solver="cholesky", memory="1 GB")
-shallows.EigenProRegressor(kernel, rank=50, batch_size=None, step_rule="constant", power=0.5, memory=2**30, verbose=1)
-shallows.EigenProCentresRegressor(lambda a, b: a @ b.T, centres=10, tol=0.0, warm_start=True)
-shallows.KernelSGDRegressor(step_size=1.0, early_stopping=True, random_state=np.random.RandomState(0))
+shallows.KernelRidgeRegressor(
+    "laplace", solver="cholesky", bandwidth="median", alpha=1e-3, options=Options(memory="1 GB")
+)
+shallows.KernelRidgeRegressor(
+    kernel,
+    solver=EigenPro(rank=50, batch_size=None, power=0.5, step="constant"),
+    options=Options(memory=2**30, verbose=1),
+)
+shallows.KernelRidgeRegressor(
+    lambda a, b: a @ b.T, solver=NystromConjugateGradients(tol=0.0), centers=10, warm_start=True
+)
+shallows.KernelRidgeRegressor(
+    solver=KernelSGD(step=1.0),
+    early_stopping=True,
+    random_state=np.random.RandomState(0),
+    bandwidth="median",
+    n_components=None,
+)
 feature_eigenpro_regressor("fastfood", n_features=64, kernel_params={"degree": 2})
 shallows.FeatureRidgeRegressor(
     solver=NormalEquations(max_iterations=5), features=FourierFeatures(n_features=64), options=Options(dtype="float64")

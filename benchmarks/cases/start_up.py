@@ -17,8 +17,8 @@ def measure(bench: Bench) -> list[Row]:
     commands: dict[str, tuple[list[str | Path], float | None]] = {
         'python -c "import shallows"': ([python, "-c", "import shallows"], 0.5),
         # Names are loaded when they are first used, so this is what a program waits for.
-        'python -c "from shallows import EigenProClassifier"': (
-            [python, "-c", "from shallows import EigenProClassifier"],
+        'python -c "from shallows import KernelRidgeClassifier"': (
+            [python, "-c", "from shallows import KernelRidgeClassifier"],
             None,
         ),
     }

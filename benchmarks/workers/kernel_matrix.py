@@ -9,7 +9,8 @@ from typing import Any
 import measuring
 import numpy as np
 
-from shallows import EigenProClassifier
+from shallows import KernelRidgeClassifier
+from shallows.solvers import EigenPro
 from shallows.training import Observer
 
 BLOCK = 1024
@@ -48,7 +49,9 @@ n = len(points)
 blocks = [slice(start, min(start + BLOCK, n)) for start in range(0, n, BLOCK)]
 scratch = np.empty((min(BLOCK, n), n), dtype=np.float32)
 clock = Clock()
-model = EigenProClassifier(bandwidth=5, random_state=0, batch_size=asked["batch_size"], max_epochs=EPOCHS, tol=0)
+model = KernelRidgeClassifier(
+    solver=EigenPro(batch_size=asked["batch_size"], max_epochs=EPOCHS, tol=0), bandwidth=5, random_state=0
+)
 
 before = measuring.sgemm_gflops()
 product_seconds(points, scratch, blocks[:1])  # Touches the memory.

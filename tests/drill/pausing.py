@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from shallows import KernelSGDClassifier
+from shallows import KernelRidgeClassifier
 from shallows.solvers.least_squares.kernel_sgd import KernelSGD
 
 SECONDS = 0.01
@@ -32,13 +32,13 @@ class Pausing:
 class PausingSettings(KernelSGD):
     """The settings of kernel SGD that waits before each step."""
 
-    def build(self, *given: Any) -> tuple[Any, Pausing]:
+    def build(self, *given: Any, **more: Any) -> tuple[Any, Pausing]:
         """See `KernelSGD`."""
-        problem, stepper = super().build(*given)
+        problem, stepper = super().build(*given, **more)
         return problem, Pausing(stepper)
 
 
-class PausingSGDClassifier(KernelSGDClassifier):
+class PausingSGDClassifier(KernelRidgeClassifier):
     """Kernel SGD that waits before each step."""
 
     def _settings(self) -> PausingSettings:

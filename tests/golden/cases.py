@@ -24,8 +24,16 @@ import shallows
 from shallows import Options
 from shallows.errors import ShallowsError, TrainingInterrupted
 from shallows.kernel_approximation import RandomBinning
-from shallows.kernels import Matern
-from shallows.solvers import SAG, CheckedReuse, CuttingPlanes, TheoryStep, UniformReuse
+from shallows.kernels import Matern, Polynomial
+from shallows.solvers import (
+    SAG,
+    CheckedReuse,
+    CuttingPlanes,
+    NystromConjugateGradients,
+    ProjectedEigenPro,
+    TheoryStep,
+    UniformReuse,
+)
 from shallows.training import Checkpoint, Observer
 
 METHODS = ("predict", "predict_proba", "decision_function", "score_samples", "transform")
@@ -42,6 +50,16 @@ NOW: dict[str, tuple[str, dict[str, object]]] = {
     "LASVMClassifier": ("KernelSVMClassifier", {"solver": "lasvm"}),
     "RegularisedRiskClassifier": ("RegularizedRiskClassifier", {}),
     "RegularisedRiskRegressor": ("RegularizedRiskRegressor", {}),
+    **{
+        f"{name}{kind}": (f"KernelRidge{kind}", parameters)
+        for kind in ("Classifier", "Regressor")
+        for name, parameters in {
+            "EigenPro": {"solver": "eigenpro"},
+            "EigenProCentres": {"solver": NystromConjugateGradients(max_iterations=4)},
+            "KernelRidge": {},
+            "KernelSGD": {"solver": "kernel_sgd", "bandwidth": "median", "n_components": None},
+        }.items()
+    },
 }
 """The class and the parameters of cases whose name is not the name of a class."""
 DEVICE: list[str] = []
@@ -65,10 +83,10 @@ QUICK = {
     "DoublyStochasticKernelSVD": COMPONENTS,
     "DoublyStochasticNoveltyDetector": {"solver__block_size": 32, "solver__batch_size": 64, "solver__n_iter": 25},
     "DoublyStochasticRegressor": {"solver__block_size": 32, "solver__batch_size": 64, "solver__n_iter": 25},
-    "EigenProCentresClassifier": {"centres": 80, "max_epochs": 4},
-    "EigenProCentresRegressor": {"centres": 80, "max_epochs": 4},
-    "EigenProClassifier": {"max_epochs": 4},
-    "EigenProRegressor": {"max_epochs": 4},
+    "EigenProCentresClassifier": {"centers": 80},
+    "EigenProCentresRegressor": {"centers": 80},
+    "EigenProClassifier": {"solver__max_epochs": 4},
+    "EigenProRegressor": {"solver__max_epochs": 4},
     "ExtremeLearningMachineAutoencoder": {"n_units": 30},
     "Fastfood": {"n_features": 64},
     "FeatureEigenProClassifier": {"features__n_features": 100, "solver__max_epochs": 4},
@@ -79,8 +97,8 @@ QUICK = {
     "FeatureRidgeRegressor": {"features__n_features": 100},
     "FourierFeatures": {"n_features": 40},
     "HiddenUnits": {"n_units": 40},
-    "KernelSGDClassifier": {"max_epochs": 4},
-    "KernelSGDRegressor": {"max_epochs": 4},
+    "KernelSGDClassifier": {"solver__max_epochs": 4},
+    "KernelSGDRegressor": {"solver__max_epochs": 4},
     "KernelSlicedInverseRegression": COMPONENTS,
     "LowRankLinearizedSVMClassifier": {"budget": 30},
     "NystroemFeatures": {"n_features": 40},
@@ -138,56 +156,64 @@ VARIANTS: dict[str, dict[str, dict[str, object]]] = {
         "cauchy": {"kernel": "cauchy"},
     },
     "EigenProCentresClassifier": {
-        "conjugate gradients": {"solver": "conjugate_gradients"},
-        "eigenpro": {"solver": "eigenpro"},
+        "conjugate gradients": {},
+        "eigenpro": {"solver": ProjectedEigenPro(max_epochs=4)},
         "uncalibrated": {"calibration": None},
         "laplace": {"kernel": "laplace"},
         "median": {"bandwidth": "median", "n_components": None},
-        "given": {"bandwidth": 2.0, "regularisation": 1e-3},
+        "given": {"bandwidth": 2.0, "alpha": 1e-3},
     },
-    "EigenProCentresRegressor": {"eigenpro": {"solver": "eigenpro"}, "components": {"n_components": 10}},
+    "EigenProCentresRegressor": {
+        "eigenpro": {"solver": ProjectedEigenPro(max_epochs=4)},
+        "components": {"n_components": 10},
+    },
     "EigenProClassifier": {
         "uncalibrated": {"calibration": None},
         "median": {"bandwidth": "median", "n_components": None},
-        "given": {"bandwidth": 2.0, "regularisation": 1e-3},
-        "no ridge": {"bandwidth": 2.0, "regularisation": 0.0, "calibration": None},
+        "given": {"bandwidth": 2.0, "alpha": 1e-3},
+        "no ridge": {"bandwidth": 2.0, "alpha": 0.0, "calibration": None},
         "laplace": {"kernel": "laplace"},
         "cauchy": {"kernel": "cauchy"},
-        "matern": {"kernel": "matern", "kernel_params": {"nu": 2.5}},
-        "polynomial": {"kernel": "polynomial", "kernel_params": {"degree": 3}},
-        "small batches": {"batch_size": 50, "n_subsample": 120, "rank": 30},
-        "shuffle": {"shuffle": True, "batch_size": 50, "n_subsample": 120, "rank": 30},
+        "matern": {"kernel": Matern(nu=2.5)},
+        "polynomial": {"kernel": Polynomial(degree=3)},
+        "small batches": {"solver__batch_size": 50, "solver__n_subsample": 120, "solver__rank": 30},
+        "shuffle": {"solver__shuffle": True, "solver__batch_size": 50, "solver__n_subsample": 120, "solver__rank": 30},
         "rsvd": {
-            "eigensystem": "rsvd",
-            "step_rule": "release2017",
-            "rank": 30,
-            "n_subsample": 120,
+            "solver__eigensystem": "rsvd",
+            "solver__step": "release2017",
+            "solver__rank": 30,
+            "solver__n_subsample": 120,
             "bandwidth": 2.0,
-            "regularisation": 0.0,
+            "alpha": 0.0,
             "calibration": None,
         },
         "rsvd, shuffle": {
-            "eigensystem": "rsvd",
-            "step_rule": "release2017",
-            "rank": 30,
-            "n_subsample": 120,
+            "solver__eigensystem": "rsvd",
+            "solver__step": "release2017",
+            "solver__rank": 30,
+            "solver__n_subsample": 120,
             "bandwidth": 2.0,
-            "regularisation": 0.0,
+            "alpha": 0.0,
             "calibration": None,
-            "shuffle": True,
+            "solver__shuffle": True,
         },
-        "square root": {"power": "sqrt", "batch_size": 50, "rank": 30, "n_subsample": 120},
-        "damping": {"damping": 0.5, "batch_size": 50, "rank": 30, "n_subsample": 120},
-        "step size": {"step_size": 1e-3, "batch_size": 50, "rank": 30, "n_subsample": 120},
+        "square root": {"solver__power": 0.5, "solver__batch_size": 50, "solver__rank": 30, "solver__n_subsample": 120},
+        "damping": {"solver__damping": 0.5, "solver__batch_size": 50, "solver__rank": 30, "solver__n_subsample": 120},
+        "step size": {"solver__step": 1e-3, "solver__batch_size": 50, "solver__rank": 30, "solver__n_subsample": 120},
         "components": {"n_components": 10},
         **{
-            f"rule {rule}": {"step_rule": rule, "batch_size": 50, "rank": 30, "n_subsample": 120}
+            f"rule {rule}": {
+                "solver__step": rule,
+                "solver__batch_size": 50,
+                "solver__rank": 30,
+                "solver__n_subsample": 120,
+            }
             for rule in ("exact", "paper", "release2017", "release2019", "theorem")
         },
-        "split": {"precision": "split"},
+        "split": {"solver__precision": "split"},
     },
     "EigenProRegressor": {
-        "small batches": {"batch_size": 50, "n_subsample": 120, "rank": 30},
+        "small batches": {"solver__batch_size": 50, "solver__n_subsample": 120, "solver__rank": 30},
         "arc cosine": {"kernel": "arc_cosine"},
         "exponential": {"kernel": "exponential"},
         "linear": {"kernel": "linear"},
@@ -244,23 +270,23 @@ VARIANTS: dict[str, dict[str, dict[str, object]]] = {
         name: {"activation": name} for name in ("cosine", "gaussian", "hard_limit", "multiquadric", "tanh")
     },
     "KernelRidgeClassifier": {
-        name: {"solver": name} for name in ("cholesky", "conjugate_gradients", "block_coordinate_descent")
-    }
-    | {
+        "cholesky": {"solver": "cholesky"},
+        "conjugate_gradients": {"solver": "conjugate_gradients"},
+        "block_coordinate_descent": {"solver": "block_descent"},
         "uncalibrated": {"calibration": None},
-        "given": {"bandwidth": 2.0, "regularisation": 1e-3},
+        "given": {"bandwidth": 2.0, "alpha": 1e-3},
         "laplace": {"kernel": "laplace"},
         "components": {"n_components": 10},
     },
     "KernelRidgeRegressor": {
-        "conjugate gradients": {"solver": "conjugate_gradients", "regularisation": 1e-2},
-        "blocks": {"solver": "block_coordinate_descent", "regularisation": 1e-2},
+        "conjugate gradients": {"solver": "conjugate_gradients", "alpha": 1e-2},
+        "blocks": {"solver": "block_descent", "alpha": 1e-2},
         "polynomial": {"kernel": "polynomial"},
     },
     "KernelSGDClassifier": {
-        "batches": {"batch_size": 50},
-        "shuffle": {"batch_size": 50, "shuffle": True},
-        "constant": {"step_rule": "constant", "batch_size": 50},
+        "batches": {"solver__batch_size": 50},
+        "shuffle": {"solver__batch_size": 50, "solver__shuffle": True},
+        "constant": {"solver__step": "constant", "solver__batch_size": 50},
         "uncalibrated": {"calibration": None},
     },
     "KernelSVMClassifier": {name: {"solver": name} for name in ("decomposition", "interior_point")}
@@ -417,7 +443,7 @@ def streamed(name: str, **options: object) -> dict[str, np.ndarray]:
 def warm(name: str) -> dict[str, np.ndarray]:
     X, _, _, new = data()
     model = estimator(name, warm_start=True)
-    for limit in {"max_epochs", "solver__max_epochs"} & model.get_params().keys():
+    for limit in {"max_epochs", "solver__max_epochs", "solver__max_iterations"} & model.get_params().keys():
         model.set_params(**{limit: 2}).fit(X, targets(name)).set_params(**{limit: 4})
     return (
         fitted(model, X, targets(name), new)
@@ -492,7 +518,10 @@ def cases() -> Iterator[tuple[str, Callable[[], dict[str, np.ndarray]]]]:
             "precomputed": (precomputed, "kernel" in known or name == "FeatureKernelPCA"),
             "stream": (streamed, hasattr(Estimator, "partial_fit") and name != "KernelSVMClassifier"),
             "warm start": (warm, "warm_start" in known and name not in AT_ONCE),
-            "early stopping": (stopped_early, "early_stopping" in known and name not in AT_ONCE),
+            "early stopping": (
+                stopped_early,
+                "early_stopping" in known and name not in AT_ONCE and not name.startswith("KernelRidge"),
+            ),
             "resumed": (resumed, "checkpoint" in of_fit and name not in AT_ONCE),
             "routed weights": (routed, "sample_weight" in of_fit and name.endswith(("Classifier", "Regressor"))),
             "clone": (copied, name.endswith(("Classifier", "Regressor"))),

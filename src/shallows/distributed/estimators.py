@@ -25,20 +25,12 @@ class _Together:
         return fit(self, X, y, sample_weight, observers=observers, checkpoint=checkpoint)
 
 
-class EigenProClassifier(_Together, estimators.EigenProClassifier):
-    """`shallows.EigenProClassifier`, fitted by all processes."""
+class KernelRidgeClassifier(_Together, estimators.KernelRidgeClassifier):
+    """`shallows.KernelRidgeClassifier`, fitted by all processes."""
 
 
-class EigenProRegressor(_Together, estimators.EigenProRegressor):
-    """`shallows.EigenProRegressor`, fitted by all processes."""
-
-
-class EigenProCentresClassifier(_Together, estimators.EigenProCentresClassifier):
-    """`shallows.EigenProCentresClassifier`, fitted by all processes."""
-
-
-class EigenProCentresRegressor(_Together, estimators.EigenProCentresRegressor):
-    """`shallows.EigenProCentresRegressor`, fitted by all processes."""
+class KernelRidgeRegressor(_Together, estimators.KernelRidgeRegressor):
+    """`shallows.KernelRidgeRegressor`, fitted by all processes."""
 
 
 class DoublyStochasticClassifier(_Together, estimators.DoublyStochasticClassifier):

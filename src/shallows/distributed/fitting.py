@@ -18,19 +18,12 @@ from ..errors import ShallowsError
 from ..estimators.base import keeps_model_on_failure
 from ..estimators.doubly_stochastic.dsg_novelty_detector import DoublyStochasticNoveltyDetector
 from ..estimators.doubly_stochastic.random_feature_expansion import RandomFeatureExpansion
-from ..estimators.least_squares.eigenpro import EigenProMachine
-from ..estimators.least_squares.eigenpro_centres import EigenProCentresMethod
+from ..estimators.least_squares.kernel_ridge import KernelRidgeMachine
 from ..fitting.machine import Options
+from ..utils import frozen
 from .mpi import Mpi
 
 Model = TypeVar("Model")
-
-DIVIDED_ARRAYS: dict[type, tuple[str, ...] | None] = {
-    EigenProMachine: None,
-    EigenProCentresMethod: (),
-    RandomFeatureExpansion: ("buffer",),
-}
-"""Names of the arrays of a checkpoint of which each process has its own rows, by kind of estimator (None: all)."""
 
 MAY_DIFFER = frozenset({"device", "memory", "verbose", "random_state", "preconditioner"})
 """Parameters that may differ between processes, or that the processes agree on in another way."""
@@ -58,8 +51,8 @@ def fit(
     Parameters
     ----------
     estimator
-        `EigenProClassifier`, `EigenProCentresClassifier`, `DoublyStochasticClassifier` or a regressor of these. It is
-        fitted in place.
+        `KernelRidgeClassifier` with ``solver="eigenpro"`` or a solver on centers, `DoublyStochasticClassifier`, or a
+        regressor of these. It is fitted in place.
     X : array-like, shape (n_samples, n_features)
         Use a memory map if processes share a machine.
     y : array-like, shape (n_samples,) or (n_samples, n_outputs)
@@ -91,16 +84,16 @@ def fit(
     processes on a machine; set them to a number. EigenPro always takes its own steps here, and never steps of
     conjugate residuals.
     """
-    kind = kind_of(estimator)
+    divided = divided_arrays(estimator)
     with Mpi(communicator) as ranks, ranks.ending_together(), _share_of_processors(ranks):
-        fit_share(estimator, kind, ranks, X, y, sample_weight, observers, checkpoint)
+        fit_share(estimator, divided, ranks, X, y, sample_weight, observers, checkpoint)
     return estimator
 
 
 @keeps_model_on_failure
 def fit_share(
     estimator: Any,
-    kind: type,
+    divided: tuple[str, ...] | None,
     ranks: Mpi,
     X: Any,
     y: Any,
@@ -108,12 +101,12 @@ def fit_share(
     observers: Sequence[training.Observer] = (),
     checkpoint: training.Checkpoint | None = None,
 ) -> None:
-    """Run the part of one process of `fit`. ``kind``: see `kind_of`."""
+    """Run the part of one process of `fit`. ``divided``: see `divided_arrays`."""
     ranks.check_same(_parameters(estimator), "parameters")
     ranks.check_same(_data_digest(X, y, sample_weight), "data")
     refuse_parameters(estimator)
     if checkpoint is not None:
-        checkpoint = DistributedCheckpoint(checkpoint, ranks, DIVIDED_ARRAYS[kind])
+        checkpoint = DistributedCheckpoint(checkpoint, ranks, divided)
     estimator._fit(X, y, sample_weight, observers, checkpoint, ranks)
 
 
@@ -169,14 +162,27 @@ class DistributedCheckpoint:
         return [name for name in held if self._divided is None or name.rpartition(".")[2] in self._divided]
 
 
-def kind_of(estimator: Any) -> type:
-    """The class of `DIVIDED_ARRAYS` of an estimator."""
-    for kind in DIVIDED_ARRAYS:
-        if isinstance(estimator, kind) and not isinstance(estimator, DoublyStochasticNoveltyDetector):
-            return kind
+def divided_arrays(estimator: Any) -> tuple[str, ...] | None:
+    """Names of the arrays of a checkpoint of which each process has its own rows; None for all arrays.
+
+    Raises
+    ------
+    ShallowsError
+        If several processes cannot fit the estimator.
+    """
+    if isinstance(estimator, RandomFeatureExpansion) and not isinstance(estimator, DoublyStochasticNoveltyDetector):
+        return ("buffer",)
+    what = type(estimator).__name__
+    if isinstance(estimator, KernelRidgeMachine):
+        solver = estimator._settings()
+        if estimator._takes_centers(solver):
+            return ()
+        if solver is not None and solver.takes_ranks:
+            return None
+        what = f"{what} with solver={estimator.solver!r}"
     raise ShallowsError(
-        f"{type(estimator).__name__} cannot be fitted by several processes. EigenPro, EigenPro on centres and "
-        "doubly stochastic gradients can, as classifiers and as regressors."
+        f"{what} cannot be fitted by several processes. KernelRidgeClassifier with solver='eigenpro' or with centers, "
+        "DoublyStochasticClassifier, and their regressors can."
     )
 
 
@@ -188,7 +194,7 @@ def refuse_parameters(estimator: Any) -> None:
         raise ShallowsError(
             "Several processes would not stop at the same time with max_seconds; use n_iter or max_epochs instead."
         )
-    if getattr(estimator, "shuffle", False):
+    if getattr(getattr(estimator, "solver", None), "shuffle", False):
         raise ShallowsError("Several processes need the same batches in every epoch; use shuffle=False.")
     if getattr(estimator, "warm_start", False):
         raise ShallowsError("warm_start=True works in one process only; use a checkpoint with several processes.")
@@ -196,8 +202,11 @@ def refuse_parameters(estimator: Any) -> None:
 
 def _parameters(estimator: Any) -> str:
     """The class and the parameters of an estimator as text, without parameters that may differ."""
-    parameters = estimator.get_params(deep=False).items()
-    given = {name: _text_of(value) for name, value in sorted(parameters) if name not in MAY_DIFFER}
+    given = {
+        name: type(value).__name__ if frozen.is_frozen(value) else _text_of(value)
+        for name, value in sorted(estimator.get_params().items())
+        if name.rpartition("__")[2] not in MAY_DIFFER
+    }
     return f"{type(estimator).__name__}({', '.join(f'{name}={value}' for name, value in given.items())})"
 
 

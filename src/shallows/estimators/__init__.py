@@ -1,7 +1,7 @@
 """The scikit-learn interface of the library, in one package for each family.
 
 `least_squares`
-    The square loss with a kernel or explicit features: EigenPro and its variants, kernel SGD, kernel ridge regression.
+    The square loss with a kernel or explicit features: kernel ridge regression by EigenPro and other solvers.
 `regularised`
     Any loss with a regularizer, for a fixed kernel or feature map, by SDCA, Pegasos, NORMA, SAG, SAGA or SVRG.
 `linear_svm`
@@ -43,10 +43,6 @@ ESTIMATORS = LazyTable(
         "DoublyStochasticKernelSVD": ".components.kernel_svd",
         "DoublyStochasticNoveltyDetector": ".doubly_stochastic.dsg_novelty_detector",
         "DoublyStochasticRegressor": ".doubly_stochastic.dsg_regressor",
-        "EigenProCentresClassifier": ".least_squares.eigenpro_centres",
-        "EigenProCentresRegressor": ".least_squares.eigenpro_centres",
-        "EigenProClassifier": ".least_squares.eigenpro",
-        "EigenProRegressor": ".least_squares.eigenpro",
         "ExtremeLearningMachineAutoencoder": ".closed_forms.extreme_learning_machine_autoencoder",
         "Fastfood": ".feature_maps.fastfood",
         "FeatureGaussianProcessRegressor": ".closed_forms.feature_gaussian_process",
@@ -57,8 +53,6 @@ ESTIMATORS = LazyTable(
         "HiddenUnits": ".feature_maps.random_units",
         "KernelRidgeClassifier": ".least_squares.kernel_ridge",
         "KernelRidgeRegressor": ".least_squares.kernel_ridge",
-        "KernelSGDClassifier": ".least_squares.kernel_sgd",
-        "KernelSGDRegressor": ".least_squares.kernel_sgd",
         "KernelSVMClassifier": ".support_vectors.kernel_svm",
         "KernelSlicedInverseRegression": ".components.sliced_inverse_regression",
         "LinearSVMClassifier": ".linear_svm.linear_svm_classifier",

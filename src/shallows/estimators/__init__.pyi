@@ -31,14 +31,8 @@ from .feature_maps.random_units import HiddenUnits as HiddenUnits
 from .feature_maps.random_units import SemiRandomFeatures as SemiRandomFeatures
 from .feature_maps.sparse_random_features import SparseRandomFeatures as SparseRandomFeatures
 from .feature_maps.tensor_sketch import TensorSketch as TensorSketch
-from .least_squares.eigenpro import EigenProClassifier as EigenProClassifier
-from .least_squares.eigenpro import EigenProRegressor as EigenProRegressor
-from .least_squares.eigenpro_centres import EigenProCentresClassifier as EigenProCentresClassifier
-from .least_squares.eigenpro_centres import EigenProCentresRegressor as EigenProCentresRegressor
 from .least_squares.kernel_ridge import KernelRidgeClassifier as KernelRidgeClassifier
 from .least_squares.kernel_ridge import KernelRidgeRegressor as KernelRidgeRegressor
-from .least_squares.kernel_sgd import KernelSGDClassifier as KernelSGDClassifier
-from .least_squares.kernel_sgd import KernelSGDRegressor as KernelSGDRegressor
 from .linear_svm.linear_svm_classifier import LinearSVMClassifier as LinearSVMClassifier
 from .regularised.regularised_risk import RegularizedRiskClassifier as RegularizedRiskClassifier
 from .regularised.regularised_risk import RegularizedRiskRegressor as RegularizedRiskRegressor

@@ -116,7 +116,7 @@ def check_kinds(estimator: Any) -> None:
             right, kind = value is None or arrays.is_size(value), "a size in bytes, a number or such as '4GB', or None"
         else:
             # A name is never a list or an array. It is a dictionary only for a rule with parameters.
-            is_name = isinstance(default, str) and name not in ("kernel", "features", "loss", "centres")
+            is_name = isinstance(default, str) and name not in ("kernel", "features", "loss", "centres", "centers")
             several = isinstance(value, list | set | np.ndarray) or (isinstance(value, dict) and name != "step_rule")
             right, kind = not (is_name and several), f"a name, such as {default!r}"
         if not right and not (value is None and default is None):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,6 +30,16 @@ KERNELS = {
 }
 """Classes of kernels by their names."""
 
+STEP_RULES = {
+    "certified": "Certified",
+    "exact": "Exact",
+    "paper": "Paper",
+    "release2017": "Release2017",
+    "release2019": "Release2019",
+    "theorem": "Theorem",
+}
+"""Classes of step rules by their names."""
+
 VALUES = {name: {"None": "'median'"} for name in ("bandwidth", "second_bandwidth", "target_bandwidth")}
 """New texts of values, by old parameters of all estimators."""
 
@@ -47,6 +57,7 @@ class OldEstimator:
     ignored: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # Of those, what settings classes do not have
     # New names of those that a settings class has under another name
     differing: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    find_solver: Callable[[Mapping[str, str]], str] | None = None  # The old solver for "auto", from all arguments
     renamed: Mapping[str, str] = field(default_factory=dict)  # Old parameters of the estimator, with their new names
     of_settings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # Other new names in a settings class
     values: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # New texts of values, by old parameters
@@ -62,6 +73,74 @@ class OldEstimator:
         return {*self.objects, *(part for call in calls for part in call.rstrip(")").partition("(")[2].split(", "))}
 
     reciprocal: tuple[str, ...] = ()  # Old parameters, also in ``renamed``, whose new value is one over the old one
+
+
+def _solver_on_centers(given: Mapping[str, str]) -> str:
+    """What ``solver="auto"`` of EigenPro on centers was, from the other arguments."""
+    if given.keys() & {"rank", "n_subsample", "batch_size", "step_size", "damping"}:
+        return "eigenpro"
+    if given.get("regularisation") in ("0", "0.0"):
+        return "eigenpro"
+    return "auto" if "centres" in given and not given.keys() & {"max_epochs", "tol"} else "conjugate_gradients"
+
+
+def _exact_solver(given: Mapping[str, str]) -> str:
+    """What ``solver="auto"`` of kernel ridge regression was, if the other arguments do not need an iterative solver."""
+    if given.keys() & {"tol", "max_iterations"}:
+        raise ValueError("tol and max_iterations need a named solver.")
+    return "auto"
+
+
+_RIDGE = {"regularisation": "alpha", "centres": "centers"}
+_STEPS = {"step_size": "step", "step_rule": "step", "max_epochs": "max_epochs", "tol": "tol"}
+_POWERS = {"power": {"'full'": "1.0", '"full"': "1.0", "'sqrt'": "0.5", '"sqrt"': "0.5"}}
+_OF_EIGENPRO = ("rank", "n_subsample", "eigensystem", "damping", "power", "preconditioner", "batch_size", "shuffle")
+
+
+def _kernel_ridge(kind: str) -> dict[str, OldEstimator]:
+    """Estimators that became solvers of `KernelRidgeClassifier` or `KernelRidgeRegressor`."""
+    name, renamed = f"KernelRidge{kind}", _RIDGE | ({"calibration": ""} if kind == "Regressor" else {})
+    return {
+        f"EigenPro{kind}": OldEstimator(
+            name,
+            solvers={"eigenpro": "EigenPro"},
+            solver="eigenpro",
+            of_solver={**{own: own for own in (*_OF_EIGENPRO, "precision")}, **_STEPS},
+            renamed=renamed,
+            values=_POWERS,
+        ),
+        f"EigenProCentres{kind}": OldEstimator(
+            name,
+            solvers={"eigenpro": "ProjectedEigenPro", "conjugate_gradients": "NystromConjugateGradients"},
+            solver="auto",
+            of_solver={**{own: own for own in ("rank", "n_subsample", "batch_size", "damping")}, **_STEPS},
+            differing={"NystromConjugateGradients": {"max_epochs": "max_iterations"}},
+            find_solver=_solver_on_centers,
+            renamed=renamed,
+        ),
+        f"KernelSGD{kind}": OldEstimator(
+            name,
+            solvers={"kernel_sgd": "KernelSGD"},
+            solver="kernel_sgd",
+            of_solver={"batch_size": "batch_size", "shuffle": "shuffle", **_STEPS},
+            renamed=renamed,
+            added={"bandwidth": "'median'", "n_components": "None"},
+        ),
+        f"KernelRidge{kind}": OldEstimator(
+            name,
+            solvers={
+                "cholesky": "Cholesky",
+                "conjugate_gradients": "ConjugateGradients",
+                "block_coordinate_descent": "BlockDescent",
+            },
+            solver="auto",
+            of_solver={"tol": "tol", "max_iterations": "max_iterations"},
+            differing={"BlockDescent": {"max_iterations": "max_passes", "batch_size": "block_size"}},
+            ignored={"Cholesky": ("tol", "max_iterations")},
+            find_solver=_exact_solver,
+            renamed=renamed,
+        ),
+    }
 
 
 _OF_COMPONENTS = (
@@ -93,6 +172,8 @@ _DOUBLY_STOCHASTIC: dict[str, Any] = {
 }
 
 OLD_ESTIMATORS: dict[str, OldEstimator] = {
+    **_kernel_ridge("Classifier"),
+    **_kernel_ridge("Regressor"),
     **{
         name: OldEstimator(name, **_DOUBLY_STOCHASTIC)
         for name in ("DoublyStochasticClassifier", "DoublyStochasticRegressor", "DoublyStochasticNoveltyDetector")
@@ -347,6 +428,19 @@ def translate(old: OldEstimator, given: Mapping[str, str], new: str = "") -> tup
         own = {{"gamma": "scale", "coef0": "offset"}.get(name, name): text for name, text in own.items()}
         parameters[f"{prefix}kernel"] = make(cls, own)
 
+    def steps_of(own: dict[str, str], names: Mapping[str, str]) -> dict[str, str]:
+        """Parameters of a solver, of which one says how long the steps are if its new name is ``step``."""
+        if names.get("step_size") != "step":
+            return own
+        size, rule = own.pop("step_size", "None"), own.pop("step_rule", "")
+        if size != "None":
+            return {**own, "step": size}
+        tree = ast.parse(rule, mode="eval").body if rule else None
+        if isinstance(tree, ast.Dict):
+            ((name, parameters),) = literal(rule).items()
+            rule = make(STEP_RULES[name], literal(parameters))
+        return {**own, "step": rule} if rule else own
+
     text = rest.get("features", repr(next(iter(old.maps), "")))
     if old.maps and text in ("''", "None"):
         rest = {name: part for name, part in rest.items() if name not in ("n_features", "features_params")}
@@ -381,9 +475,13 @@ def translate(old: OldEstimator, given: Mapping[str, str], new: str = "") -> tup
         if not named and text != repr(old.solver):
             raise ValueError(f"{old.chosen_by}={text} cannot be translated.")
         own = literal(rest.pop("solver_params", "None"))
-        own |= {now: rest.pop(name) for name, now in old.of_solver.items() if name in rest}
+        if named == "auto" and old.find_solver is not None:
+            named = old.find_solver({**rest, **own})
+            text = repr(named)
+        own |= steps_of({name: rest.pop(name) for name in old.of_solver if name in rest}, old.of_solver)
+        own = {old.of_solver.get(name, name): value for name, value in own.items()}
         names = old.differing.get(old.solvers.get(named, ""), {})
-        own = {names.get(name, name): text for name, text in own.items()}
+        own = {names.get(name, name): value for name, value in own.items()}
         for name in old.ignored.get(old.solvers.get(named, "").partition("(")[0], ()):
             own.pop(name, None)
         if named not in old.solvers and (own or text != repr(old.solver)) and named != "auto":

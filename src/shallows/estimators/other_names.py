@@ -131,6 +131,8 @@ def _advice(estimator: type[Any], name: str, parameters: Mapping[str, Any], know
             return f"it belongs to the feature map: features={of_map}({name}={value!r})"
         if ours not in known and (of_map := _features_with(estimator, ours, parameters)):
             return f"use {ours} of the feature map, features={of_map}({ours}=...) ({meaning}){in_units}"
+    if ours == "step_size" and not any(_solver_with(estimator, ours, parameters, others) for others in (False, True)):
+        ours = "step"
     searches = ((word, others) for others in (False, True) for word in (name, ours))
     where = next(filter(None, (_solver_with(estimator, word, parameters, others) for word, others in searches)), None)
     if where and ours not in known:

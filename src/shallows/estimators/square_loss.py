@@ -47,7 +47,7 @@ class LeastSquaresEstimator(Estimator):
             Memory maps are read block by block. Sparse rows with many columns stay sparse.
         y : array-like, shape (n_samples,) or (n_samples, n_outputs)
         sample_weight : array-like, shape (n_samples,), optional
-            Factors wᵢ of the squared errors; rows of weight zero are left out. With a given ``regularisation``, ten
+            Factors wᵢ of the squared errors; rows of weight zero are left out. With a given ``alpha``, ten
             times the weights mean a tenth of the regularization; with "auto", only their ratios matter.
         observers : sequence of shallows.training.Observer
             Called after every batch and epoch, such as `Progress` or `Curve`. An iteration of a solver is an epoch.
@@ -65,7 +65,7 @@ class LeastSquaresEstimator(Estimator):
         ShallowsError
             A parameter out of its range.
         DivergenceError
-            If the given ``step_size`` is too large.
+            If the given step is too large.
         """
         return self._fit(X, y, sample_weight, observers, checkpoint, ALONE)
 
@@ -82,7 +82,7 @@ class LeastSquaresEstimator(Estimator):
         self._check_parameters()
         rows = self._validated_training_set(X, y, sample_weight)
         found = self._train(rows, observers, checkpoint, ranks)
-        for name in ("intercept_", "bandwidth_", "validation_scores_", "best_validation_score_"):
+        for name in ("intercept_", "bandwidth_", "step_size_", "validation_scores_", "best_validation_score_"):
             vars(self).pop(name, None)  # of a fit with other parameters
         model, self._model, self._targets = found.model, found.model, found.targets
         if isinstance(found.targets, SquareClassTargets):
@@ -96,8 +96,8 @@ class LeastSquaresEstimator(Estimator):
             if found.bandwidth is not None:
                 self.bandwidth_ = found.bandwidth
         self._set_course(found.run)
-        if hasattr(self, "step_size"):
-            self.step_size_ = getattr(found.run.state, "step_size", None)
+        if "step_size" in found.report:
+            self.step_size_ = found.report["step_size"]
         self._ended, self.effective_params_, self.timings_ = found.ended, found.report, found.seconds
         return self
 
@@ -120,7 +120,7 @@ class LeastSquaresEstimator(Estimator):
 
     def _raw_predict(self, X: Any) -> np.ndarray:
         """Outputs in the units of the targets, shape (m, c), for checked X."""
-        device = arrays.resolve_device(self.device)
+        device = arrays.resolve_device(self._options().device)
         budget = self._options().prediction_budget(device, share=self._prediction_share)
         with print_progress(self):
             scores = self._model.scores(X, device, budget)

@@ -160,8 +160,8 @@ def too_many_centers(p: int, needed: float, fitting: int, budget: int, device: D
     used = arrays.resident_memory() + 2**26 if device.kind == "cpu" else 0
     enough = f'memory="{math.ceil(1.1 * (needed + used) / 1e6)}MB"'
     return ShallowsError(
-        f"{p:,} centres take {needed / 1e9:.2g} GB (their kernel matrix is factored), but only {budget / 1e9:.2g} GB "
-        f"are available. Use {f'centres={fitting} at most, or ' if fitting >= 1 else ''}{enough}."
+        f"{p:,} centers take {needed / 1e9:.2g} GB (their kernel matrix is factored), but only {budget / 1e9:.2g} GB "
+        f"are available. Use {f'centers={fitting} at most, or ' if fitting >= 1 else ''}{enough}."
     )
 
 

@@ -19,10 +19,14 @@ from ..models.centring import TrainingRows
 from ..models.functions import KernelSum
 from ..ranks import ALONE, Alone
 from ..solvers.least_squares import nystrom_conjugate_gradients
-from ..solvers.least_squares.nystrom_conjugate_gradients import NystromConjugateGradients, NystromProblem
+from ..solvers.least_squares.nystrom_conjugate_gradients import (
+    NystromConjugateGradients,
+    NystromConjugateGradientsStepper,
+    NystromProblem,
+)
 from ..solvers.least_squares.projected import CentresProblem, ProjectedEigenPro, ProjectedEigenProStepper, ProjectedPlan
 from ..solvers.least_squares.step_rules import agreed_plan, given_step
-from ..spectrum.kernel_ridge_choice import AUTO, is_automatic
+from ..spectrum.kernel_ridge_choice import is_automatic
 from .calibration import learn_calibration
 from .center_points import (
     Centers,
@@ -50,11 +54,9 @@ from .rows_ahead import RowsAhead
 from .snapshot import Ended, FunctionSnapshot, begin
 from .square_targets import learn_square_targets
 
-EIGENPRO, CONJUGATE_GRADIENTS = "eigenpro", "conjugate_gradients"
-
 ROWS_PER_CENTER = 50
-"""solver="auto" may change to EigenPro's steps if there are this many rows for each center. With fewer, an epoch has
-few batches, and the decomposition for the steps takes as long as some epochs."""
+"""Without a given solver the fit may change to EigenPro's steps if there are this many rows for each center. With
+fewer, an epoch has few batches, and the decomposition for the steps takes as long as some epochs."""
 
 ARRAYS_OF_TARGETS = 6
 """The most arrays of the targets' shape in a fit: the targets, the iterate, the iterate at the start of the epoch, the
@@ -67,8 +69,9 @@ STRIP_BYTES = 2**26
 """Bytes of strips of the kernel matrix that are not kept; more is no faster."""
 
 FEWEST_PASSES, TIMED_ROWS = 3, 2048
-"""solver="auto" takes EigenPro's steps if ``max_seconds`` are too short for FEWEST_PASSES of conjugate gradients over
-the rows, measured on products with TIMED_ROWS. After three passes their error is no larger than after three epochs."""
+"""Without a given solver the fit takes EigenPro's steps if ``max_seconds`` are too short for FEWEST_PASSES of conjugate
+gradients over the rows, measured on products with TIMED_ROWS. After three passes their error is no larger than after
+three epochs."""
 
 LEAST_FIRST, MOST_KEPT = 0.1, 0.7
 """Conjugate gradients first learn the rows whose kernel values are kept, at least the first share, and then all rows.
@@ -89,8 +92,7 @@ def fit_kernel_centers(
     n_components: int | str | None,
     regularisation: float | str,
     calibrates: bool,
-    solver: str,
-    steps: ProjectedEigenPro,
+    solver: ProjectedEigenPro | NystromConjugateGradients | None,
     class_weight: Any,
     validation_fraction: float | None,
     patience: int,
@@ -102,7 +104,10 @@ def fit_kernel_centers(
     name: str,
     ranks: Alone = ALONE,
 ) -> FittedFunction:
-    """Fit to checked rows. The order of the rows, and thus the centers, depend only on the seed and the classes."""
+    """Fit to checked rows. The order of the rows, and thus the centers, depend only on the seed and the classes.
+
+    Without a ``solver``, conjugate gradients solve the equations, unless λ is 0 or time is short.
+    """
     phases, device = Phases(), options.fit_device()
     rows, held_out = split_rows(rows, validation_fraction, seed, of_labels=of_classes, of_every_class=calibrates)
     start = begin(*warm, rows, seed)
@@ -124,12 +129,13 @@ def fit_kernel_centers(
         )
         all_equal, has_limit = centring.all_equal, options.max_seconds is not None and rows.matrix is None
         # If all points are equal, one step of EigenPro is the mean of the targets.
-        takes_steps = solver == EIGENPRO or (solver == AUTO and bool(steps.given or regularisation == 0 or all_equal))
+        takes_steps = isinstance(solver, ProjectedEigenPro) or (solver is None and (regularisation == 0 or all_equal))
         placed, seconds = place(takes_steps=takes_steps), None
-        if solver == AUTO and not takes_steps and has_limit and n >= ROWS_PER_CENTER * placed.n:
+        if solver is None and not takes_steps and has_limit and n >= ROWS_PER_CENTER * placed.n:
             seconds = seconds_of_passes(placed, *of_kernel, c, seed, budget)
             takes_steps = seconds > options.max_seconds
             placed = place(takes_steps=True) if takes_steps else placed
+        solver = solver or (ProjectedEigenPro() if takes_steps else NystromConjugateGradients())
         aims = arrays.to_device(codes[order], device, dtype)
         weights = None if rows.weights is None else arrays.to_device(rows.weights[order] / unit, device, dtype)
         phases.end("preparation")
@@ -143,14 +149,14 @@ def fit_kernel_centers(
 
         room = budget - placed.points.nbytes
         of_plan = kernel, choices, weights, seed, largest_batch(placed.rows, n, room), ranks
-        plan, batch_size = plan_training(placed, *of_plan, steps if takes_steps else None, all_equal=all_equal)
+        plan, batch_size = plan_training(placed, *of_plan, solver, all_equal=all_equal)
         phases.end("eigensystem")
 
         spans = held_out_spans(n, 0, c) if calibrates and choices.path is None and held_out is None else []
         columns, of_columns = add_left_out_columns(aims, weights, spans)
         room -= ARRAYS_OF_TARGETS * columns.nbytes + bytes_of_step(plan, placed, batch_size, columns)
         of_problem = kernel, plan, batch_size, columns, of_columns, choices.regularisation, room, ranks
-        problem, stepper, batch_size = make_problem(placed, *of_problem, passes=steps.max_epochs)
+        problem, stepper, batch_size = make_problem(placed, *of_problem, passes=solver.max_epochs)
         of_centers, several = (kernel, centring, problem.centres, aims[:0, :]), None if ranks is ALONE else ranks
         function = KernelSum(*of_centers, True, components, ranks=several)
         matrix = CentersMatrix(kernel, problem.centres, placed.rows, c, problem.budget, ranks)
@@ -162,9 +168,9 @@ def fit_kernel_centers(
                 problem,
                 announced(training.Batches(n, batch_size, seed, first_epoch=start.epoch), problem.points),
                 training.Stopping(
-                    steps.max_epochs,
+                    solver.max_epochs,
                     max_seconds=options.max_seconds and phases.seconds_left(options.max_seconds),
-                    tolerance=steps.tol,
+                    tolerance=solver.tol,
                     validate=None if held_out is None else held_out.error,
                     patience=patience,
                 ),
@@ -174,7 +180,7 @@ def fit_kernel_centers(
                     replace(function, coefficients=state.coefficients[:, :c]),
                     *(targets, matrix, state, epoch, order, held_out, options, device),
                 ),
-                may_shrink=given_step(steps) is None,
+                may_shrink=given_step(solver) is None,
                 state=start.state(stepper, problem),
             )
         phases.end("training", run)
@@ -186,15 +192,15 @@ def fit_kernel_centers(
         model = replace(function, coefficients=run.state.coefficients[:, :c]).on_host()
         arrays.synchronise(placed.points[:1, :])
     report = {
-        "n_centres": placed.n,
+        "n_centers": placed.n,
         **report_of_model(kernel, targets, choices, unit, run, problem.kept, centring, components, held_out),
         **report_of_machine(budget, dtype, device, seed),
-        "solver": EIGENPRO if plan else CONJUGATE_GRADIENTS,
+        "solver": "projected_eigenpro" if plan else "nystrom_conjugate_gradients",
         "batch_size": batch_size,
         **(report_of_steps(plan, run) if plan else {}),
         **({} if seconds is None else {"predicted_seconds": seconds}),
     }
-    warn_if_unconverged(run, steps, choices.regularisation, nothing_to_learn=all_equal or targets.are_equal)
+    warn_if_unconverged(run, solver, choices.regularisation, nothing_to_learn=all_equal or targets.are_equal)
     support = rows.rows[order][: placed.n] if placed.sampled else None
     return FittedFunction(model, targets, support, kernel.bandwidth, run, report, phases.seconds, start.end(run))
 
@@ -288,16 +294,16 @@ def plan_training(
     seed: int,
     most_rows: int,
     ranks: Alone,
-    steps: ProjectedEigenPro | None,
+    solver: ProjectedEigenPro | NystromConjugateGradients,
     *,
     all_equal: bool,
 ) -> tuple[ProjectedPlan | None, int]:
-    """The plan of EigenPro's ``steps``, if given, the same in all processes; and the rows of a batch."""
+    """The plan of EigenPro's steps, the same in all processes, None for another solver; and the rows of a batch."""
     n, points = len(centers.rows), centers.of_model
-    if steps is None:
+    if not isinstance(solver, ProjectedEigenPro):
         return None, n if all_equal else most_rows
     of_fresh = None if weights is None else weights[centers.fresh_rows]
-    plan = steps.plan(
+    plan = solver.plan(
         *(kernel, points, centers.fresh, centers.weights_from(weights), of_fresh, n, most_rows, seed),
         ridge=choices.regularisation,
         eigensystem=choices.eigensystem(),
@@ -330,7 +336,7 @@ def make_problem(
     ranks: Alone,
     *,
     passes: int,
-) -> tuple[CentresProblem | NystromProblem, NystromConjugateGradients | ProjectedEigenProStepper, int]:
+) -> tuple[CentresProblem | NystromProblem, NystromConjugateGradientsStepper | ProjectedEigenProStepper, int]:
     """The problem, stepper and batch size of EigenPro with a plan, or of conjugate gradients without one."""
     points, n = arrays.contiguous(centers.of_model), len(centers.rows)
     strips = min(STRIP_BYTES if arrays.device_of(points).kind == "cpu" else 2**32, max(2**20, budget))
@@ -350,7 +356,7 @@ def make_problem(
     )
     batch_size, n_first = ranks.from_first(first_rows_to_learn(n, centers.n, kept.n_rows, batch_size))
     of_problem = rows, targets, preconditioner, weights, regularisation, strips, kept, n_first, batch_size, ranks
-    return NystromProblem(kernel, points, *of_problem), NystromConjugateGradients(), batch_size
+    return NystromProblem(kernel, points, *of_problem), NystromConjugateGradientsStepper(), batch_size
 
 
 def first_rows_to_learn(n: int, n_centers: int, n_kept: int, batch_size: int) -> tuple[int, int]:

@@ -18,7 +18,7 @@ from ..ranks import ALONE
 from ..solvers.least_squares.kernel_problem import KernelSolver, kernel_of_preconditioner, subsample_first
 from ..solvers.least_squares.step_rules import given_step
 from ..spectrum.certificates import different
-from ..spectrum.kernel_ridge_choice import is_automatic
+from ..spectrum.kernel_ridge_choice import AUTO, is_automatic
 from ..utils.checks import warn_user
 from .calibration import learn_calibration
 from .choices import (
@@ -72,7 +72,7 @@ def fit_kernel_ridge(
     Parameters
     ----------
     regularisation : float, "auto" or None
-        λ; None if only an early end of the training regularizes.
+        λ; None if the solver has none, so that only an early end of the training regularizes.
     warm : tuple
         The parameters of the estimator, and where its last fit ended, for solvers with steps.
     before : tuple of ndarray, optional
@@ -94,15 +94,19 @@ def fit_kernel_ridge(
     with device.active():
         n_kept, closed = solver.n_kept(n, dtype.itemsize, budget), n <= SMALL and regularisation is not None
         spans = spans_to_leave_out(solver, n, n_kept, c, held_out, calibrates=calibrates, in_closed_form=closed)
-        order = order_rows(seed, codes, targets, rows_to_choose_with(n, bandwidth, regularisation), spans)
+        # A solver without λ has the bandwidth that is best for ridge regression.
+        chooses = AUTO if regularisation is None and is_automatic(bandwidth) else regularisation
+        order = order_rows(seed, codes, targets, rows_to_choose_with(n, bandwidth, chooses), spans)
         order = order if given is None else subsample_first(given, order)
         centring, points, sample = place_rows(rows, components, codes, unit, order, kernel, device, dtype)
         phases.end("preparation")
 
         all_equal, exclusive = centring.all_equal, of_classes and not targets.several
-        request = Request(*of_kernel, regularisation, exclusive, all_equal, unit, seed, rows.matrix)
+        request = Request(*of_kernel, chooses, exclusive, all_equal, unit, seed, rows.matrix)
         known = given and kernel_of_preconditioner(given, *of_kernel)
         kernel, choices = choose_kernel(request, sample, budget - points.nbytes, known=known)
+        if regularisation is None:
+            request, choices = replace(request, regularisation=None), Choices(choices.bandwidth)
         budget -= kernel.matrix_bytes
         calibrates = calibrates and of_classes and not all_equal
         choices = choose_for_solver(solver, request, choices, kernel, sample, calibrates=calibrates)
@@ -278,8 +282,8 @@ def left_out_outputs(run: training.Run, targets: Any) -> tuple[np.ndarray, slice
 def warn_of_residual(run: training.Run, solver: Any, regularisation: float, *, nothing_to_learn: bool) -> None:
     """Warn if the iterations of an exact solver ended above the tolerance."""
     residual = math.sqrt(max(run.losses[-1], 0.0))
-    if not solver.is_direct and residual > solver.tol:
+    if run.stopped_by not in ("patience", "max_seconds") and not solver.is_direct and residual > solver.tol:
         warn_user(
-            f"After max_iterations={solver.max_epochs} the relative residual is {residual:.1e}, above "
-            f"tol={solver.tol:g}; {solver.remedies} or a larger regularisation would help.",
+            f"After {solver.limit}={solver.max_epochs} the relative residual is {residual:.1e}, above "
+            f"tol={solver.tol:g}; {solver.remedies} or a larger alpha would help.",
         )

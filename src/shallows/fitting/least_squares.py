@@ -83,7 +83,7 @@ def check_memory(
         f"least {_megabytes(least - used)}, of which {_megabytes(points)} are the points in {dtype.name}. "
         f'Set memory="{_megabytes(least + GROWTH).replace(" ", "")}" or more. To need less, read X as a memory map '
         f"(numpy.load with mmap_mode), give fewer rows{', set dtype=' + repr('float32') if half else ''}, or use "
-        "EigenProCentresClassifier or EigenProCentresRegressor, which read the data batch by batch."
+        "solver='nystrom_conjugate_gradients', which reads the data batch by batch."
     )
 
 
@@ -144,7 +144,8 @@ def warn_if_unconverged(
     losses, tol, damping = run.losses, solver.tol, solver.damping
     if tol == 0 or run.stopped_by != "max_epochs" or losses[-1] <= FAR or nothing_to_learn:
         return
-    ended = f"After max_epochs={solver.max_epochs} the training loss is still {losses[-1]:.2f} times the loss of zero"
+    limit = solver.limit if hasattr(solver, "limit") else "max_epochs"
+    ended = f"After {limit}={solver.max_epochs} the training loss is still {losses[-1]:.2f} times the loss of zero"
     if damping < SMALL_DAMPING and not run.validation_errors:
         warn_user(
             f"{ended}. With damping={damping:g} the leading directions move {1.0 / damping:.0f} times more slowly than "
@@ -186,5 +187,5 @@ def _advice(step_size: float | None, losses: list[float], validation_errors: lis
             "noise. early_stopping=True, which ends the training when held-out rows are predicted best, can help."
         )
     if step_size is not None:
-        return f"It hardly falls with step_size={step_size:g}; let the library choose the step (step_size=None)."
+        return f"It hardly falls with step={step_size:g}; let the library choose the step (step='certified')."
     return ""

@@ -16,7 +16,7 @@ from ..errors import ShallowsError
 from ..gram.rectangular import KeptStrips
 from ..kernels import Kernel
 from ..solvers.least_squares import nystrom_conjugate_gradients
-from ..solvers.least_squares.nystrom_conjugate_gradients import NystromConjugateGradients, NystromProblem
+from ..solvers.least_squares.nystrom_conjugate_gradients import NystromConjugateGradientsStepper, NystromProblem
 from ..spectrum.kernel_ridge_choice import join_copies
 from ..spectrum.leave_one_out import RidgeChoice
 from .calibration import MOST_CLASSES, calibrate
@@ -196,7 +196,7 @@ def scores_of_centres(
     kept = KeptStrips(n, centres, 2 * n * p * arrays.itemsize(centres))
     of_rows = targets, made, weights
     problem = NystromProblem(kernel, centres, lambda rows: points[rows, :], *of_rows, regularisation, kept=kept)
-    solver = NystromConjugateGradients()
+    solver = NystromConjugateGradientsStepper()
     state = solver.init(problem)
     for _ in range(PASSES):
         state = solver.step(problem, state, slice(0, n))

@@ -21,7 +21,8 @@ MOST_SEEN_ONCE = 4
 """Sets of points seen once that are remembered, so that a second visit is recognized."""
 
 WHEN_TO_STOP = frozenset(
-    {"max_epochs", "max_passes", "max_seconds", "tol", "n_iter_no_change", "patience", "warm_start", "verbose"}
+    {"max_epochs", "max_iterations", "max_passes", "max_seconds", "tol", "n_iter_no_change", "patience"}
+    | {"warm_start", "verbose"}
 )
 """Parameters of estimators, solvers, options and early stopping that may change between a fit and its continuation."""
 

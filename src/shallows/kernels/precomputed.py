@@ -103,7 +103,7 @@ def refuse(estimator: Any, reason: str) -> None:
     """Refuse ``kernel="precomputed"`` for an estimator that needs points; ``reason`` is a whole sentence."""
     if is_asked_for(estimator):
         raise ShallowsError(
-            f"{type(estimator).__name__} does not take kernel='precomputed'. {reason} Those do that need no more than "
-            "the kernel's values: EigenPro, EigenProCentres with a number of centres, KernelRidge, KernelSGD, "
-            "KernelSVM, CoreVectorMachine, and NORMA, Pegasos and SDCA with features=None."
+            f"{type(estimator).__name__} cannot use kernel='precomputed' here. {reason} Estimators that need only "
+            "kernel values can: KernelRidge, also with a number of centers, KernelSVM, CoreVectorMachine, and NORMA, "
+            "Pegasos and SDCA with features=None."
         )

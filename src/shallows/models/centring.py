@@ -32,7 +32,7 @@ SPARSE_BLOCK_ROWS = 1024
 
 INSTEAD = (
     "Reduce the columns first, for instance with sklearn.decomposition.TruncatedSVD, or take a method whose products "
-    "stay sparse: EigenProClassifier, KernelRidgeClassifier, KernelSVMClassifier, their regressors, NystroemFeatures, "
+    "stay sparse: KernelRidgeClassifier, KernelSVMClassifier, their regressors, NystroemFeatures, "
     "or features='nystrom', with a kernel of distances or inner products such as 'gaussian'."
 )
 """What to do with sparse rows that are too wide for a method."""

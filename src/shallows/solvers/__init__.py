@@ -59,8 +59,22 @@ SOLVERS = LazyTable(
 )
 """Every solver by the name of its class."""
 
-__all__ = [*SOLVERS]
+STEP_RULES = LazyTable(
+    "step rule",
+    __name__,
+    {
+        "Certified": ".least_squares.step_rules",
+        "Exact": ".least_squares.step_rules",
+        "Paper": ".least_squares.step_rules",
+        "Release2017": ".least_squares.step_rules",
+        "Release2019": ".least_squares.step_rules",
+        "Theorem": ".least_squares.step_rules",
+    },
+)
+"""Rules for the step of EigenPro, by the names of their classes."""
+
+__all__ = [*SOLVERS, *STEP_RULES]
 
 
 def __getattr__(name: str) -> Any:
-    return SOLVERS.attribute(name)
+    return STEP_RULES[name] if name in STEP_RULES else SOLVERS.attribute(name)

@@ -105,6 +105,17 @@ def setting(rule: Parameter) -> Any:
 class Checked:
     """Base of settings and of the objects that their fields may be."""
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls.__repr__ = Checked._text  # type: ignore[assignment]
+
+    def _text(self) -> str:
+        """The values that are not defaults, as scikit-learn shows those of estimators."""
+        own = [item for item in fields(self) if item.init]  # type: ignore[arg-type]
+        values = [(item.name, getattr(self, item.name), item.default) for item in own]
+        shown = [f"{name}={value!r}" for name, value, default in values if repr(value) != repr(default)]
+        return f"{type(self).__name__}({', '.join(shown)})"
+
     def check(self) -> None:
         """Raise a `ShallowsError` that names the first field whose value is not allowed."""
         for item in fields(self):

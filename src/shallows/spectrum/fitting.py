@@ -56,7 +56,9 @@ def fit_preconditioner(
     n = X.shape[0]
     order = streams.permutation(random_state, "preconditioner rows", 0, n)[: min(n, n_subsample + certificates.N_FRESH)]
     points = _points(X, order, device, dtype, centred=kernels.kind(kernel).shift_invariant)
-    chosen = kernels.choose(kernel, bandwidth, kernel_params, points, random_state)
+    kernel, bandwidth, own = kernels.split(kernel, bandwidth)
+    bandwidth = None if isinstance(bandwidth, str) else bandwidth
+    chosen = kernels.choose(kernel, bandwidth, kernel_params or own, points, random_state)
     settings = {"rank": rank, "n_subsample": n_subsample, "damping": damping, "power": power_of(power)}
     with device.active():
         found = make_preconditioner(chosen, points, seed=random_state, **settings)

@@ -20,10 +20,9 @@ import numpy as np
 from shallows import arrays, streams, training
 from shallows.errors import ShallowsError
 from shallows.estimators.doubly_stochastic.dsg_regressor import DoublyStochasticRegressor
-from shallows.estimators.least_squares.eigenpro import EigenProRegressor
-from shallows.estimators.least_squares.eigenpro_centres import EigenProCentresRegressor
+from shallows.estimators.least_squares.kernel_ridge import KernelRidgeRegressor
 from shallows.fitting.machine import LEAST_MEMORY, Options
-from shallows.solvers.expansions.doubly_stochastic import DoublyStochastic
+from shallows.solvers import DoublyStochastic, EigenPro, ProjectedEigenPro
 
 from . import simulated_ranks
 from .results import AnalysisResult
@@ -41,7 +40,7 @@ class _LittleMemory(Options):
         return least
 
 
-class _NothingKept(EigenProRegressor):
+class _NothingKept(KernelRidgeRegressor):
     """EigenPro in so little memory that no kernel values are kept, so that a step's time is that of its arithmetic."""
 
     def _options(self) -> Options:
@@ -49,12 +48,22 @@ class _NothingKept(EigenProRegressor):
 
 
 _EIGENPRO = {"rank": 20, "n_subsample": 200, "batch_size": BATCH, "tol": 0.0}
+
+
+def _kernel_ridge(kept: bool, solver: Any, same: dict[str, Any], **own: Any) -> Any:
+    """Kernel ridge regression with a solver; ``same`` are the parameters that all methods share."""
+    rest = dict(same)
+    options = Options(device=rest.pop("device"), dtype=rest.pop("dtype"))
+    solver = solver(**_EIGENPRO, max_epochs=rest.pop("max_epochs"))
+    return (KernelRidgeRegressor if kept else _NothingKept)(solver=solver, options=options, **own, **rest)
+
+
 _STEPS = DoublyStochastic(
     schedule="constant", step_size=1e-3, preconditioning=None, block_size=BATCH, batch_size=BATCH, form="cosine"
 )
 METHODS: dict[str, Callable[..., Any]] = {
-    "eigenpro": lambda kept, **same: (EigenProRegressor if kept else _NothingKept)(**_EIGENPRO, **same),
-    "centres": lambda kept, **same: EigenProCentresRegressor(centres=N_CENTRES, **_EIGENPRO, **same),
+    "eigenpro": lambda kept, **same: _kernel_ridge(kept, EigenPro, same),
+    "centres": lambda kept, **same: _kernel_ridge(True, ProjectedEigenPro, same, centers=N_CENTRES),
     "doubly_stochastic": lambda kept, max_epochs, device, dtype, **same: DoublyStochasticRegressor(
         solver=replace(_STEPS, max_epochs=max_epochs), options=Options(device=device, dtype=dtype), **same
     ),

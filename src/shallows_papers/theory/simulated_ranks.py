@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from shallows import arrays, training
-from shallows.distributed.fitting import fit_share, kind_of
+from shallows.distributed.fitting import divided_arrays, fit_share
 from shallows.distributed.mpi import Mpi
 
 
@@ -93,7 +93,7 @@ def fit(
         try:
             estimator = estimators[rank]
             with arrays.one_blas_thread():
-                fit_share(estimator, kind_of(estimator), ranks[rank], X, y, observers=observers(ranks[rank]))
+                fit_share(estimator, divided_arrays(estimator), ranks[rank], X, y, observers=observers(ranks[rank]))
         except BaseException:
             barrier.abort()
             raise

@@ -22,18 +22,22 @@ from shallows.errors import UnknownNameError
 from shallows.estimators.closed_forms.feature_ridge import FeatureRidgeRegressor
 from shallows.estimators.doubly_stochastic.dsg_regressor import DoublyStochasticRegressor
 from shallows.estimators.feature_maps.fourier import FourierFeatures
-from shallows.estimators.least_squares.eigenpro import EigenProRegressor
-from shallows.estimators.least_squares.eigenpro_centres import EigenProCentresRegressor
 from shallows.estimators.least_squares.kernel_ridge import KernelRidgeRegressor
 from shallows.fitting.machine import Options
-from shallows.solvers.expansions.doubly_stochastic import DoublyStochastic
-from shallows.solvers.least_squares.cholesky import Cholesky
+from shallows.solvers import Cholesky, DoublyStochastic, EigenPro, ProjectedEigenPro
 
 from .results import AnalysisResult
 from .timing import in_turn, most_bytes, processor_seconds
 
 BATCH = 250  # points of a batch, and features of a block of doubly stochastic gradients
 N_CENTRES, N_FEATURES = 300, 300  # centres, and random features, which stay as they are while the rest grows
+_STEPS = {"rank": 20, "n_subsample": 200, "max_epochs": 1, "tol": 0.0}
+
+
+def _kernel_ridge(
+    *, device: str, dtype: str = "auto", solver: Any = "nystrom_conjugate_gradients", **given: Any
+) -> Any:
+    return KernelRidgeRegressor(solver=solver, options=Options(device=device, dtype=dtype), **given)
 
 
 def _feature_ridge(*, device: str, dtype: str = "auto", **given: Any) -> Any:
@@ -41,8 +45,8 @@ def _feature_ridge(*, device: str, dtype: str = "auto", **given: Any) -> Any:
 
 
 METHODS: dict[str, Callable[..., Any]] = {
-    "eigenpro": partial(EigenProRegressor, rank=20, n_subsample=200, batch_size=BATCH, max_epochs=1, tol=0.0),
-    "centres": partial(EigenProCentresRegressor, centres=N_CENTRES, rank=20, n_subsample=200, max_epochs=1, tol=0.0),
+    "eigenpro": partial(_kernel_ridge, solver=EigenPro(batch_size=BATCH, **_STEPS)),
+    "centres": partial(_kernel_ridge, solver=ProjectedEigenPro(**_STEPS), centers=N_CENTRES),
     "doubly_stochastic": lambda device, dtype, **same: DoublyStochasticRegressor(
         solver=DoublyStochastic(
             schedule="constant",
@@ -59,10 +63,10 @@ METHODS: dict[str, Callable[..., Any]] = {
     "features": lambda bandwidth, **same: _feature_ridge(
         features=FourierFeatures(n_features=N_FEATURES, bandwidth=bandwidth), alpha=1e-3, **same
     ),
-    "exact": partial(KernelRidgeRegressor, regularisation=1e-3, solver=Cholesky.name),
+    "exact": partial(_kernel_ridge, alpha=1e-3, solver=Cholesky()),
 }
 DEFAULTS: dict[str, Callable[..., Any]] = {
-    "centres": EigenProCentresRegressor,
+    "centres": _kernel_ridge,
     "doubly_stochastic": lambda device, **same: DoublyStochasticRegressor(options=Options(device=device), **same),
     "features": _feature_ridge,
     "feature_eigenpro": partial(_feature_ridge, solver="feature_eigenpro"),

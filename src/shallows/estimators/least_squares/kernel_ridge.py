@@ -1,48 +1,58 @@
-"""Kernel ridge regression by a solver of choice, for classes and for values."""
+"""Kernel ridge regression by a solver of choice, on all points or on centers, for classes and for values."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
+import numpy as np
+import scipy.sparse
+
+from ... import kernels
+from ...arrays.user_arrays import read_points
+from ...errors import ShallowsError, UnknownNameError
+from ...fitting.center_points import are_training_points
+from ...fitting.choices import check_automatic
+from ...fitting.kernel_centers import fit_kernel_centers
 from ...fitting.kernel_ridge import fit_kernel_ridge
 from ...fitting.least_squares import FittedFunction
-from ...fitting.rows import TrainingSet
-from ...kernels import Kernel
+from ...fitting.machine import Options
+from ...fitting.rows import EarlyStopping, TrainingSet
+from ...fitting.solver_choice import choose_for_rows
+from ...kernels import KERNELS, Kernel, precomputed
 from ...ranks import Alone
 from ...solvers import settings
-from ...solvers.least_squares import RIDGE_SOLVERS
-from ...solvers.least_squares.kernel_problem import RidgeSolver
+from ...solvers.least_squares import KERNEL_RIDGE_SOLVERS
+from ...spectrum.kernel_ridge_choice import AUTO, MEDIAN, is_automatic
 from ...training import Observer
-from ...utils.checks import check_whole
+from ...utils.checks import MOST, is_number, is_positive, is_whole, warn_user
+from ..base import Estimator
 from ..constructors import stores_parameters, with_parameters
 from ..predictions import ValuePredictions
 from ..square_loss import LeastSquaresEstimator, SquareLossLabels
 
+ON_CENTERS = "'nystrom_conjugate_gradients' or 'projected_eigenpro'"
+
 
 class KernelRidgeMachine(LeastSquaresEstimator):
     """Base of the classifier and the regressor: parameters and fit of kernel ridge regression."""
+
+    _named: ClassVar[Any] = {"kernel": KERNELS, "solver": KERNEL_RIDGE_SOLVERS}
 
     @stores_parameters
     def __init__(
         self,
         kernel: str | Kernel | Callable[..., Any] = "gaussian",
         *,
-        bandwidth: float | str | None = "auto",
-        kernel_params: Mapping[str, Any] | None = None,
+        bandwidth: float | str = "auto",
+        alpha: float | str = "auto",
+        centers: int | str | Any = "auto",
         n_components: int | str | None = "auto",
-        regularisation: float | str = "auto",
-        calibration: str | None = "auto",
-        solver: str = "auto",
-        solver_params: Mapping[str, Any] | None = None,
-        tol: float = 1e-4,
-        max_iterations: int | None = None,
+        solver: Any = "auto",
+        early_stopping: bool | EarlyStopping = False,
         warm_start: bool = False,
         random_state: Any = None,
-        device: str = "auto",
-        memory: int | str | None = None,
-        dtype: str = "auto",
-        verbose: int = 0,
+        options: Options | None = None,
     ):
         """Set the parameters.
 
@@ -50,131 +60,290 @@ class KernelRidgeMachine(LeastSquaresEstimator):
         ----------
         kernel : str, Kernel or callable, default="gaussian"
             A name or object of `shallows.kernels`, a function of two arrays, or "precomputed" (X is the kernel matrix).
-        bandwidth : float, "auto", "median" or None, default="auto"
-            σ, in the units of X. "auto": by leave-one-out errors of kernel ridge. "median", None: median distance.
-        kernel_params : dict, optional
-            Parameters of a named kernel, such as ``{"nu": 2.5}``, or keyword arguments of the function.
+        bandwidth : float, "auto" or "median", default="auto"
+            σ, in the units of X. "auto": by leave-one-out errors of kernel ridge. "median": median distance.
+        alpha : float or "auto", default="auto"
+            λ: minimized is Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖². "auto": by leave-one-out errors. 0: only stopping regularizes.
+        centers : int, "auto", None or array of shape (p, n_features), default="auto"
+            Number of random training points that span the model, or the centers. None: all points. "auto": the solver
+            decides; a solver on centers takes 40 √n, from 1,000 to 12,500, or fewer for a simple problem.
         n_components : int, "auto" or None, default="auto"
             Principal components that replace the inputs. "auto": 200, 100 or 50 if as good. None: no components.
-        regularisation : float or "auto", default="auto"
-            λ: minimized is Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖². "auto": by leave-one-out errors. 0: only stopping regularizes.
-        calibration : {"auto", None}, default="auto"
-            "auto" learns probabilities from outputs of functions that were fitted without the rows; iterative solvers
-            do so for up to 1,000 rows. None leaves outputs as they are. Without effect on regressors.
-        solver : {"auto", "cholesky", "conjugate_gradients", "block_coordinate_descent"}, default="auto"
-            "auto": "cholesky" for up to 20,000 points if about 10 n² bytes are free, otherwise "conjugate_gradients".
-            See the class.
-        solver_params : dict, optional
-            Of "conjugate_gradients" ``preconditioner`` ("nystrom", "randomly_pivoted", "pivoted") and its ``rank``; of
-            "block_coordinate_descent" ``batch_size``, the points of a block (None: at most 2,000, as memory allows).
-        tol : float, default=1e-4
-            Iterative solvers stop when the norm of the residual is this share of the norm of the targets.
-        max_iterations : int, optional
-            Most iterations of conjugate gradients (None: 1,000), or passes of block coordinate descent (None: 100).
+        solver : str or object of `shallows.solvers`, default="auto"
+            "cholesky", "conjugate_gradients", "block_descent", "eigenpro", "kernel_sgd"; on centers
+            "nystrom_conjugate_gradients", "projected_eigenpro". See the class.
+        early_stopping : bool or EarlyStopping, default=False
+            Hold out validation rows; stop when their score stops improving, and keep the model of the best epoch.
         warm_start : bool, default=False
-            Start an iterative solver from the previous coefficients, if number of points and ``random_state`` are the
-            same. Useful for a path over ``regularisation``, from large to small.
+            Continue the previous fit if only epochs or tolerance have changed. Exact solvers start from the previous
+            coefficients, if ``random_state`` is the same: useful for a path over ``alpha``, from large to small.
         random_state : int, RandomState or None, default=None
             Seed of all random draws. An int gives the same model every time.
-        device : {"auto", "cpu", "gpu", "gpu:N"}, default="auto"
-            "auto" uses a GPU if CuPy finds one.
-        memory : int or str, optional
-            Memory limit of the process, in bytes or as "4GB". None: a share of the free memory.
-        dtype : {"auto", "float32", "float64"}, default="auto"
-            Precision. "auto": float64 for "cholesky" and up to 1,000 points, otherwise float32. Blocks are solved in
-            float64.
-        verbose : int, default=0
-            1 shows a progress bar.
+        options : Options, optional
+            Device, memory, precision, time limit and verbosity.
         """
 
+    @property
+    def _prediction_share(self) -> int:  # type: ignore[override]
+        return 4 if vars(self).get("_on_centers") else 2
+
+    def _fit(self, *args: Any) -> Any:
+        super()._fit(*args)
+        self.alpha_ = self.effective_params_.get("regularisation", 0.0)
+        return self
+
     def _train(self, rows: TrainingSet, observers: Sequence[Observer], checkpoint: Any, ranks: Alone) -> FittedFunction:
-        goes_on = self.warm_start and hasattr(self, "dual_coef_")
+        solver, options, stopping = self._settings(), self._options(), EarlyStopping.of(self.early_stopping)
+        kernel, bandwidth, kernel_params = kernels.split(self.kernel, self.bandwidth)
+        on_centers = self._takes_centers(solver)
+        if solver is None and not on_centers:
+            of_choice = {"of_classes": not self._y_is_numeric, "in_epochs": stopping is not None}
+            solver = choose_for_rows(rows, options, **of_choice)
+        shared: dict[str, Any] = {
+            "of_classes": not self._y_is_numeric,
+            "kernel": kernel,
+            "bandwidth": bandwidth,
+            "kernel_params": kernel_params,
+            "n_components": self.n_components,
+            "calibrates": getattr(self, "calibration", None) is not None,
+            "class_weight": getattr(self, "class_weight", None),
+            "validation_fraction": None if stopping is None else stopping.fraction,
+            "patience": 3 if stopping is None else stopping.patience,
+            "options": options,
+            "observers": observers,
+            "checkpoint": checkpoint,
+            "name": type(self).__name__,
+        }
+        goes_on = self._parameters_of_fit(solver) if self.warm_start else None, vars(self).get("_ended")
+        vars(self).pop("centers_", None)  # of a fit with other parameters
+        self._on_centers = on_centers
+        if on_centers:
+            sampled = are_training_points(self.centers)
+            centers = self.centers if sampled else points_of(self.centers, self.n_features_in_)
+            found = fit_kernel_centers(
+                rows,
+                centers=AUTO if self.centers is None else centers,
+                regularisation=self.alpha,
+                solver=solver,
+                warm=goes_on,
+                seed=ranks.from_first(self._seed()),
+                ranks=ranks,
+                **shared,
+            )
+            self._set_centers(rows, found)
+            return found
         return fit_kernel_ridge(
             rows,
-            of_classes=not self._y_is_numeric,
-            kernel=self.kernel,
-            bandwidth=self.bandwidth,
-            kernel_params=self.kernel_params,
-            n_components=self.n_components,
-            regularisation=self.regularisation,
-            calibrates=self.calibration is not None,
-            solver=self._settings(),
-            class_weight=getattr(self, "class_weight", None),
-            before=(self.support_, self.dual_coef_) if goes_on else None,
-            seed=self._seed(),
-            options=self._options(),
-            observers=observers,
-            checkpoint=checkpoint,
-            name=type(self).__name__,
+            regularisation=self.alpha if solver.takes_ridge else None,
+            solver=ranks.divide(solver),
+            warm=(None, None) if solver.is_exact else goes_on,
+            before=(self.support_, self.dual_coef_) if solver.is_exact and self._has_coefficients() else None,
+            seed=ranks.from_first(self._seed()),
+            **shared,
         )
 
-    def _settings(self) -> RidgeSolver:
-        """The checked settings of the solver."""
-        shared = {"tol": self.tol, "max_iterations": self.max_iterations}
-        return settings.make(RIDGE_SOLVERS, self.solver, self.solver_params, **shared)
+    def _set_centers(self, rows: TrainingSet, found: FittedFunction) -> None:
+        """Set ``centers_``, unless there are only kernel values of them."""
+        if found.support is None:
+            self.centers_ = self.centers
+        elif rows.matrix is None:
+            self.centers_ = rows.X[np.searchsorted(rows.rows, found.support)]
+
+    def _settings(self) -> Any:
+        """The checked settings of the solver; None for "auto"."""
+        if isinstance(self.solver, str):
+            if self.solver == AUTO:
+                return None
+            if self.solver not in KERNEL_RIDGE_SOLVERS:
+                raise UnknownNameError(f"solver of {type(self).__name__}", self.solver, [AUTO, *KERNEL_RIDGE_SOLVERS])
+        return settings.resolve(self.solver, KERNEL_RIDGE_SOLVERS, type(self).__name__)
+
+    def _takes_centers(self, solver: Any) -> bool:
+        """Whether centers span the model, and not all points; ``solver`` is None for "auto"."""
+        if solver is not None:
+            return solver.on_centers
+        return not (self.centers is None or (isinstance(self.centers, str) and self.centers == AUTO))
+
+    def _parameters_of_fit(self, solver: Any) -> dict[str, Any]:
+        """The parameters, with names replaced by their objects."""
+        objects = {"solver": solver, "options": self.options or Options()}
+        objects["early_stopping"] = EarlyStopping.of(self.early_stopping)
+        return {**self.get_params(deep=False), **objects}
+
+    def _has_coefficients(self) -> bool:
+        """Whether a warm start may begin from coefficients."""
+        return self.warm_start and hasattr(self, "dual_coef_")
 
     def _seed_to_go_on_with(self) -> int | None:
-        # The coefficients before belong to the rows in their order.
-        fitted = self.warm_start and hasattr(self, "effective_params_")
-        return self.effective_params_["seed"] if fitted else None
+        before = super()._seed_to_go_on_with()
+        if before is None and self._has_coefficients():
+            # The coefficients before belong to the rows in their order.
+            return self.effective_params_["seed"]
+        return before
 
     def _check_parameters(self) -> None:
-        check_whole(self, "max_iterations", optional=True)
-        super()._check_parameters()
-        self._settings()
+        Estimator._check_parameters(self)
+        kernels.kind(self.kernel)  # Report unknown kernels first.
+        kernels.check_own_parameters(*kernels.split(self.kernel, self.bandwidth))
+        named = isinstance(self.bandwidth, str) and self.bandwidth in (AUTO, MEDIAN)
+        if not (named or is_positive(self.bandwidth)):
+            raise ShallowsError(f"bandwidth must be a positive number, 'auto' or 'median', got {self.bandwidth!r}.")
+        if not (is_automatic(self.alpha) or (is_number(self.alpha) and 0 <= self.alpha < np.inf)):
+            raise ShallowsError(f"alpha must be 'auto' or a number of at least 0, got {self.alpha!r}.")
+        check_automatic("calibration", getattr(self, "calibration", None))
+        check_automatic("n_components", self.n_components, whole=True)
+        if is_whole(self.n_components) and precomputed.is_asked_for(self):
+            warn_user(f"n_components={self.n_components} is ignored: a precomputed kernel has no inputs.")
+        self._check_centers()
+        self._check_solver(self._settings())
+
+    def _check_centers(self) -> None:
+        """Refuse centers that are no points and no number of points."""
+        centers = self.centers
+        if centers is None or (isinstance(centers, str) and centers == AUTO):
+            return
+        if np.ndim(centers) == 0 and not is_whole(centers) and not scipy.sparse.issparse(centers):
+            raise ShallowsError(
+                f"centers must be 'auto', None, a whole number from 1 to {MOST:,}, how many training points to use, or "
+                f"an array of points; got {centers!r}."
+            )
+        if not are_training_points(centers):
+            precomputed.refuse(self, "Given centers are points; with a matrix, centers is a number.")
+
+    def _check_solver(self, solver: Any) -> None:
+        """Refuse parameters that the solver cannot use."""
+        stopping = EarlyStopping.of(self.early_stopping)
+        if solver is None:
+            return
+        name = f"solver={type(solver).__name__}()" if not isinstance(self.solver, str) else f"solver={self.solver!r}"
+        if solver.on_centers:
+            if self.centers is None:
+                raise ShallowsError(
+                    f"{name} needs centers: a number, an array of points or 'auto'. For all points use "
+                    "solver='eigenpro' or 'conjugate_gradients'."
+                )
+            return
+        if not (self.centers is None or (isinstance(self.centers, str) and self.centers == AUTO)):
+            raise ShallowsError(
+                f"{name} has all points as centers, so centers={self.centers!r:.60} cannot be used. Set centers=None, "
+                f"or use solver={ON_CENTERS}."
+            )
+        if not solver.takes_ridge and not is_automatic(self.alpha) and self.alpha > 0:
+            raise ShallowsError(
+                f"{name} has no ridge term, and alpha={self.alpha!r} was given. Set alpha=0, or use solver='eigenpro'."
+            )
+        if stopping is not None and solver.is_direct:
+            raise ShallowsError(
+                f"{name} solves all at once, so early_stopping has nothing to stop. Use solver='eigenpro' or "
+                "'conjugate_gradients', or set early_stopping=False."
+            )
+        if solver.preconditioner is None or solver.is_exact:
+            return
+        if is_whole(self.n_components):
+            raise ShallowsError("A given preconditioner was made for the inputs. Set n_components=None.")
+        precomputed.refuse(self, "A given preconditioner was made for points and a kernel.")
+        if stopping is not None:
+            raise ShallowsError(
+                "A given preconditioner was made for all training rows, and early stopping holds some of them out. Use "
+                "only one of the two."
+            )
+
+
+def points_of(centers: Any, d: int) -> Any:
+    """Given centers as float32 or float64 points, shape (p, d), or CSR rows; raises ShallowsError if they are not."""
+    points = centers if scipy.sparse.issparse(centers) else np.asarray(centers)
+    if points.dtype.kind not in "fiub" or points.ndim != 2 or 0 in points.shape:
+        raise ShallowsError(f"centers must be a number or an array of shape (p, {d}), got {points!r:.80}.")
+    points = read_points(points)
+    if points.shape[1] != d:
+        raise ShallowsError(f"centers have {points.shape[1]} features and X has {d}.")
+    points = points.astype(np.float32 if points.dtype == np.float32 else np.float64)
+    if not np.isfinite(points.data if scipy.sparse.issparse(points) else points).all():
+        raise ShallowsError("centers hold NaN or infinity.")
+    return points
 
 
 class KernelRidgeClassifier(SquareLossLabels, KernelRidgeMachine):
-    """Kernel classification by ridge regression on ±1 targets, solved exactly.
+    """Kernel classification by ridge regression on ±1 targets, with solvers from a hundred to millions of rows.
 
-    The coefficients solve (K + λW⁻¹) α = y. "cholesky" factors the whole matrix in float64; if rounding makes it
-    singular, a little is added to the diagonal (``effective_params_["jitter"]``). "conjugate_gradients" has the top of
-    the spectrum of a subsample, or a partial Cholesky factor, as preconditioner. "block_coordinate_descent" solves for
-    one block of points after the other; small λ need many passes. Iterative solvers compute what does not fit of the
-    kernel matrix in every pass. The documentation on least squares compares the preconditioners.
+    The function is Σⱼ αⱼ k(zⱼ, ·) over all training points or over fewer centers, and minimizes the squared errors plus
+    λ ‖f‖². The solver decides how it is found:
+
+    - "cholesky" factors the kernel matrix: exact, for up to about 20,000 rows.
+    - "conjugate_gradients" and "block_descent" solve the same equations step by step.
+    - "eigenpro" takes stochastic gradients with a preconditioner: a good model after a few passes over all pairs.
+    - "kernel_sgd" is EigenPro without a preconditioner, a baseline.
+    - "nystrom_conjugate_gradients" and "projected_eigenpro" have fewer centers than rows, so memory and time of a
+      prediction do not grow with the data.
+    - "auto" is "cholesky" for up to 20,000 rows, otherwise "conjugate_gradients". With ``centers`` it is
+      "nystrom_conjugate_gradients", or "projected_eigenpro" for ``alpha=0`` or little time.
+
+    Objects of `shallows.solvers`, such as ``EigenPro(rank=160)``, have the parameters of the solvers.
 
     Parameters
     ----------
+    calibration : {"auto", None}, default="auto"
+        "auto" learns probabilities from outputs of functions that were fitted without the rows, where the solver can.
+        None leaves outputs as they are.
     class_weight : dict or "balanced", optional
         Factors of the sample weights by class (1 for missing classes). "balanced": n/(k nⱼ) for class j.
 
     Attributes
     ----------
     classes_ : ndarray, shape (n_classes,)
-    dual_coef_ : ndarray, shape (n_samples, n_outputs)
-        Coefficients of the kernel functions at the training rows ``support_``.
-    support_ : ndarray of int, shape (n_samples,)
-    bandwidth_ : float
-    n_iter_ : int
+    dual_coef_ : ndarray, shape (n_samples or n_centers, n_outputs)
+        Coefficients of the kernel functions at the training rows ``support_``, or at the centers.
+    support_ : ndarray of int, or None
+        Numbers of the training rows that are centers, without held-out rows; None if the user gave the centers.
+    centers_ : ndarray or CSR matrix, shape (n_centers, n_features)
+        With a solver on centers.
+    bandwidth_, alpha_ : float
+    step_size_ : float
+        η of solvers with steps.
+    n_epochs_, n_iter_ : int
+    losses_ : list of float
+        Training loss of each epoch as a share of the zero function's loss; a batch is measured before its own step.
+    validation_scores_ : list of float
+        With ``early_stopping``: accuracy or R² after each epoch; ``best_validation_score_`` is the largest.
     effective_params_ : dict
-        Values that the library chose, with the jitter and the relative residual at the end.
+        Values that the library chose, with kernel, seed, precision and device; see the documentation on defaults.
     timings_ : dict
         Seconds of each phase of the fit.
+    options_ : Options
 
     See Also
     --------
-    EigenProClassifier, EigenProRegressor : the same space at a fraction of the cost.
+    shallows.solvers.EigenPro : the parameters of the preconditioner, the batches and the steps.
+    FeatureRidgeClassifier : the same loss on explicit features.
+    KernelSVMClassifier : a sparse model.
 
     References
     ----------
-    S. Tu, R. Roelofs, S. Venkataraman and B. Recht (2016), "Large scale kernel learning using block coordinate
-    descent", arXiv:1602.05310.
+    S. Ma and M. Belkin (2017), "Diving into the shallows: a computational perspective on large-scale shallow learning",
+    NIPS 30, for EigenPro. The solvers name their own sources.
 
     Examples
     --------
     >>> from sklearn.datasets import load_digits
     >>> from shallows import KernelRidgeClassifier
+    >>> from shallows.solvers import EigenPro
     >>> X, y = load_digits(return_X_y=True)
-    >>> model = KernelRidgeClassifier(bandwidth=20.0, regularisation=0.1, random_state=0).fit(X[:1200], y[:1200])
+    >>> model = KernelRidgeClassifier(random_state=0).fit(X[:1200], y[:1200])
     >>> bool(model.score(X[1200:], y[1200:]) > 0.95)
     True
+    >>> model = KernelRidgeClassifier(solver=EigenPro(max_epochs=5), random_state=0).fit(X[:1200], y[:1200])
+    >>> bool(model.score(X[1200:], y[1200:]) > 0.95)
+    True
+    >>> model = KernelRidgeClassifier(centers=300, bandwidth=20.0, random_state=0).fit(X[:1200], y[:1200])
+    >>> model.dual_coef_.shape, bool(model.score(X[1200:], y[1200:]) > 0.93)
+    ((300, 10), True)
     """
 
-    __init__ = with_parameters(KernelRidgeMachine.__init__, class_weight=None)
+    __init__ = with_parameters(KernelRidgeMachine.__init__, calibration="auto", class_weight=None)
 
 
 class KernelRidgeRegressor(ValuePredictions, KernelRidgeMachine):
-    """Kernel ridge regression around the mean of the targets, solved exactly; see `KernelRidgeClassifier`.
+    """Kernel ridge regression around the mean of the targets; see `KernelRidgeClassifier` for the solvers.
 
     The attributes are those of `KernelRidgeClassifier`, with ``intercept_`` instead of ``classes_``.
 
@@ -182,4 +351,13 @@ class KernelRidgeRegressor(ValuePredictions, KernelRidgeMachine):
     ----------
     intercept_ : ndarray, shape (n_outputs,)
         Mean of the targets.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shallows import KernelRidgeRegressor
+    >>> X = np.linspace(0, 6, 60)[:, None]
+    >>> model = KernelRidgeRegressor(random_state=0).fit(X, np.sin(X[:, 0]))
+    >>> bool(model.score(X, np.sin(X[:, 0])) > 0.99)
+    True
     """

@@ -11,7 +11,7 @@ import numpy as np
 from ... import arrays, kernels
 from ...arrays import Array
 from ...errors import ShallowsError
-from ..settings import count, setting
+from ..settings import at_least_zero, count, setting
 from .kernel_problem import KernelProblem, KernelState, RidgePlan, RidgeSolver
 
 BLOCK = 2000
@@ -70,33 +70,55 @@ class BlockDescentStepper:
             except np.linalg.LinAlgError:
                 jitter *= 10.0
         raise ShallowsError(
-            "The kernel matrix of a block of points is not positive definite. Use a positive-definite kernel, or a "
-            "regularisation above the size of its negative eigenvalues."
+            "The kernel matrix of a block of points is not positive definite. Use a positive-definite kernel, or an "
+            "alpha above the size of its negative eigenvalues."
         )
 
 
 @dataclass(frozen=True, kw_only=True)
 class BlockDescent(RidgeSolver):
-    """Kernel ridge regression by block coordinate descent.
+    """Block coordinate descent: the equations of one block of points after the other. Small λ need many passes.
 
     Parameters
     ----------
-    batch_size : int, optional
-        Points of a block. None takes 2,000, or as many as the memory allows.
+    block_size : int, optional
+        Points of a block. None: 2,000, or as many as the memory allows.
+    tol : float
+        Stop when the norm of the residual is at most this share of the norm of the targets.
+    max_passes : int
+        The most passes over all blocks, which factor each block.
+
+    References
+    ----------
+    S. Tu, R. Roelofs, S. Venkataraman and B. Recht (2016), "Large scale kernel learning using block coordinate
+    descent", arXiv:1602.05310.
+
+    Examples
+    --------
+    >>> from shallows import KernelRidgeRegressor
+    >>> from shallows.solvers import BlockDescent
+    >>> model = KernelRidgeRegressor(solver=BlockDescent(block_size=500))
     """
 
-    batch_size: int | None = setting(count())
+    block_size: int | None = setting(count())
+    tol: float = setting(at_least_zero(1e-4))
+    max_passes: int = setting(count(default=100))
 
-    name: ClassVar[str] = "block_coordinate_descent"
-    default_iterations: ClassVar[int] = 100  # Each factors all blocks.
+    limit: ClassVar[str] = "max_passes"
+    name: ClassVar[str] = "block_descent"
     solves_singular: ClassVar[bool] = False
-    remedies: ClassVar[str] = "more iterations, larger blocks (batch_size)"
+    remedies: ClassVar[str] = "more passes, larger blocks (block_size)"
+
+    @property
+    def max_epochs(self) -> int:
+        """The most passes."""
+        return self.max_passes
 
     def sizes(self, n: int, itemsize: int, budget: int, *, all_equal: bool) -> tuple[int]:
         """The points of a block."""
         # A block in double precision, its factor and what they are made from.
         affordable = max(1, math.isqrt(max(0, budget) // 96))
-        return (n if all_equal else min(n, self.batch_size or min(BLOCK, affordable)),)
+        return (n if all_equal else min(n, self.block_size or min(BLOCK, affordable)),)
 
     def step_bytes(self, plan: RidgePlan, n_outputs: int, itemsize: int) -> int:  # noqa: D102
         return 24 * plan.batch_size**2 + 8 * plan.batch_size * n_outputs * itemsize

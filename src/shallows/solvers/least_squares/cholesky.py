@@ -11,17 +11,18 @@ from ... import arrays
 from ...arrays import Array
 from ...errors import ShallowsError
 from ...gram import Gram
-from .conjugate_gradients import ConjugateGradients
-from .kernel_problem import KernelProblem, KernelState, RidgePlan, RidgeSolver, ridge_product, squared_residual
+from .kernel_problem import (
+    DIRECT_BYTES,
+    KernelProblem,
+    KernelState,
+    RidgePlan,
+    RidgeSolver,
+    ridge_product,
+    squared_residual,
+)
 
 LARGEST_JITTER = 1e-2
 """If a matrix is not positive definite with this share of its diagonal added, it is not a kernel matrix."""
-
-DIRECT_BYTES = 8 * 1.2
-"""Bytes for every entry of the matrix: a double, factored in place, and room for the products of the check."""
-
-MOST_DIRECT = 20_000
-"""With more points the factorization's n³/3 takes longer than hundreds of passes over the kept matrix."""
 
 ACCURATE = 1e-10
 """The largest squared residual of a solution, as a share of ‖y‖²."""
@@ -79,7 +80,7 @@ class CholeskyStepper:
             if jitter > LARGEST_JITTER * size:
                 raise ShallowsError(
                     "The kernel matrix is not positive definite, so least squares has no solution in its space. Use a "
-                    "positive-definite kernel, or a regularisation above the size of its negative eigenvalues."
+                    "positive-definite kernel, or an alpha above the size of its negative eigenvalues."
                 )
 
     def _inverse_diagonal(self, factor: Array) -> np.ndarray | None:
@@ -118,11 +119,20 @@ def _add_to_diagonal(matrix: Array, regularisation: float, weights: Array | None
 
 @dataclass(frozen=True, kw_only=True)
 class Cholesky(RidgeSolver):
-    """Kernel ridge regression by a factorization of the whole matrix, in double precision."""
+    """The solution at once, by a factorization of the whole kernel matrix in double precision.
+
+    If rounding makes the matrix singular, a little is added to the diagonal.
+
+    Examples
+    --------
+    >>> from shallows import KernelRidgeRegressor
+    >>> from shallows.solvers import Cholesky
+    >>> KernelRidgeRegressor(solver=Cholesky())
+    KernelRidgeRegressor(solver=Cholesky())
+    """
 
     name: ClassVar[str] = "cholesky"
     is_direct: ClassVar[bool] = True
-    default_iterations: ClassVar[int] = 1
 
     @property
     def max_epochs(self) -> int:
@@ -142,12 +152,3 @@ class Cholesky(RidgeSolver):
     def stepper(self, plan: RidgePlan, points: Array, ridge: float, n_left_out: int, start: Any) -> CholeskyStepper:
         """The stepper."""
         return CholeskyStepper(ridge, n_left_out)
-
-
-@dataclass(frozen=True, kw_only=True)
-class AutomaticRidge(RidgeSolver):
-    """A factorization where the matrix fits into memory, otherwise conjugate gradients."""
-
-    def for_size(self, n: int, budget: int) -> RidgeSolver:  # noqa: D102
-        fits = DIRECT_BYTES * n * n <= budget and n <= MOST_DIRECT
-        return (Cholesky if fits else ConjugateGradients)(tol=self.tol, max_iterations=self.max_iterations)

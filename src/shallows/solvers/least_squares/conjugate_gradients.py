@@ -11,7 +11,7 @@ from ...arrays import Array
 from ...features.pivoted_cholesky import pivoted_cholesky
 from ...gram import Gram
 from ...kernels import Kernel
-from ..settings import choice, count, setting
+from ..settings import at_least_zero, choice, count, setting
 from .kernel_problem import (
     KernelProblem,
     KernelState,
@@ -227,20 +227,38 @@ def _precondition(state: ConjugateGradientState, residual: Array) -> Array:
 
 @dataclass(frozen=True, kw_only=True)
 class ConjugateGradients(RidgeSolver):
-    """Kernel ridge regression by preconditioned conjugate gradients.
+    """Preconditioned conjugate gradients: products with the kernel matrix, of which as much is kept as memory allows.
 
     Parameters
     ----------
     preconditioner : {"nystrom", "randomly_pivoted", "pivoted"}
         From the spectrum of a subsample, or from a partial Cholesky factor with random or greedy pivots.
     rank : int, optional
-        q of the preconditioner. None takes as much as the memory allows, up to 4 √n or 12 √n.
+        q of the preconditioner. None: as much as the memory allows, up to 4 √n or 12 √n.
+    tol : float
+        Stop when the norm of the residual is at most this share of the norm of the targets.
+    max_iterations : int
+        The most iterations.
+
+    Examples
+    --------
+    >>> from shallows import KernelRidgeRegressor
+    >>> from shallows.solvers import ConjugateGradients
+    >>> model = KernelRidgeRegressor(solver=ConjugateGradients(rank=100))
     """
 
     preconditioner: str = setting(choice(NYSTROM, RANDOMLY_PIVOTED, "pivoted"))
     rank: int | None = setting(count())
+    tol: float = setting(at_least_zero(1e-4))
+    max_iterations: int = setting(count(default=1000))
 
+    limit: ClassVar[str] = "max_iterations"
     name: ClassVar[str] = "conjugate_gradients"
+
+    @property
+    def max_epochs(self) -> int:
+        """An iteration is a pass."""
+        return self.max_iterations
 
     def sizes(self, n: int, itemsize: int, budget: int, *, all_equal: bool) -> tuple[int, int, int]:
         """All rows in a batch, the rank q and the subsample's size M, which is 0 for pivots."""

@@ -18,6 +18,9 @@ from ...ranks import ALONE
 from ...spectrum import Preconditioner
 from ..settings import Settings
 
+DIRECT_BYTES = 8 * 1.2
+"""Bytes of a factorization for every entry of the matrix: a double, factored in place, and room for the check."""
+
 
 @dataclass(frozen=True)
 class KernelSolver(Settings):
@@ -39,10 +42,14 @@ class KernelSolver(Settings):
     """Whether one step in double precision is the solution."""
     shuffle: ClassVar[bool] = False
     """Whether the rows of each batch are drawn again in every epoch."""
-    step_size: ClassVar[float | None] = None
-    """The user's step."""
     solves_singular: ClassVar[bool] = True
     """Whether it has a solution if all points are equal and λ = 0."""
+    on_centers: ClassVar[bool] = False
+    """Whether the functions of centers span the model, and not those of all points."""
+    takes_ridge: ClassVar[bool] = True
+    """Whether it can have λ."""
+    limit: ClassVar[str] = "max_epochs"
+    """The parameter that limits the passes over the rows."""
     remedies: ClassVar[str] = "more iterations"
     """What helps if the iterations end above the tolerance, for the warning."""
     preconditioner: ClassVar[Any] = None
@@ -140,27 +147,17 @@ class RidgePlan:
 
 @dataclass(frozen=True, kw_only=True)
 class RidgeSolver(KernelSolver):
-    """Base of the settings of exact solvers. A solver adds ``sizes``, ``step_bytes`` and ``stepper``.
-
-    Parameters
-    ----------
-    tol : float
-        Stop when the residual is at most this share of the targets' norm.
-    max_iterations : int, optional
-        The most iterations. None takes 1,000, or 100 passes over all blocks.
-    """
-
-    tol: float = 1e-4
-    max_iterations: int | None = None
+    """Base of the settings of exact solvers. A solver adds ``max_epochs, sizes, step_bytes`` and ``stepper``."""
 
     name: ClassVar[str] = ""
     is_exact: ClassVar[bool] = True
-    default_iterations: ClassVar[int] = 1000
+    tol: ClassVar[float] = 1e-4
+    """Stop when the residual is at most this share of the targets' norm."""
 
     @property
     def max_epochs(self) -> int:
         """The most passes over the rows."""
-        return self.max_iterations or self.default_iterations
+        raise NotImplementedError
 
     def plan(  # noqa: D102
         self,

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ... import arrays, spectrum
-from ...errors import UnknownNameError
 from ...kernels import Kernel
-from ..settings import count, positive, setting
+from ..settings import at_least_zero, count, flag, setting
 from . import step_rules
 from .kernel_problem import AveragedState, KernelProblem, KernelSolver, bounded_step, dots, gram_of_rows, residual
-from .step_rules import Cycle, StepPlan, one_step, report_steps
+from .step_rules import Cycle, StepPlan, given_step, named_step, one_step, report_steps
 
 RULES = ("certified", "constant")
 
@@ -22,36 +21,41 @@ fitted. It is the share of the authors' release, 1.5/λ₁ for large batches."""
 
 @dataclass(frozen=True, kw_only=True)
 class KernelSGD(KernelSolver):
-    """Stochastic gradient steps in the space of the kernel. Ma and Belkin (2017) call this baseline Pegasos.
+    """Stochastic gradients of the square loss in the space of the kernel, without λ: only stopping regularizes.
+
+    Ma and Belkin (2017) call this baseline Pegasos. It is `EigenPro` without a preconditioner (``rank=0,
+    n_subsample=1``), with batches of the critical size, and gradients even with few batches.
 
     Parameters
     ----------
     batch_size : int, optional
-        m, the rows of a step. None takes β/μ, at least 16: larger batches save no epochs.
+        m, the rows of a step. None: at least 16, and β/μ, beyond which larger batches make no faster progress (β:
+        largest diagonal value of the kernel, μ: largest eigenvalue of its matrix over n).
     shuffle : bool
-        Whether the rows of each batch are drawn again in every epoch.
-    step_size : float, optional
-        η, for a sum over the batch. None takes the step of ``step_rule``.
-    step_rule : {"certified", "constant"}
-        "certified" averages the iterates where batches are noisy.
+        True draws new batches in every epoch, as the authors' release does. False keeps the batches: faster.
+    step : float or {"certified", "constant"}
+        η for a sum over the batch, or the rule that chooses it: that of `EigenPro`, or 1.5/(β + (m − 1)μ), as in the
+        release of Ma and Belkin (2017), where the model is the last iterate.
     max_epochs : int
         The most passes over the training data.
     tol : float
-        Stop after an epoch whose training loss is at most this share of the zero function's loss.
+        Stop after an epoch whose training loss is at most this share of the loss of the zero function.
+
+    Examples
+    --------
+    >>> from shallows import KernelRidgeClassifier
+    >>> from shallows.solvers import KernelSGD
+    >>> model = KernelRidgeClassifier(bandwidth="median", n_components=None, solver=KernelSGD(batch_size=64))
     """
 
     batch_size: int | None = setting(count())
-    shuffle: bool = False
-    step_size: float | None = setting(positive())
-    step_rule: str = "certified"
-    max_epochs: int = 100
-    tol: float = 5e-3
+    shuffle: bool = setting(flag())
+    step: float | str = setting(named_step(*RULES))
+    max_epochs: int = setting(count(default=100))
+    tol: float = setting(at_least_zero(5e-3))
 
+    takes_ridge: ClassVar[bool] = False
     damping: ClassVar[float] = 1.0
-
-    def check(self) -> None:  # noqa: D102
-        super().check()
-        UnknownNameError.check("step_rule", self.step_rule, RULES)
 
     def plan(  # noqa: D102
         self,
@@ -70,10 +74,10 @@ class KernelSGD(KernelSolver):
         n = points.shape[0]
         bare = spectrum.make_preconditioner(kernel, points, rank=0, n_subsample=1, seed=seed, weights=weights)
         batch_size = min(n, self.batch_size or max(16, round(bare.critical_batch_size())))
-        if self.step_rule == "certified" and self.step_size is None and not all_equal:
+        if self.step == "certified" and not all_equal:
             step_size, cycle = step_rules.planned("certified", bare, batch_size, n)
             return StepPlan(kernel, bare, batch_size, step_size, bare.top_eigenvalue, bare.largest_diagonal, cycle)
-        step_size = self.step_size or CONSTANT * bare.step_size(batch_size)
+        step_size = given_step(self) or CONSTANT * bare.step_size(batch_size)
         plan = StepPlan(kernel, None, batch_size, step_size, bare.top_eigenvalue, bare.largest_diagonal)
         return one_step(self, plan, n) if all_equal else plan
 

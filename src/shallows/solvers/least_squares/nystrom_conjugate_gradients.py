@@ -14,6 +14,7 @@ from ...errors import ShallowsError
 from ...gram import rectangular
 from ...kernels import Kernel
 from ...ranks import ALONE, Alone
+from ..settings import Settings, at_least_zero, count, setting
 from .kernel_problem import DeviceState, ratio
 
 SETTLED = 1e-3
@@ -184,8 +185,48 @@ NystromState.kept = tuple(field.name for field in fields(NystromState) if field.
 _OF_OUTPUTS = "product", "squares", "squares_at_start"
 
 
+@dataclass(frozen=True, kw_only=True)
+class NystromConjugateGradients(Settings):
+    """Conjugate gradients for the equations of centers, preconditioned as in Falkon.
+
+    Training stops after an iteration that lowers the objective by less than a thousandth. If less than 0.7 of the
+    kernel matrix fits into the memory, it starts from the solution on a part of the rows. It needs memory for 2 p²
+    numbers with p centers.
+
+    Parameters
+    ----------
+    max_iterations : int
+        The most passes over the training data. The first pass computes the right-hand side.
+    tol : float
+        Stop after an iteration whose training loss is at most this share of the loss of the zero function.
+
+    References
+    ----------
+    A. Rudi, L. Carratino and L. Rosasco (2017), "FALKON: an optimal large scale kernel method", NeurIPS.
+
+    Examples
+    --------
+    >>> from shallows import KernelRidgeClassifier
+    >>> from shallows.solvers import NystromConjugateGradients
+    >>> model = KernelRidgeClassifier(centers=5000, solver=NystromConjugateGradients(max_iterations=10))
+    """
+
+    max_iterations: int = setting(count(default=20))
+    tol: float = setting(at_least_zero(5e-3))
+
+    on_centers: ClassVar[bool] = True
+    takes_ranks: ClassVar[bool] = True
+    limit: ClassVar[str] = "max_iterations"
+    damping: ClassVar[float] = 1.0
+
+    @property
+    def max_epochs(self) -> int:
+        """An iteration is a pass."""
+        return self.max_iterations
+
+
 @dataclass(frozen=True)
-class NystromConjugateGradients:
+class NystromConjugateGradientsStepper:
     """Solves (K_ZX W K_XZ + λ K_ZZ) α = K_ZX W y for all outputs, which share the pass over the rows.
 
     A pass computes the products with all rows, batch by batch, and ends with an iteration. The first pass computes the

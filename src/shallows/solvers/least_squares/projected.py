@@ -13,10 +13,10 @@ from ...gram import rectangular
 from ...kernels import Kernel
 from ...ranks import ALONE, Alone
 from ...spectrum import Preconditioner, eigensystem, filtered, top_eigensystem
-from ..settings import SMALL, Settings, count, positive, setting, share
+from ..settings import SMALL, Settings, at_least_zero, count, setting, share
 from .kernel_problem import DeviceState
 from .projection import Projection, make_projection
-from .step_rules import SMALL_FLOOR, StepPlan, one_step
+from .step_rules import SMALL_FLOOR, StepPlan, given_step, named_step, one_step
 
 FORGETTING = 8.0
 """Exponent of the running average: the last ninth of the iterates has about two thirds of the weight."""
@@ -72,39 +72,50 @@ class ProjectedPlan(StepPlan):
 
 @dataclass(frozen=True, kw_only=True)
 class ProjectedEigenPro(Settings):
-    """EigenPro in the span of centers.
+    """EigenPro in the span of centers: preconditioned gradients of batches, each projected onto the span.
+
+    The model is an average of the iterates. It needs memory for p² numbers with p centers.
 
     Parameters
     ----------
     rank : int, optional
-        q, the eigendirections that are flattened. None takes a quarter of the subsample, or all in a small problem.
+        q, the most eigendirections that the preconditioner flattens. None: a quarter of the subsample, or all large
+        ones for up to 1,000 points.
     n_subsample : int, optional
-        M, the first centers, whose kernel matrix gives the eigendirections. None takes 6,000.
-    batch_size : int, optional
-        m, the rows of a step. None takes twice the number of centers, or half of the critical size if that is less.
-    step_size : float, optional
-        η, for a sum over the batch. None takes the certified step.
+        M, the centers from which the eigensystem is computed. None: 6,000, or twice the rank if that is more.
     damping : float
-        τ in (0, 1]: flattened eigenvalues come down to τ times the next one.
+        τ in (0, 1]: the flattened eigenvalues become τ λ_{q+1}.
+    batch_size : int, optional
+        m, the rows of a step. None: half of the critical size, but at least min(2p, n/5); all rows of up to 1,000.
+    step : float or "certified"
+        η for a sum over the batch. "certified": measured on training points.
     max_epochs : int
-        The most passes over the rows.
+        The most passes over the training data.
     tol : float
-        Stop when the loss of an epoch is at most this share of the zero function's loss.
+        Stop after an epoch whose training loss is at most this share of the loss of the zero function.
+
+    References
+    ----------
+    A. Abedsoltan, M. Belkin and P. Pandit (2023), "Toward large kernel models", ICML.
+
+    Examples
+    --------
+    >>> from shallows import KernelRidgeClassifier
+    >>> from shallows.solvers import ProjectedEigenPro
+    >>> model = KernelRidgeClassifier(centers=5000, solver=ProjectedEigenPro(batch_size=1024))
     """
 
     rank: int | None = setting(count(0))
     n_subsample: int | None = setting(count())
-    batch_size: int | None = setting(count())
-    step_size: float | None = setting(positive())
     damping: float = setting(share(1.0))
-    max_epochs: int = 20
-    tol: float = 5e-3
+    batch_size: int | None = setting(count())
+    step: float | str = setting(named_step("certified"))
+    max_epochs: int = setting(count(default=20))
+    tol: float = setting(at_least_zero(5e-3))
 
-    @property
-    def given(self) -> list[str]:
-        """The parameters that the user has set."""
-        names = [name for name in ("rank", "n_subsample", "batch_size", "step_size") if getattr(self, name) is not None]
-        return names + (["damping"] if self.damping != 1.0 else [])
+    on_centers: ClassVar[bool] = True
+    limit: ClassVar[str] = "max_epochs"
+    takes_ranks: ClassVar[bool] = True
 
     def plan(
         self,
@@ -157,7 +168,7 @@ class ProjectedEigenPro(Settings):
             batch_size = n if n <= SMALL else max(16, min(2 * p, n // 5), int(found.critical_batch_size / 2))
             batch_size = min(batch_size, most_rows)
         batch_size = min(n, batch_size)
-        step = self.step_size or 1.0 / (1.0 / step_size(found, batch_size) + ridge * batch_size / n)
+        step = given_step(self) or 1.0 / (1.0 / step_size(found, batch_size) + ridge * batch_size / n)
         of_batch = found.eigenvalue(batch_size), found.largest_diagonal
         plan = ProjectedPlan(kernel, preconditioner, batch_size, step, *of_batch, projection=onto)
         return one_step(self, plan, n) if all_equal else plan

@@ -165,8 +165,8 @@ class Exact(Checked):
         """η for a sum over the batch."""
         if not batch_size == n == p.n_subsample:
             raise ShallowsError(
-                f"step_rule='exact' needs all {n} training points in the subsample and in the batch; here they are "
-                f"n_subsample={p.n_subsample} and batch_size={batch_size}. Take step_rule='certified'."
+                f"step='exact' needs all {n} training points in the subsample and in the batch; here they are "
+                f"n_subsample={p.n_subsample} and batch_size={batch_size}. Use step='certified'."
             )
         return 1.0 / (n * p.flattened_top)
 
@@ -304,6 +304,19 @@ class Step(Parameter):
             make(value)
             return True
         return is_positive(value) or (callable(value) and not isinstance(value, type))
+
+
+@dataclass(frozen=True)
+class NamedStep(Parameter):
+    """The rule for a field of settings that is a positive number or one of few names."""
+
+    def allows(self, value: Any) -> bool:  # noqa: D102
+        return value in self.names if isinstance(value, str) else is_positive(value)
+
+
+def named_step(*names: str) -> Parameter:
+    """The field ``step`` of settings with few rules, of which the first is the default."""
+    return NamedStep(names[0], f"a positive number or {' or '.join(map(repr, names))}", names=names)
 
 
 def any_step() -> Parameter:

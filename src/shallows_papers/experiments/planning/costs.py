@@ -150,7 +150,7 @@ def feature_epochs(size: Size, parameters: Mapping[str, Any], marks: Sequence[in
 def centre_epochs(size: Size, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
     """Epochs of products with the kernel values between the points and fewer centres, made anew where large."""
     n, epochs = size.n_train, max(marks, default=10)
-    m = min(parameters.get("centres") or 2000, n)
+    m = min(parameters.get("centers") or 2000, n)
     values = n * m * (2 * size.n_features / FLOPS + 1 / WAVES)
     kept = 4 * n * m <= KEPT_BYTES
     seconds = (1 if kept else epochs) * values + epochs * (4 * n * m * size.n_classes / FLOPS + 4 * n * m / BANDWIDTH)

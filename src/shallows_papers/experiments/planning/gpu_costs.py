@@ -109,7 +109,7 @@ def kernel_epochs(device: Device, size: Size, parameters: Mapping[str, Any], mar
 def centre_epochs(device: Device, size: Size, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
     """Epochs of products between all points and fewer centres, whose own system is factored once."""
     n, c, epochs = size.n_train, size.n_classes, max(marks, default=10)
-    m = min(parameters.get("centres") or 2000, n)
+    m = min(parameters.get("centers") or 2000, n)
     seconds = epochs * values(device, n, m, size.n_features, 2 * c) + 4.0 * m**3 / (0.1 * device.flops)
     seconds += len(marks) * values(device, size.n_test, m, size.n_features, c)
     data = 4.0 * (n + size.n_test) * size.n_features

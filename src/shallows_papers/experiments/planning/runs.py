@@ -18,9 +18,7 @@ OF_THE_RUN = ("runs", "call", "marks", "measures", "takes", "index")
 
 #: Estimators that several processes can fit together, besides those whose solver's settings have ``takes_ranks``.
 FITTED_BY_SEVERAL = frozenset(
-    f"{family}{kind}"
-    for family in ("EigenPro", "EigenProCentres", "DoublyStochastic")
-    for kind in ("Classifier", "Regressor")
+    f"{family}{kind}" for family in ("KernelRidge", "DoublyStochastic") for kind in ("Classifier", "Regressor")
 )
 
 

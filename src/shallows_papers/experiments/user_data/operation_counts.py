@@ -131,9 +131,6 @@ def _libsvm(estimator: Any, at: _Sizes) -> float:
 
 #: Multiplications of a fit by products of matrices, by the name of a class without Classifier and Regressor.
 _BY_PRODUCTS: dict[str, Callable[[Any, _Sizes], float]] = {
-    "EigenPro": _epochs,
-    "EigenProCentres": _epochs,
-    "KernelSGD": _epochs,
     "RegularizedRisk": _feature_epochs,
     "DoublyStochastic": _growing,
     "FeatureRidge": _feature_ridge,
