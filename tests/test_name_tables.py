@@ -88,8 +88,8 @@ def test_a_name_without_a_similar_one_has_no_suggestion(name):
 
 def test_to_import_one_estimator_imports_no_other_method():
     program = (
-        "import sys; from shallows import RegularizedRiskClassifier as R; "
-        "R(solver='sag', features='fourier', max_epochs=1).fit([[0.0], [1.0], [2.0]], [0, 1, 1]); "
+        "import sys; from shallows import RegularizedRiskClassifier as R; from shallows.solvers import SAG; "
+        "R(solver=SAG(max_epochs=1), features='fourier').fit([[0.0], [1.0], [2.0]], [0, 1, 1]); "
         "print(sorted(m for m in sys.modules if m.startswith(('shallows.solvers.', 'shallows.features.'))))"
     )
     told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=100)

@@ -248,7 +248,7 @@ def new_paper(plan):
     for entry in spec["methods"].values():
         for key in ("sources", "ours"):
             entry.pop(key, None)
-    spec["methods"]["new"] = {"method": "averaged_sgd", "parameters": {"batch_size": 64}}
+    spec["methods"]["new"] = {"method": "averaged_sgd", "parameters": {"solver__batch_size": 64}}
     for at in spec["scales"].values():
         at.pop("left_out", None)
         if at["runs"]:
