@@ -72,17 +72,6 @@ def test_exact_ridge_regression_is_scikit_learn_s_with_the_same_words(kernel, pa
     assert np.abs(ours.predict(new) - theirs.predict(new)).max() < 1e-8
 
 
-@pytest.mark.parametrize(
-    "Estimator",
-    [eigenpro_regressor],
-    ids=lambda e: e.__name__,
-)
-def test_bandwidth_and_gamma_are_not_both_given(Estimator):
-    model = Estimator("rbf", bandwidth=1.0, kernel_params={"gamma": 0.1})
-    with pytest.raises(ShallowsError, match=r"bandwidth=1.0 and gamma=0.1 .* 1/√\(2·gamma\), here 2.23607"):
-        model.fit(X, y)
-
-
 @pytest.mark.parametrize("gamma", ["scale", 0.0, -1.0, np.nan, True, None])
 def test_a_gamma_that_is_no_positive_number_is_told(gamma):
     with pytest.raises(ShallowsError, match="gamma must be a positive number"):
@@ -92,11 +81,6 @@ def test_a_gamma_that_is_no_positive_number_is_told(gamma):
 def test_two_names_of_one_parameter_are_told():
     with pytest.raises(ShallowsError, match="coef0 is another name of offset"):
         kernel_sgd_regressor("poly", kernel_params={"coef0": 1.0, "offset": 1.0}).fit(X, y)
-
-
-def test_a_kernel_without_gamma_says_what_it_has():
-    with pytest.raises(ShallowsError, match="'cauchy' has no parameter 'gamma'; it has none but the bandwidth"):
-        kernel_sgd_regressor("cauchy", kernel_params={"gamma": 1.0}).fit(X, y)
 
 
 def test_a_preconditioner_goes_with_the_names_of_scikit_learn():

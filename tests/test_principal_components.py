@@ -250,7 +250,7 @@ def warnings_of(model, X=WIDE):
     ("name", "given"),
     [
         ("KernelRidgeRegressor", {"bandwidth": 5.0}),
-        ("KernelRidgeRegressor", {"kernel": "rbf", "kernel_params": {"gamma": 0.1}}),
+        ("KernelRidgeRegressor", {"kernel": "rbf", "bandwidth": 3.0}),
         ("KernelRidgeRegressor", {"kernel": GAUSSIAN}),
         ("EigenProRegressor", {"bandwidth": 5.0}),
         ("EigenProCentersRegressor", {"kernel": "cauchy", "bandwidth": 5.0}),

@@ -21,16 +21,16 @@ from .cases import N_NEW, fitted, outputs, with_parameters
 GROWING = {
     "DoublyStochasticClassifier": {"solver__n_iter": 60},
     "DoublyStochasticRegressor": {"solver__n_iter": 60},
-    "EigenProCentresClassifier": {},
-    "EigenProCentresRegressor": {},
-    "EigenProClassifier": {"max_epochs": 5},
-    "EigenProRegressor": {"max_epochs": 5},
+    "EigenProCentresClassifier": {"solver": "nystrom_conjugate_gradients"},
+    "EigenProCentresRegressor": {"solver": "nystrom_conjugate_gradients"},
+    "EigenProClassifier": {"solver__max_epochs": 5},
+    "EigenProRegressor": {"solver__max_epochs": 5},
     "FeatureEigenProClassifier": {"solver__max_epochs": 5},
     "FeatureRidgeClassifier": {},
     "FeatureRidgeRegressor": {},
     "KernelRidgeClassifier": {},
     "KernelRidgeRegressor": {},
-    "KernelSGDClassifier": {"max_epochs": 3},
+    "KernelSGDClassifier": {"solver__max_epochs": 3},
     "RegularisedRiskClassifier": {"solver__max_epochs": 2},
 }
 SLOW_WITH_12_000 = ("KernelRidgeClassifier", "KernelRidgeRegressor", "KernelSGDClassifier", "RegularisedRiskClassifier")
@@ -100,7 +100,7 @@ def cases() -> Iterator[tuple[str, Callable[[], dict[str, np.ndarray]]]]:
         yield f"{name}, 2,500 rows, kept values of 16 bits", case
     yield (
         "KernelRidgeRegressor, 2,500 rows, iterative solver",
-        functools.partial(with_lower, "solvers.least_squares.cholesky.MOST_DIRECT", 1000, "KernelRidgeRegressor", 2500),
+        functools.partial(with_lower, "fitting.solver_choice.MOST_DIRECT", 1000, "KernelRidgeRegressor", 2500),
     )
     yield (
         "FeatureRidgeClassifier, 7,000 rows, conjugate gradients",
