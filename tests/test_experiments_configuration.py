@@ -263,7 +263,6 @@ def test_nested_parameters_of_objects_are_flattened_to_paths_when_the_configurat
     assert [*flat(given)] == [*expected]
     step = {"release2017": {"eta": 5.0}}
     assert flat({"solver__step": step}) == {"solver__step": "release2017", "solver__step__eta": 5.0}
-    assert flat({"options": {"averaging": "weighted"}}) == {"options": {"averaging": "weighted"}}  # of an analysis
     assert by_last_name({"rank": 1, "solver__rank": 2, "solver__step__eta": 3}) == {"rank": 1, "eta": 3}
 
     def nest(content):

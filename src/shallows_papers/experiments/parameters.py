@@ -14,11 +14,8 @@ from shallows.errors import ShallowsError
 
 #: Parameters that are an object with a name.
 NAMED = ("solver", "kernel", "second_kernel", "features", "loss")
-#: Parameters that are an object of one class, with the names of its own parameters.
-UNNAMED = {
-    "options": ("device", "memory", "dtype", "max_seconds", "verbose"),
-    "early_stopping": ("fraction", "patience"),
-}
+#: Parameters that are an object of one class.
+UNNAMED = ("options", "early_stopping")
 
 
 def flat(parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -28,7 +25,7 @@ def flat(parameters: Mapping[str, Any]) -> dict[str, Any]:
         own = {name: value}
         if isinstance(value, Mapping):
             top, _, inside = name.partition("__")
-            if name in UNNAMED and value.keys() <= set(UNNAMED[name]):
+            if name in UNNAMED:
                 own = {f"{name}__{key}": part for key, part in value.items()}
             elif name in NAMED or (inside and top in NAMED):
                 own = _flat_object(name, value)

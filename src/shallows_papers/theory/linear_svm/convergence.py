@@ -24,7 +24,7 @@ def convergence(
     data: Any,
     *,
     solver: str,
-    options: Mapping[str, Any] | None = None,
+    parameters: Mapping[str, Any] | None = None,
     regularisation: float,
     passes: Sequence[int] = PASSES,
     target: float = 0.01,
@@ -33,7 +33,7 @@ def convergence(
 ) -> AnalysisResult:
     """Relative distance from the optimum, and test error, against passes over the training data.
 
-    A plane of a cutting-plane method and an iteration of Newton's count as a pass. `options` are parameters of the
+    A plane of a cutting-plane method and an iteration of Newton's count as a pass. `parameters` are those of the
     solver, a key of `exact.SOLVERS`; `most_rows` takes the first rows alone.
 
     Over the passes: ``suboptimality``, (P(w) − P*)/P* with P* between the objective and the bound of dual coordinate
@@ -45,7 +45,7 @@ def convergence(
     x, y = data.x_train[:most_rows], np.asarray(data.y_train[:most_rows])
     problem = problem_of(x, y, regularisation)
     best, value, bound = optimum(problem)
-    chosen = dict(options or {})
+    chosen = dict(parameters or {})
     if solver in BY_VISITS:
         chosen["seed"] = random_state
     elif solver == "dual_coordinate_descent":
