@@ -48,10 +48,15 @@ def _flat_object(path: str, value: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
+def last_name(path: str) -> str:
+    """The last part of a path, as a table shows it: ``rank`` of ``solver__rank``."""
+    return path.rpartition("__")[2]
+
+
 def by_last_name(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Parameters by the last part of their paths, such as ``rank`` for ``solver__rank``; shorter paths come first."""
     ordered = sorted(parameters, key=lambda path: -path.count("__"))
-    return {path.rpartition("__")[2]: parameters[path] for path in ordered}
+    return {last_name(path): parameters[path] for path in ordered}
 
 
 def divided(parameters: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:

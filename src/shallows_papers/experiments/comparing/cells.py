@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ..claim_functions import Point, common_points
+from ..parameters import last_name
 from ..setting_text import parse_setting
 from . import uncertainty, verdicts
 from .evaluations import RunResult
@@ -118,7 +119,8 @@ def _judged(
     """The verdict on one cell, and why."""
     spec, n_runs = maker.comparison["spec"], measured.repetitions
     definition, along = spec["metrics"][metric], spec.get("mark", "")
-    altered = ", ".join(f"{name} = {ours} instead of {theirs}" for name, (ours, theirs) in series["altered"].items())
+    changes = series["altered"].items()
+    altered = ", ".join(f"{last_name(path)} = {ours} instead of {theirs}" for path, (ours, theirs) in changes)
     incomparable = definition.get("incomparable") or maker.incomparable(series["data"], runs)
     incomparable = incomparable or (f"measured with {altered}" if altered and number is not None else None)
     n_diverged = sum(run.diverged for run in runs)

@@ -10,6 +10,7 @@ from typing import Any
 
 from shallows_papers.datasets.files import write_json
 
+from ..parameters import last_name
 from . import evaluations
 from .cells import cells, missing
 from .claims import claims
@@ -85,7 +86,7 @@ def _sources(comparison: Mapping[str, Any]) -> dict[str, dict[str, str]]:
     """The sources of each method's settings in words, where the target gives them."""
     return {
         word: {
-            name: f"{kind}: {place}"
+            last_name(name): f"{kind}: {place}"
             for name, source in {**comparison["default_sources"][word], **entry["sources"]}.items()
             for kind, place in source.items()
         }
