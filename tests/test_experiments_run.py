@@ -26,7 +26,7 @@ from shallows.solvers import EigenPro
 from shallows_papers import cli, datasets
 from shallows_papers.experiments.comparing import evaluations
 from shallows_papers.experiments.planning import configuration, explain
-from shallows_papers.experiments.planning.runs import digest
+from shallows_papers.experiments.planning.runs import digest, fixed_parameters
 from shallows_papers.experiments.running import calls, record, run, single_fit
 from shallows_papers.experiments.running.job import Conditions, Job, key_of, name_of
 from shallows_papers.experiments.running.measures import predictions
@@ -49,7 +49,8 @@ def prepared(tmp_path_factory):
 @pytest.fixture
 def job(tmp_path, prepared):
     def make(method="eigenpro", marks=(1, 2, 5), seed=0, **parameters):
-        given = {"kernel": "gaussian", **METHODS[method].get("parameters", {}), "bandwidth": 5.0, **parameters}
+        fixed = fixed_parameters(METHODS[method], "classification")
+        given = {"kernel": "gaussian", **fixed, "bandwidth": 5.0, **parameters}
         name = digest(method, marks, seed, given)
         spec = job_spec(method, given, METHODS[method], id=name, seed=seed, marks=list(marks))
         return Job(spec, prepared, tmp_path / "runs" / name, tmp_path / "checkpoints")
@@ -186,7 +187,7 @@ def test_a_spectrum_is_that_of_the_kernel_with_its_parameters(job):
         run.execute(job("eigenspectrum", marks=(), n_subsample=200, n_eigenvalues=5, **kernel), CONDITIONS)["metrics"][
             "final"
         ]["first_eigenvalue"]
-        for kernel in ({"kernel": "laplace"}, {"kernel": "matern", "kernel_params": {"nu": 0.5}})
+        for kernel in ({"kernel": "laplace"}, {"kernel": "matern", "kernel__nu": 0.5})
     ]
     assert first[0] == pytest.approx(first[1], rel=1e-5)
 

@@ -75,7 +75,7 @@ TYPED = [
     (FIT, ["--set", "random_state=abc"], "random_state must be"),
     (FIT, ["--set", "kernel=precomputed"], "kernel=precomputed takes a matrix"),
     (FIT, ["--set", "kernel=*"], "kernel '*'"),
-    (FIT, ["--set", "kernel_params=1"], "kernel_params must be a dictionary"),
+    (FIT, ["--set", "kernel_params=1"], "use kernel (an object of shallows.kernels"),
     (FIT, ["--set", "max_epochs=1e30"], "max_epochs must be"),
     (FIT, ["--set", "bandwidth={a"], "bandwidth must be"),
     (FIT, ["--set", "early_stopping=flase"], "early_stopping must be True, False"),

@@ -13,8 +13,8 @@ from sklearn.datasets import load_digits
 
 import distributed_example
 import shallows
-from forms import eigenpro_classifier
 from own_plan import own_plan
+from shallows import KernelRidgeClassifier
 from shallows.distributed import estimators
 from shallows.errors import MissingExtraError, ShallowsError, TrainingInterrupted
 from shallows_papers import cli, datasets
@@ -52,7 +52,7 @@ def test_the_command_line_fits_by_two_processes_what_it_fits_by_one(digits, caps
     assert "held out" not in said and os.path.exists("checkpoints/checkpoint.npz")
     assert cli.main([*FIT, "--out", "one"]) == 0
     one, two = (shallows.load(f"{name}/estimator.skops") for name in ("one", "two"))
-    assert close(two.dual_coef_, one.dual_coef_) and type(two) is eigenpro_classifier
+    assert close(two.dual_coef_, one.dual_coef_) and type(two) is KernelRidgeClassifier
     assert cli.main(["predict", "two", "new.csv"]) == 0
     predicted = np.loadtxt("new.predictions.csv", skiprows=1)
     assert np.mean(predicted == load_digits().target[400:420]) > 0.8

@@ -125,7 +125,7 @@ def parser() -> argparse.ArgumentParser:
     fit.add_argument("file", type=Path, metavar="FILE", help="the data: a table, LIBSVM, NumPy, MATLAB or Parquet")
     about_file(fit)
     fit.add_argument("--out", type=Path, help="folder of the model (default: NAME.model here)")
-    fit.add_argument("--method", default="EigenPro", help="an estimator without its ending (default: %(default)s)")
+    fit.add_argument("--method", default="EigenPro", help="an estimator or a solver (default: %(default)s)")
     fit.add_argument("--set", nargs="+", action="extend", default=[], metavar="NAME=VALUE", help="its parameters")
     fit.add_argument("--checkpoints", type=Path, help="folder from which an interrupted fit goes on")
 

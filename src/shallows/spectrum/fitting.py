@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,9 +22,8 @@ from .spectral_preconditioner import power_of
 def fit_preconditioner(
     X: Any,
     kernel: str | Kernel = "gaussian",
-    bandwidth: float | None = None,
+    bandwidth: float | str | None = "median",
     *,
-    kernel_params: Mapping[str, Any] | None = None,
     rank: int = 160,
     n_subsample: int = 4800,
     damping: float = 1.0,
@@ -40,10 +38,9 @@ def fit_preconditioner(
     ----------
     X : array, shape (n, d)
         Training points; may be a memory map, of which only the necessary rows are read.
-    kernel, bandwidth
-        See `kernels.make`. With ``bandwidth=None`` the median rule is applied to the rows that are read.
-    kernel_params : mapping, optional
-        Further parameters of the kernel, such as ``nu`` or ``degree``.
+    kernel : str or Kernel
+    bandwidth : float or "median"
+        σ. "median": the median rule on the rows that are read.
     rank, n_subsample, damping, power
         q, M, τ and a (a number, ``"full"`` for 1 or ``"sqrt"`` for 1/2), see `make_preconditioner`. The defaults are
         the paper's values for large data sets.
@@ -56,9 +53,7 @@ def fit_preconditioner(
     n = X.shape[0]
     order = streams.permutation(random_state, "preconditioner rows", 0, n)[: min(n, n_subsample + certificates.N_FRESH)]
     points = _points(X, order, device, dtype, centred=kernels.kind(kernel).shift_invariant)
-    kernel, bandwidth, own = kernels.split(kernel, bandwidth)
-    bandwidth = None if isinstance(bandwidth, str) else bandwidth
-    chosen = kernels.choose(kernel, bandwidth, kernel_params or own, points, random_state)
+    chosen = kernels.choose(*_divided(kernel, bandwidth), points, random_state)
     settings = {"rank": rank, "n_subsample": n_subsample, "damping": damping, "power": power_of(power)}
     with device.active():
         found = make_preconditioner(chosen, points, seed=random_state, **settings)
@@ -97,9 +92,8 @@ class Spectrum:
 def eigenspectrum(
     X: Any,
     kernel: str | Kernel = "gaussian",
-    bandwidth: float | None = None,
+    bandwidth: float | str | None = "median",
     *,
-    kernel_params: Mapping[str, Any] | None = None,
     n_subsample: int = 2000,
     n_eigenvalues: int = 200,
     random_state: int = 0,
@@ -113,10 +107,9 @@ def eigenspectrum(
     Parameters
     ----------
     X : array, shape (n, d)
-    kernel, bandwidth
-        See `kernels.make`. ``bandwidth=None`` means the median rule.
-    kernel_params : mapping, optional
-        Further parameters of the kernel.
+    kernel : str or Kernel
+    bandwidth : float or "median"
+        σ. "median": the median rule.
     n_subsample : int
         N, at most n.
     n_eigenvalues : int
@@ -137,7 +130,7 @@ def eigenspectrum(
     n = len(order)
     k = min(n_eigenvalues, n)
     with device.active():
-        kernel = kernels.choose(kernel, bandwidth, kernel_params, points, random_state)
+        kernel = kernels.choose(*_divided(kernel, bandwidth), points, random_state)
         kept = 1.0
         if 3 * n * n * arrays.itemsize(points) <= budget:
             matrix = kernels.matrix(kernel, points)
@@ -157,6 +150,11 @@ def eigenspectrum(
         "precision": dtype,
     }
     return Spectrum(arrays.to_numpy(values).astype(np.float64) / n, effective)
+
+
+def _divided(kernel: Any, bandwidth: Any) -> tuple[Any, Any, Any]:
+    """The kernel's name, bandwidth and parameters; no bandwidth for the median rule."""
+    return kernels.split(kernel, None if isinstance(bandwidth, str) and bandwidth == "median" else bandwidth)
 
 
 def _points(X: Any, rows: np.ndarray, device: arrays.Device, dtype: Any, *, centred: bool = True) -> Array:

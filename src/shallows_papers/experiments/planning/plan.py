@@ -13,8 +13,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from shallows.errors import UnknownNameError
+
 from ..identity import code, signatures
-from ..parameters import by_last_name
+from ..parameters import by_last_name, last_name
 from . import configuration, costs, target_entry
 from .configuration import SCALES, Configuration, ConfigurationError, load, look_up, placed
 from .runs import Preconditioner, Run, Series, digest, fixed_parameters
@@ -417,6 +419,11 @@ def _path(name: str, known: Collection[str]) -> str:
     return ending[0] if name not in known and is_unique else name
 
 
+def _last_names(paths: Iterable[str]) -> list[str]:
+    """The last parts of paths, each once."""
+    return [*dict.fromkeys(map(last_name, paths))]
+
+
 def _check_changes(
     target: str, spec: Mapping[str, Any], changes: Mapping[str, Any], methods: Mapping[str, Any]
 ) -> None:
@@ -436,7 +443,8 @@ def _check_changes(
         changed |= value if name in spec["methods"] else {name: value}
     changed = {_path(name, known): value for name, value in changed.items()}
     for name in changed:
-        look_up(f"parameter or method of {target}", name, known)
+        if name not in known:
+            raise UnknownNameError(f"parameter or method of {target}", name, _last_names(known))
     for axis, choices in spec["settings"].items():
         varied = {choices} if isinstance(choices, str) else set().union(*choices.values())
         before = [] if isinstance(choices, str) else [digest(one) for one in choices.values()]
@@ -452,5 +460,9 @@ def _check_parameters(definition: Mapping[str, Any], parameters: Mapping[str, An
     """Check that what a method calls for a task has the parameters of a run."""
     place = definition["call"].get(task) or definition["call"].get("any")
     wrong = signatures.unknown(place, parameters) if place else None
-    if wrong is not None:
-        look_up(f"parameter of {place.partition(':')[2]}", *wrong)
+    if wrong is None:
+        return
+    (name, known), called, paths = wrong, place.partition(":")[2], signatures.paths(place, parameters) or ()
+    if (path := _path(name, paths)) != name:
+        raise ConfigurationError(f"There is no parameter of {called} {name!r}. Give it as {path}.")
+    raise UnknownNameError(f"parameter of {called}", name, known if "__" in name else _last_names(paths))

@@ -11,12 +11,14 @@ from functools import cached_property
 from typing import Any
 
 from ..identity import signatures
+from ..parameters import last_name
 from . import costs
 
 #: Keys of a method's definition that its runs depend on; the others are for people, for plans and for comparisons.
 OF_THE_RUN = ("runs", "call", "marks", "measures", "takes", "index")
 
-#: Estimators that several processes can fit together, besides those whose solver's settings have ``takes_ranks``.
+#: Estimators that several processes can fit together, with a solver whose settings have ``takes_ranks``: what
+# `shallows.distributed.estimators` holds.
 FITTED_BY_SEVERAL = frozenset(
     f"{family}{kind}" for family in ("KernelRidge", "DoublyStochastic") for kind in ("Classifier", "Regressor")
 )
@@ -41,7 +43,7 @@ def slug(parameters: Mapping[str, Any], seed: int, length: int = 60) -> str:
             continue
         if isinstance(value, float):
             value = f"{value:.4g}"
-        name = name.rpartition("__")[2]
+        name = last_name(name)
         parts.append(str(value) if isinstance(value, str) and not value[:1].isdigit() else f"{name}{value}")
     text = re.sub(r"[^A-Za-z0-9.-]+", "", "-".join(parts).replace("_", ""))
     text = text if len(text) <= length else text[:length].rsplit("-", 1)[0]
@@ -109,9 +111,8 @@ class Run:
 
     def _takes_ranks(self, place: str) -> bool:
         solver = signatures.class_of(place, "solver", self.parameters)
-        if solver is None:
-            return place.partition(":")[2] in FITTED_BY_SEVERAL
-        return bool(signatures.constant(solver, "takes_ranks"))
+        takes_ranks = solver is None or signatures.constant(solver, "takes_ranks")
+        return place.partition(":")[2] in FITTED_BY_SEVERAL and bool(takes_ranks)
 
     @property
     def folder(self) -> str:

@@ -7,7 +7,7 @@ import json
 import re
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
@@ -48,10 +48,10 @@ def fit_file(
 ) -> str | None:
     """Fit an estimator to all rows of a file and save it; processes that were started together share the work.
 
-    ``method`` is the name of an estimator without Classifier and Regressor; ``options`` are ``target``, ``task``,
-    ``missing`` and ``na_values`` as in the workflow's configuration. Without ``out`` the model is NAME.model in the
-    working folder, which must not be the model of another file. A training that was interrupted goes on from the folder
-    of ``checkpoints``. The first process returns a sentence that says what was done.
+    ``method`` is the name of an estimator without Classifier and Regressor, or of a solver. ``options`` are ``target``,
+    ``task``, ``missing`` and ``na_values`` as in the workflow's configuration. Without ``out`` the model is NAME.model
+    in the working folder, which must not be the model of another file. A training that was interrupted goes on from the
+    folder of ``checkpoints``. The first process returns a sentence that says what was done.
     """
     together = mpi.n_started() > 1
     with mpi.Mpi() if together else nullcontext() as processes:
@@ -109,8 +109,12 @@ def estimator_of(method: str, task: str, parameters: Mapping[str, Any]) -> Any:
     families = {
         name.removesuffix(kind) for name in estimators.__all__ for kind in KINDS.values() if name.endswith(kind)
     }
+    of_solvers = _families_of_solvers(families)
+    if method not in families and method in of_solvers:
+        method, solver = of_solvers[method]
+        parameters = {"solver": solver, **parameters}
     if method not in families:
-        raise UnknownNameError("method", method, families)
+        raise UnknownNameError("method", method, families | of_solvers.keys())
     kind = getattr(estimators, method + KINDS[task], None)
     if kind is None:
         raise ShallowsError(f"{method} is not for {task}.")
@@ -119,6 +123,15 @@ def estimator_of(method: str, task: str, parameters: Mapping[str, Any]) -> Any:
             "kernel=precomputed takes a matrix of kernel values, and a file holds points. Name a kernel."
         )
     return _made(kind, flat(parameters))
+
+
+def _families_of_solvers(families: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """The estimator of each solver, without its ending, and the solver's name there, by the solver's class."""
+    found: dict[str, tuple[str, str]] = {}
+    for family in sorted(families):
+        kind = next(one for ending in KINDS.values() if (one := getattr(estimators, family + ending, None)))
+        found |= {cls.__name__: (family, name) for name, cls in kind._named.get("solver", {}).items()}
+    return found
 
 
 def _made(kind: type, parameters: dict[str, Any]) -> Any:
