@@ -75,6 +75,7 @@ def write_all(project: Path, source: Path) -> None:
     folder.mkdir(exist_ok=True)
     pages = {**claim_pages(project), **erratum_pages(project), **finding_pages(project), **reference_pages()}
     pages["promises.rst"] = promises_page(project)
+    pages["solvers.rst"] = solvers_page()
     pages["methods_of_the_papers.rst"] = methods_page(project)
     for path in folder.iterdir():
         if path.name not in pages:
@@ -344,6 +345,33 @@ def methods_page(project: Path) -> str:
             words += [f"Numbers are quoted in ``{one['reported']}``."] if "reported" in one else []
             body.append((literal(one["name"]), one["named_by"], "\n\n".join(words)))
         lines += table(["method", "named by", "where it is, or why it is not"], [25, 15, 60], body)
+    return "\n".join(lines)
+
+
+def solvers_page() -> str:
+    """What each solver can do, from its class: one table for each family of estimators."""
+    lines = heading("What each solver can do", "=")
+    lines += [
+        "A solver is a name, such as ``solver=\"eigenpro\"``, or an object of ``shallows.solvers``, such as",
+        "``solver=EigenPro(rank=80)``. This table is made from the classes; refusals are made from the same data.",
+        "",
+    ]
+    columns = ["solver", "name", "sparse rows", "sample weights", "several outputs", "partial_fit", "GPU", "processes"]
+    families: dict[tuple[str, ...], list[str]] = {}
+    for estimator in shallows_estimators():
+        table_of_solvers = getattr(shallows, estimator)._named.get("solver", {})
+        if table_of_solvers:
+            families.setdefault(tuple(table_of_solvers), []).append(estimator)
+    for names, estimators in families.items():
+        lines += heading(", ".join(estimators), "-")
+        solvers = getattr(shallows, estimators[0])._named["solver"]
+        rows = []
+        for name in names:
+            solver = solvers[name]
+            can = [solver.takes_sparse, solver.takes_weights, solver.takes_outputs, solver.is_online]
+            can += ["gpu" in solver.devices, solver.takes_ranks]
+            rows.append((f"``{solver.__name__}``", f'``"{name}"``', *("yes" if one else "" for one in can)))
+        lines += table(columns, [22, 22, 9, 9, 9, 9, 9, 9], rows)
     return "\n".join(lines)
 
 
