@@ -98,7 +98,8 @@ class KernelRidgeMachine(LeastSquaresEstimator):
         on_centers = self._takes_centers(solver)
         if solver is None and not on_centers:
             of_choice = {"of_classes": not self._y_is_numeric, "in_epochs": stopping is not None}
-            solver = choose_for_rows(rows, options, **of_choice)
+            solver = choose_for_rows(rows, options, all_points=self.centers is None, **of_choice)
+            on_centers = solver is None
         shared: dict[str, Any] = {
             "of_classes": not self._y_is_numeric,
             "kernel": kernel,
@@ -275,8 +276,8 @@ class KernelRidgeClassifier(SquareLossLabels, KernelRidgeMachine):
     - "kernel_sgd" is EigenPro without a preconditioner, a baseline.
     - "nystrom_conjugate_gradients" and "projected_eigenpro" have fewer centers than rows, so memory and time of a
       prediction do not grow with the data.
-    - "auto" is "cholesky" for up to 20,000 rows, otherwise "conjugate_gradients". With ``centers`` it is
-      "nystrom_conjugate_gradients", or "projected_eigenpro" for ``alpha=0`` or little time.
+    - "auto" is "cholesky" for up to 2,000 rows, "eigenpro" for up to 125,000 rows if the memory allows, and otherwise
+      "nystrom_conjugate_gradients" on centers, or "projected_eigenpro" for ``alpha=0`` or little time.
 
     Objects of `shallows.solvers`, such as ``EigenPro(rank=160)``, have the parameters of the solvers.
 
