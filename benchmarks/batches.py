@@ -76,7 +76,7 @@ def fitted(
         options=Options(memory=asked.memory),
     ).fit(x, y, observers=[Watch()])
     each = np.diff(seconds)
-    kept = model.effective_params_["kept_fraction"]
+    kept = model.report_["kept_fraction"]
     return {"errors": errors, "loss": losses[-1], "seconds": min(each[1:]), "first": each[0], "kept": kept}
 
 

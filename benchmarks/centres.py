@@ -86,7 +86,7 @@ def measured(asked: argparse.Namespace) -> dict[str, Any]:
     seconds = np.diff([0.0, *(row["seconds"] for row in curve.rows)])
     ratios = seconds / np.array(bare.seconds)
     found = {"ratios": ratios.tolist(), "seconds": seconds.tolist(), "bare": bare.seconds, "curve": curve.rows}
-    found |= {"effective": model.effective_params_, "timings": model.timings_}
+    found |= {"effective": model.report_, "timings": model.report_["timings"]}
     return found | {"peak_bytes": arrays.peak_memory(), "n_points": len(x)}
 
 

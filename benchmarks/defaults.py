@@ -87,7 +87,7 @@ def measure(name: str, task: str, data: default_data.Split) -> dict[str, Any]:
         model.fit(X, y)
         seconds = time.perf_counter() - started
         found = {"score": model.score(X_test, y_test), "seconds": seconds}
-        found |= {key: model.effective_params_.get(key) for key in ("bandwidth", "regularisation", "n_epochs")}
+        found |= {key: model.report_.get(key) for key in ("bandwidth", "regularisation", "n_epochs")}
         if task == "classification":
             found["log_loss"] = log_loss(y_test, model.predict_proba(X_test), labels=model.classes_)
         return found

@@ -150,7 +150,7 @@ def rows(asked: argparse.Namespace) -> None:
         truth = y[-10_000:]
         covered = np.mean(np.abs(truth - mean) < 1.6449 * deviation)
         error = np.sqrt(np.mean((truth - mean) ** 2))
-        told = f"{fitted - started:.0f} | {model.timings_['features']:.0f} | {took:.1f}"
+        told = f"{fitted - started:.0f} | {model.report_['timings']['features']:.0f} | {took:.1f}"
         print(f"| {n:,} | {told} | {100 * covered:.1f} | {error:.4f} |", flush=True)
 
 

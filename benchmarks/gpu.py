@@ -250,7 +250,7 @@ def mnist(bench: Bench) -> None:
             ).fit(x, y)
             fitted = time.perf_counter() - started
             error = 100 * float(np.mean(model.predict(x_test) != y_test))
-        kept = model.effective_params_["kept_fraction"]
+        kept = model.report_["kept_fraction"]
         bench.say(f"MNIST, {what}", seconds=fitted, error_percent=error, target=ERROR, met=error <= ERROR, kept=kept)
     machine = Options(device=str(bench.device))
     by_steps = FeatureRidgeClassifier(solver="feature_eigenpro", calibration="auto", random_state=0, options=machine)
@@ -312,9 +312,9 @@ def million(bench: Bench) -> None:
             bench.say(
                 f"{n} points, {what}, {path}",
                 seconds_an_epoch=float(np.median(epochs)),
-                before_the_first=model.timings_["preparation"] + model.timings_["eigensystem"],
+                before_the_first=model.report_["timings"]["preparation"] + model.report_["timings"]["eigensystem"],
                 loss=float(model.losses_[-1]),
-                batch=model.effective_params_["batch_size"],
+                batch=model.report_["batch_size"],
             )
 
 

@@ -80,7 +80,7 @@ def main() -> None:
         processor, wall = time.process_time() - processor, time.perf_counter() - wall
         found = model.predict(X_test)
         error = np.mean((found - y_test) ** 2) if values else 100 * np.mean(found != y_test)
-        told = {key: value for key, value in getattr(model, "effective_params_", {}).items() if key in TOLD}
+        told = {key: value for key, value in getattr(model, "report_", {}).items() if key in TOLD}
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
         print(
             f"{name}: {processor:.1f} s of the processor, {wall:.1f} s, error {error:.3f}, {peak:.2f} GiB; {told}",

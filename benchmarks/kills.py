@@ -49,7 +49,12 @@ def train(folder: Path, n: int, epochs: int) -> None:
     print(BEGUN, flush=True)
     model.fit(X, y, checkpoint=checkpoint)
     digest = hashlib.sha256(np.ascontiguousarray(model.dual_coef_).tobytes()).hexdigest()
-    found = {"digest": digest, "resumes": model.n_resumes_, "losses": model.losses_, "seconds": model.timings_}
+    found = {
+        "digest": digest,
+        "resumes": model.n_resumes_,
+        "losses": model.losses_,
+        "seconds": model.report_["timings"],
+    }
     (folder / "model.json").write_text(json.dumps(found))
 
 

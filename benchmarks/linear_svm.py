@@ -110,7 +110,7 @@ def measure(data: Any, asked: Any) -> Any:
         started = time.process_time()
         model.fit(X, y)
         seconds = time.process_time() - started
-        loss = model.effective_params_["loss"]
+        loss = model.report_["loss"]
         gap = objective(X, y, model.coef_[0], lam, loss) / best[loss][0] - 1
         note = f"{size}, {loss}, {model.n_iter_} passes or iterations, {seconds:.2g} s"
         yield f"distance from LIBLINEAR's optimum, {solver}", gap, WITHIN, note

@@ -352,7 +352,7 @@ def solvers_page() -> str:
     """What each solver can do, from its class: one table for each family of estimators."""
     lines = heading("What each solver can do", "=")
     lines += [
-        "A solver is a name, such as ``solver=\"eigenpro\"``, or an object of ``shallows.solvers``, such as",
+        'A solver is a name, such as ``solver="eigenpro"``, or an object of ``shallows.solvers``, such as',
         "``solver=EigenPro(rank=80)``. This table is made from the classes; refusals are made from the same data.",
         "",
     ]

@@ -57,6 +57,6 @@ def unscaled(model, scores):
 
 def one_by_hand(model, X, new):
     """f(x) = Σ αⱼ k(x, xⱼ) with the coefficients that were learnt, by the naive formula."""
-    name, bandwidth = model.effective_params_["kernel"], model.bandwidth_
+    name, bandwidth = model.report_["kernel"], model.bandwidth_
     scores = naive_kernel(name, bandwidth, new, X[model.support_]) @ model.dual_coef_
     return scores if is_classifier(model) else unscaled(model, scores)

@@ -41,6 +41,4 @@ if __name__ == "__main__":
     model = fit(X, 150, max_epochs=1, tol=0.0, memory=own + int(sys.argv[2]))
     watch.watching = False
     watch.join()
-    print(
-        json.dumps({"held": watch.peak - own, "losses": model.losses_, "batch": model.effective_params_["batch_size"]})
-    )
+    print(json.dumps({"held": watch.peak - own, "losses": model.losses_, "batch": model.report_["batch_size"]}))

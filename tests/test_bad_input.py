@@ -204,7 +204,7 @@ def test_rank_subsample_and_batch_beyond_the_data_are_brought_down_over_centres(
         centers=10_000,
         random_state=0,
     ).fit(X, y)
-    told = model.effective_params_
+    told = model.report_
     # Three features: the matrix has three directions, and the last is the level of the others.
     assert (told["rank"], told["batch_size"], told["n_centers"]) == (2, 120, 120)
     assert np.isfinite(model.predict(new)).all()
@@ -214,7 +214,7 @@ def test_rank_subsample_and_batch_beyond_the_data_are_brought_down_over_centres(
 def test_a_batch_beyond_the_data_is_brought_down_to_them(Estimator):
     X, y, new = table(Estimator)
     large, all_rows = (made(Estimator, batch_size=size).fit(X, y) for size in (10**6, len(X)))
-    assert large.effective_params_["batch_size"] == len(X)
+    assert large.report_["batch_size"] == len(X)
     assert np.array_equal(large.predict(new), all_rows.predict(new))
 
 
@@ -236,7 +236,7 @@ def test_a_rank_above_that_of_the_matrix_is_brought_down_to_it(Estimator):
     kernel = kernels.Polynomial(2, 1.0, 0.3)
     model = Estimator(kernel, regularisation=0.0, rank=100, random_state=0, tol=0, max_epochs=60).fit(X, y)
     # Ten monomials of degree two or less in three features, and the function is least squares over them.
-    assert model.effective_params_["rank"] <= 10
+    assert model.report_["rank"] <= 10
     powers = [np.ones(len(X) + len(new)), *np.concatenate([X, new]).T]
     design = np.stack([powers[i] * powers[j] for i in range(4) for j in range(i + 1)], axis=1)
     truth = design[len(X) :] @ np.linalg.lstsq(design[: len(X)], y, rcond=None)[0]

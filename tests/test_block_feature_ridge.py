@@ -126,7 +126,7 @@ def test_the_model_is_that_of_one_system(features):
     solver = FeatureBlockDescent(block_size=25, tol=1e-9, max_passes=3000)
     model = FeatureRidgeRegressor(features, solver=solver, **given).fit(x, y, w)
     exact = FeatureRidgeRegressor(features, **given).fit(x, y, w)
-    assert model.effective_params_["n_blocks"] == 3
+    assert model.report_["n_blocks"] == 3
     np.testing.assert_allclose(model.predict(x), exact.predict(x), atol=1e-5)
     with pytest.warns(ConvergenceWarning, match="block_size"):
         FeatureRidgeRegressor(features, solver=FeatureBlockDescent(block_size=25, max_passes=1), **given).fit(x, y, w)

@@ -34,7 +34,7 @@ def test_points_that_are_all_the_same_have_the_mean_or_the_most_frequent_class_a
     labels = np.where(np.arange(n) % 12 < 5, "few", "many")
     classes = ridge(KernelRidgeClassifier, **BLOCKS, random_state=0).fit(X, labels)
     assert classes.predict(X[:1]) == ["many"]
-    assert classes.effective_params_["regularisation"] > 0
+    assert classes.report_["alpha"] > 0
 
 
 def test_a_step_is_the_formula_and_no_step_goes_away_from_the_solution():
@@ -82,7 +82,7 @@ def test_one_block_is_the_solution_at_once_and_few_epochs_are_told():
     x, y, _ = table()
     model = ridge(KernelRidgeRegressor, bandwidth=1.5, alpha=0.01, random_state=0, **BLOCKS).fit(x, y)
     assert model.n_iter_ == 2  # the second finds nothing left
-    assert model.effective_params_["relative_residual"] < 1e-8
+    assert model.report_["relative_residual"] < 1e-8
     with pytest.warns(ConvergenceWarning, match="the relative residual is .*block_size"):
         ridge(
             KernelRidgeRegressor,

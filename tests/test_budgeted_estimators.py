@@ -28,9 +28,9 @@ def test_the_first_rows_of_a_stream_do_not_bound_the_budget_of_all():
     model = BudgetedSVMClassifier(bandwidth=2.5, random_state=0)
     for i in range(300):
         model.partial_fit(X[i : i + 1], y[i : i + 1], classes=[0, 1])
-    assert model.effective_params_["budget"] == 100
+    assert model.report_["budget"] == 100
     assert len(model.support_vectors_) > 10 and model.score(X, y) > 0.9
-    assert model.fit(X[:40], y[:40]).effective_params_["budget"] == 40
+    assert model.fit(X[:40], y[:40]).report_["budget"] == 40
 
 
 def not_at_their_limit(estimator):
@@ -170,7 +170,7 @@ def test_hyperplanes_are_made_where_they_are_needed_and_pruned_where_not():
     pruned = AMMClassifier(random_state=0, prune_every=100, pruning=1e6).fit(X, y)
     assert len(pruned.coef_) < len(made.coef_)
     assert set(pruned.hyperplane_classes_) == {0, 1}
-    assert pruned.effective_params_["pruned"] > 0
+    assert pruned.report_["pruned"] > 0
 
 
 @pytest.mark.parametrize("budget", [0, -3, 2.5, True])
@@ -183,7 +183,7 @@ def test_a_budget_that_is_none_is_refused(Estimator, budget):
 def test_a_budget_above_the_rows_is_told_and_brought_down():
     with pytest.warns(UserWarning, match="budget of 80 is above the number of training rows, and brought down to 50"):
         made = BudgetedSVMClassifier(80, random_state=0).fit(*circles(50))
-    assert made.effective_params_["budget"] == 50
+    assert made.report_["budget"] == 50
 
 
 @pytest.mark.parametrize(

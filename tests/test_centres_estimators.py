@@ -88,7 +88,7 @@ def test_as_many_centres_as_data_give_what_eigenpro_gives():
     steps = {"batch_size": 300, "step_size": 0.5, "rank": 30, "n_subsample": 100, "max_epochs": 5}
     ours = centers_regressor(centers=10_000, **options, **steps).fit(X, y)
     theirs = eigenpro_regressor(**options, **steps).fit(X, y)
-    assert ours.effective_params_["n_centers"] == 300
+    assert ours.report_["n_centers"] == 300
     assert np.abs(ours.predict(new) - theirs.predict(new)).max() < 1e-8
 
 
@@ -175,7 +175,7 @@ def test_early_stopping_keeps_the_best_epoch():
         solver=NystromConjugateGradients(max_iterations=6), centers=50, random_state=0, early_stopping=True
     ).fit(X, y)
     assert model.best_validation_score_ == max(model.validation_scores_)
-    assert model.effective_params_["n_validation"] == 150
+    assert model.report_["n_validation"] == 150
     assert model.support_.max() < 1500
 
 
@@ -276,9 +276,9 @@ def test_steps_are_taken_where_the_time_ends_before_some_conjugate_gradients(mon
     monkeypatch.setattr(kernel_centers, "seconds_of_passes", lambda *given: seconds)
     X, y, _ = table(centers_regressor, rows)
     model = kernel_ridge_regressor(centers=30, random_state=0, **given).fit(X, y)
-    assert model.effective_params_["solver"] == solver
+    assert model.report_["solver"] == solver
     timed = given == {"max_seconds": 50} and rows >= 1500
-    assert model.effective_params_.get("predicted_seconds") == (seconds if timed else None)
+    assert model.report_.get("predicted_seconds") == (seconds if timed else None)
 
 
 @pytest.mark.parametrize("given", [{"kernel": "precomputed"}, {"bandwidth": 2.0}])

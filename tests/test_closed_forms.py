@@ -56,7 +56,7 @@ def test_both_closed_forms_are_one_function(activation, n_units):
     X, y = problem()
     models = [on_units(activation, n_units, form, alpha=0.1).fit(X, y) for form in ("features", "rows")]
     assert np.abs(models[0].predict(X) - models[1].predict(X)).max() < 1e-8
-    assert [model.effective_params_["form"] for model in models] == ["features", "rows"]
+    assert [model.report_["form"] for model in models] == ["features", "rows"]
 
 
 def test_the_coefficients_are_those_of_the_formula():

@@ -261,17 +261,17 @@ def test_an_interrupted_fit_goes_on_to_the_same_model(model, tmp_path):
 @every
 def test_what_the_program_chose_is_told(model):
     X, model = table(model)[0], fitted(model)
-    told = model.effective_params_
-    chosen = told["regularisation"] * len(X)
+    told = model.report_
+    chosen = told["regularization"] * len(X)
     if model.regularization is None:
         assert chosen == pytest.approx(1)
     else:
-        as_good = told["selection"]["regularisations_as_good"]
+        as_good = told["selection"]["regularizations_as_good"]
         lowest, highest = as_good[0], as_good[-1]
         assert lowest * (1 - 1e-9) <= chosen <= max(1.0, highest) * (1 + 1e-9)
     assert told["batch_size"] >= 8
     assert told["stopped_by"] == "max_epochs"
-    assert set(model.timings_) == {"preparation", "eigensystem", "kernel_matrix", "training", "evaluation"}
+    assert set(model.report_["timings"]) == {"preparation", "eigensystem", "kernel_matrix", "training", "evaluation"}
     if getattr(model, "features", None) is None:
         assert told["n_support"] == len(model.support_) <= len(X)
     else:
@@ -303,8 +303,8 @@ def test_training_stops_when_its_time_is_up():
     model = RegularizedRiskClassifier(
         solver=SDCA(max_epochs=10_000), random_state=0, options=Options(max_seconds=0.2)
     ).fit(X, y)
-    assert model.effective_params_["stopped_by"] == "max_seconds"
-    assert 0.2 <= model.timings_["training"] < 2
+    assert model.report_["stopped_by"] == "max_seconds"
+    assert 0.2 <= model.report_["timings"]["training"] < 2
 
 
 def test_batches_come_in_order_first_and_then_in_the_order_that_was_asked_for():

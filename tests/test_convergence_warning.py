@@ -138,7 +138,7 @@ def test_a_rank_beyond_what_the_regularisation_leaves_predicts_as_the_default_do
     options |= {} if options else {"kernel": kernel}
     model, told = fitted(Estimator(rank=rank, random_state=0, **options), X, y)
     assert told == []
-    assert model.effective_params_["rank"] < 150
+    assert model.report_["rank"] < 150
     assert model.score(X, y) > usual.score(X, y) - 0.02
 
 

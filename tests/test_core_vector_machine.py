@@ -175,7 +175,7 @@ def test_a_core_that_may_not_grow_is_told():
     with pytest.warns(ConvergenceWarning, match="With 10 core points"):
         model = CoreVectorMachineClassifier(max_core_points=10).fit(x, y)
     assert len(model.support_) <= 10
-    assert not model.effective_params_["converged"]
+    assert not model.report_["converged"]
 
 
 @pytest.mark.parametrize(

@@ -112,7 +112,7 @@ def test_components_are_chosen_as_the_estimators_choose_them(tmp_path):
         pixels.x_train, pixels.y_train
     )
     k = found.info["statistics"][-1]["choose_components"]["n_components"]
-    assert found.x_train.shape[1] == found.x_test.shape[1] == k == fitted.effective_params_["n_components"] == 50
+    assert found.x_train.shape[1] == found.x_test.shape[1] == k == fitted.report_["n_components"] == 50
 
 
 @pytest.mark.parametrize("steps", [[], [{"signs": {"positive": [1]}}], [{"indicators": {}}]])

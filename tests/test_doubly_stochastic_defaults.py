@@ -56,7 +56,7 @@ def test_nothing_is_learnt_from_noise():
     X, y = rng.normal(size=(1000, 10)), rng.normal(size=1000)
     model = DoublyStochasticRegressor(random_state=0).fit(X[:700], y[:700])
     assert model.score(X[700:], y[700:]) > -0.03
-    assert model.effective_params_["choice"]["chosen_by"]
+    assert model.report_["choice"]["chosen_by"]
 
 
 def test_a_larger_regularisation_fits_the_training_set_less():
@@ -75,8 +75,8 @@ def test_bandwidth_and_regularisation_of_the_user_stay():
     fitted = DoublyStochasticRegressor(
         solver=DoublyStochastic(n_iter=5), bandwidth=2.5, regularization=1e-3, random_state=0
     ).fit(X, y)
-    assert (fitted.effective_params_["bandwidth"], fitted.effective_params_["regularisation"]) == (2.5, 1e-3)
-    assert fitted.effective_params_["choice"] == {}
+    assert (fitted.report_["bandwidth"], fitted.report_["regularization"]) == (2.5, 1e-3)
+    assert fitted.report_["choice"] == {}
     of_median = DoublyStochasticRegressor(solver=DoublyStochastic(n_iter=5), bandwidth="median", random_state=0)
     assert of_median.fit(X, y).bandwidth_ > 0
     with pytest.raises(ShallowsError, match="bandwidth must be a positive number, 'auto' or 'median', got None"):
@@ -158,5 +158,5 @@ def test_rows_that_are_there_several_times_count_as_one_of_a_larger_weight():
     weighted = DoublyStochasticRegressor(random_state=0).fit(X, y, sample_weight=times)
     repeated = DoublyStochasticRegressor(random_state=0).fit(X.repeat(times, axis=0), y.repeat(times))
     new = sample(40, 4, seed=2)
-    assert weighted.effective_params_["bandwidth"] == repeated.effective_params_["bandwidth"]
+    assert weighted.report_["bandwidth"] == repeated.report_["bandwidth"]
     assert np.abs(weighted.predict(new) - repeated.predict(new)).max() < 1e-9

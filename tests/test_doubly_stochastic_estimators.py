@@ -219,7 +219,7 @@ def test_what_was_chosen_and_estimated_is_recorded():
     model = DoublyStochasticClassifier(
         solver=DoublyStochastic(schedule=TheoryStep(), reuse=CheckedReuse()), regularization=0.01, random_state=0
     ).fit(X, y)
-    told = model.effective_params_
+    told = model.report_
     assert told["theta"] == 2.0 / told["shrinkage"] and told["theta_nu"] == 2.0 and told["cap"] == 2.0
     assert told["shrinkage"] == pytest.approx(model.block_size_ * 0.01 / told["damping"])
     assert 0 < told["feature_variance"] < 1 / model.block_size_

@@ -33,7 +33,7 @@ def test_a_stream_that_never_ends_is_learnt_from_until_the_batches_asked_for():
     model = small()
     model.partial_fit(endless(), classes=WORDS, n_iter=40)
     # Twenty steps begin the model with two batches.
-    assert (model.n_iter_, endless.taken, model.effective_params_["stopped_by"]) == (20 + 38, 40, "n_iter")
+    assert (model.n_iter_, endless.taken, model.report_["stopped_by"]) == (20 + 38, 40, "n_iter")
     assert model.score(*moons(seed=999)) > 0.95
     model.partial_fit(endless(seed=40), n_iter=10)
     assert model.n_iter_ == 20 + 48
@@ -42,7 +42,7 @@ def test_a_stream_that_never_ends_is_learnt_from_until_the_batches_asked_for():
 def test_a_stream_can_be_stopped_after_a_time():
     model = small().partial_fit(endless(), classes=WORDS, max_seconds=0.05)
     assert 0 < model.n_iter_ < 10_000
-    assert model.effective_params_["stopped_by"] == "max_seconds"
+    assert model.report_["stopped_by"] == "max_seconds"
 
 
 def test_a_stream_and_calls_with_its_batches_give_the_same_model():

@@ -29,7 +29,7 @@ def test_the_model_of_the_best_epoch_on_held_out_rows_is_kept(Estimator):
     asked |= {"rank": 20, "n_subsample": 100, "bandwidth": 0.5, "n_iter_no_change": 3, **uncalibrated(Estimator)}
     model = Estimator(**small(Estimator), **asked).fit(X, y)
     scores = model.validation_scores_
-    assert model.effective_params_["stopped_by"] == "patience"
+    assert model.report_["stopped_by"] == "patience"
     assert len(scores) - 1 - int(np.argmax(scores)) == 3
     assert model.best_validation_score_ == max(scores)
     rows = held_out_rows(model, X)
@@ -146,7 +146,7 @@ def test_a_time_that_the_choices_take_alone_leaves_a_model_and_a_warning(Estimat
     y = np.sin(X[:, 0]) + X[:, 1]
     with pytest.warns(UserWarning, match=r"max_seconds=1e-06 were over before the first step, after .* seconds"):
         model = Estimator(max_seconds=1e-6, batch_size=200, random_state=0).fit(X, y)
-    assert model.effective_params_["stopped_by"] == "max_seconds" and model.n_epochs_ == 1
+    assert model.report_["stopped_by"] == "max_seconds" and model.n_epochs_ == 1
     assert model.score(X, y) > 0.02
 
 
@@ -157,7 +157,7 @@ def test_conjugate_gradients_have_a_model_after_a_pass_whatever_the_time():
         model = KernelRidgeRegressor(
             solver="nystrom_conjugate_gradients", random_state=0, options=Options(dtype="float32", max_seconds=1e-6)
         ).fit(X, y)
-    assert model.effective_params_["solver"] == "nystrom_conjugate_gradients" and model.score(X, y) > 0.9
+    assert model.report_["solver"] == "nystrom_conjugate_gradients" and model.score(X, y) > 0.9
 
 
 @pytest.mark.parametrize("Estimator", REGRESSORS)
@@ -169,6 +169,6 @@ def test_training_ends_within_the_time_that_is_left(Estimator):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model.set_params(random_state=0).fit(X, y)
-    assert model.effective_params_["stopped_by"] == "max_seconds" and time.perf_counter() - began < 15
+    assert model.report_["stopped_by"] == "max_seconds" and time.perf_counter() - began < 15
     with pytest.raises(ShallowsError, match="max_seconds must be a positive number or None"):
         changed(model, max_seconds=0).fit(X, y)

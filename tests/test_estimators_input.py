@@ -74,7 +74,7 @@ def test_the_precision_that_was_asked_for_is_the_one_that_is_used(Estimator, dty
     X, y, new = table(Estimator)
     rule = {} if Estimator in EIGENPRO else {"step_rule": "constant"}
     model = Estimator(random_state=0, max_epochs=2, dtype=dtype, **rule, **published(Estimator)).fit(X, y)
-    assert model.dual_coef_.dtype == model.effective_params_["precision"] == dtype
+    assert model.dual_coef_.dtype == model.report_["precision"] == dtype
     exact = Estimator(
         random_state=0, max_epochs=2, dtype="float64", step_size=model.step_size_, **published(Estimator)
     ).fit(X, y)
@@ -116,9 +116,9 @@ def test_a_small_memory_gives_the_predictions_of_a_large_one(Estimator):
     # Less than the process holds already is refused, see test_memory_budget.py.
     with mock.patch("shallows.fitting.kernel_ridge.check_memory"):
         small, large = (Estimator(memory=memory, **options).fit(X, y) for memory in ("100MB", "8GB"))
-    assert small.effective_params_["kept_fraction"] < 1.0 == large.effective_params_["kept_fraction"]
+    assert small.report_["kept_fraction"] < 1.0 == large.report_["kept_fraction"]
     for name in ("rank", "n_subsample", "batch_size", "step_size"):
-        assert small.effective_params_[name] == large.effective_params_[name]
+        assert small.report_[name] == large.report_[name]
     # Sums of 1,500 float32 products in the same order but for blocks, over thirty steps.
     scale = np.abs(outputs(large, new)).max()
     assert np.abs(outputs(small, new) - outputs(large, new)).max() < 1e-3 * scale
@@ -132,7 +132,7 @@ def test_with_a_ridge_kept_values_take_16_bits_and_the_model_stays(Estimator, mo
     monkeypatch.setattr(compiled, "MANY_VALUES", 0)
     rounded = Estimator(regularisation=0.1, **options).fit(X, y)
     plain = Estimator(regularisation=0.0, **options).fit(X, y)
-    assert [model.effective_params_["kept_bits"] for model in (exact, rounded, plain)] == [32, 16, 32]
+    assert [model.report_["kept_bits"] for model in (exact, rounded, plain)] == [32, 16, 32]
     a, b = outputs(exact, new), outputs(rounded, new)
     assert 0 < np.abs(a - b).max() < 2e-3 * np.abs(a).max()
 
@@ -175,7 +175,7 @@ def test_a_feature_that_is_constant_in_training_still_counts_in_a_new_point(Esti
     X, y, new = table(Estimator)
     X, new = np.hstack([X, np.full((len(X), 1), 3.0)]), np.hstack([new, sample(len(new), 1)])
     model = Estimator("laplace", random_state=0, max_epochs=2, **published(Estimator)).fit(X, y)
-    assert model.effective_params_["n_features_used"] == 4
+    assert model.report_["n_features_used"] == 4
     expected = one_by_hand(model, X, new)
     assert np.abs(outputs(model, new).reshape(len(new), -1) - expected).max() < 1e-11
 
@@ -210,7 +210,7 @@ def test_a_handful_of_points_is_fitted(Estimator, n):
 def test_rank_subsample_and_batch_beyond_the_points_are_brought_down_to_them(Estimator):
     X, y, new = table(Estimator, 30)
     model = Estimator("laplace", rank=500, n_subsample=1000, batch_size=10**6, random_state=0).fit(X, y)
-    used = model.effective_params_
+    used = model.report_
     assert (used["rank"], used["n_subsample"], used["batch_size"]) == (29, 30, 30)
     plain = Estimator("laplace", rank=29, random_state=0).fit(X, y)
     assert np.abs(outputs(model, new) - outputs(plain, new)).max() < 1e-6

@@ -174,7 +174,7 @@ def test_a_step_of_the_users_is_taken_as_it_is(Estimator):
         Estimator(step_size=kind(0.01), dtype="float32", random_state=0, max_epochs=3).fit(X, y)
         for kind in (float, np.float64)
     )
-    assert plain.step_size_ == plain.effective_params_["step_size"] == 0.01
+    assert plain.step_size_ == plain.report_["step_size"] == 0.01
     # NumPy's scalars would raise float32 to float64.
     assert np.array_equal(plain.dual_coef_, numpy.dual_coef_)
 

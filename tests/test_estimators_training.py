@@ -162,11 +162,11 @@ def test_verbosity_shows_and_changes_nothing(Estimator, capsys, monkeypatch):
 def test_what_was_chosen_is_told(Estimator):
     X, y, _ = table(Estimator)
     model = Estimator(random_state=0, max_epochs=2, tol=0).fit(X, y)
-    told = model.effective_params_
+    told = model.report_
     assert (told["n_epochs"], told["stopped_by"], told["seed"], told["device"]) == (2, "max_epochs", 0, "cpu")
     assert len(model.losses_) == model.n_epochs_ == model.n_iter_ == 2
     assert sorted(model.support_.tolist()) == list(range(len(X)))
-    assert all(seconds >= 0 for seconds in model.timings_.values())
+    assert all(seconds >= 0 for seconds in model.report_["timings"].values())
 
 
 @pytest.mark.parametrize("early_stopping", [False, True])

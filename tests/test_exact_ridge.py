@@ -86,7 +86,7 @@ def test_without_regularisation_the_function_interpolates(regression, kernel):
         x, y
     )
     np.testing.assert_allclose(model.predict(x), y, atol=1e-7)
-    assert model.effective_params_["jitter"] == 0.0
+    assert model.report_["jitter"] == 0.0
 
 
 @pytest.mark.parametrize("solver", BOTH)
@@ -102,7 +102,7 @@ def test_points_that_coincide_with_different_targets_get_their_mean_and_the_jitt
     means = np.repeat(y.reshape(-1, 2).mean(axis=1), 2)
     # Conjugate gradients stop where nothing but the contradictions is left, with what they have smoothed so far.
     np.testing.assert_allclose(model.predict(x), means, atol={"cholesky": 1e-4, "conjugate_gradients": 1e-2}[solver])
-    assert 0 < model.effective_params_["jitter"] < 1e-8
+    assert 0 < model.report_["jitter"] < 1e-8
 
 
 @pytest.mark.parametrize("budget", [0, 2**30])
@@ -187,7 +187,7 @@ def test_single_precision_reaches_the_double_precision_answer_to_the_residual_as
     given = {"bandwidth": SIGMA, "regularisation": 0.1, "random_state": 0, "device": "cpu"}
     single = ridge(KernelRidgeRegressor, dtype="float32", solver="conjugate_gradients", tol=1e-4, **given).fit(x, y)
     double = ridge(KernelRidgeRegressor, solver="cholesky", **given).fit(x, y)
-    assert single.effective_params_["relative_residual"] <= 1e-4
+    assert single.report_["relative_residual"] <= 1e-4
     # |f − f*| ≤ ‖k_x‖ ‖r‖/λ would allow 0.1; errors lie in the directions that the kernel damps.
     np.testing.assert_allclose(single.predict(new), double.predict(new), atol=5e-3)
 
@@ -201,8 +201,8 @@ def test_beyond_the_budget_auto_takes_conjugate_gradients_and_stays_right(regres
     # Below the 14 MB of the matrix in float64.
     monkeypatch.setattr(machine.Options, "budget", lambda self, device, least=0: 8_000_000)
     model.fit(x, y)
-    assert whole.effective_params_["solver"] == "cholesky"
-    assert model.effective_params_["solver"] == "conjugate_gradients"
+    assert whole.report_["solver"] == "cholesky"
+    assert model.report_["solver"] == "conjugate_gradients"
     np.testing.assert_allclose(model.predict(new), whole.predict(new), atol=5e-3)
 
 

@@ -25,7 +25,7 @@ def test_an_estimator_trains_on_it():
     model = RegularizedRiskRegressor(features=RectifiedUnits(2, 200), solver="svrg", random_state=0).fit(X, y)
     assert model.score(X, y) > 0.95
     assert model.coef_.shape == (1, 200)
-    assert model.effective_params_["features"] == "RectifiedUnits"
+    assert model.report_["features"] == "RectifiedUnits"
 
 
 @pytest.mark.parametrize("Estimator", [feature_eigenpro_regressor])
@@ -36,4 +36,4 @@ def test_estimators_know_it_by_its_name(monkeypatch, Estimator):
     model = Estimator(features="rectified_units", random_state=0, max_epochs=20).fit(X, y)
     assert model.score(X, y) > 0.95
     assert model.coef_.shape[1] in (512, 4000)
-    assert model.effective_params_["features"] == "rectified_units"
+    assert model.report_["features"] == "rectified_units"

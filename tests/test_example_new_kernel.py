@@ -46,7 +46,7 @@ def test_estimators_and_files_know_it_by_its_name(listed, model, tmp_path):
     y = np.sin(2 * X[:, 0]) + X[:, 1]
     model.fit(X, y)
     assert model.score(X, y) > 0.9
-    assert model.effective_params_["kernel"] == "rational_quadratic"
+    assert model.report_["kernel"] == "rational_quadratic"
     kernel = RationalQuadratic(1.0, 2)
     assert kernels.from_description(kernels.describe(kernel)) == kernel
     shallows.save(model, tmp_path / "model.skops")

@@ -54,7 +54,7 @@ class ComponentByComponent(BaseEstimator):
         self.max_epochs = max_epochs
 
     def fit(self, x, y, observers=(), checkpoint=None):
-        self.timings_, self.effective_params_, self.n_resumes_, self.n_rollbacks_ = {}, {}, 0, 0
+        self.report_, self.n_resumes_, self.n_rollbacks_ = {"timings": {}}, 0, 0
         for epoch in range(1, self.max_epochs + 1):
             model = PCA(epoch).fit(x)
             here = SimpleNamespace(epoch=epoch, iteration=epoch, seconds=0.0, snapshot=lambda model=model: model)

@@ -151,7 +151,7 @@ def test_ctrl_c_in_a_stream_leaves_the_model_of_the_batches_before(n):
         model.partial_fit(stream_of(n, interrupt), classes=WORDS)
     whole = small().partial_fit(endless(n), classes=WORDS)
     assert model.n_iter_ == whole.n_iter_
-    assert model.effective_params_["n_blocks"] == whole.effective_params_["n_blocks"]
+    assert model.report_["n_blocks"] == whole.report_["n_blocks"]
     assert np.array_equal(model.dual_coef_, whole.dual_coef_)
 
 
@@ -178,7 +178,7 @@ def test_rows_that_wait_are_neither_lost_nor_taken_twice_by_a_call_that_fails(mo
             model.partial_fit(X[250:], words[250:])
     for one in (model, whole):
         one.partial_fit(X[250:], words[250:])
-        assert one.effective_params_["n_rows_waiting"] == 0
+        assert one.report_["n_rows_waiting"] == 0
     assert np.array_equal(model.dual_coef_, whole.dual_coef_)
 
 

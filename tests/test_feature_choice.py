@@ -64,8 +64,8 @@ def test_a_sine_of_one_input_is_followed(kind):
     model = regressor(kind).fit(x[:250], y[:250])
     assert model.score(x[250:], y[250:]) > 0.75
     assert regressor(kind, **FIXED[kind]).fit(x[:250], y[:250]).score(x[250:], y[250:]) < 0.5
-    assert model.effective_params_["selection"]["chosen_by"] == "leave-one-out"
-    assert model.effective_params_["bandwidth"] == model.transformer_.bandwidth_
+    assert model.report_["selection"]["chosen_by"] == "leave-one-out"
+    assert model.report_["bandwidth"] == model.transformer_.bandwidth_
 
 
 @pytest.mark.parametrize("kind", FIXED)
@@ -80,17 +80,17 @@ def test_nothing_is_found_in_noise(kind):
 def test_what_is_given_stays(kind):
     x, y = sine(100)
     model = regressor(kind, **FIXED[kind]).fit(x, y)
-    assert model.effective_params_["ridge"] == 1.0
-    assert "selection" not in model.effective_params_
+    assert model.report_["alpha"] == 1.0
+    assert "selection" not in model.report_
 
 
 def test_one_of_both_can_be_given():
     x, y = sine(200)
     of_ridge = shallows.FeatureRidgeRegressor(shallows.FourierFeatures(bandwidth=0.3), random_state=0).fit(x, y)
     assert of_ridge.transformer_.bandwidth_ == 0.3
-    assert "bandwidths_as_good" not in of_ridge.effective_params_["selection"]
+    assert "bandwidths_as_good" not in of_ridge.report_["selection"]
     of_bandwidth = shallows.FeatureRidgeRegressor(alpha=0.5, random_state=0).fit(x, y)
-    assert of_bandwidth.effective_params_["ridge"] == 0.5
+    assert of_bandwidth.report_["alpha"] == 0.5
     assert of_bandwidth.transformer_.bandwidth_ < shallows.FourierFeatures(random_state=0).fit(x).bandwidth_
 
 
@@ -102,7 +102,7 @@ def test_every_map_lets_its_ridge_be_chosen(features):
     x, y = sine(150)
     X = np.hstack([x, x**2])
     model = shallows.FeatureRidgeRegressor(features, random_state=0).fit(X, y)
-    told = model.effective_params_["selection"]
+    told = model.report_["selection"]
     assert ("bandwidths_as_good" in told) == (features not in ("polynomial", "tensor_sketch"))
     assert told["error"] < 1.0
 
@@ -119,7 +119,7 @@ def test_rows_that_are_there_twice_choose_as_once_with_twice_the_weight():
     options = {"random_state": 0, "features": shallows.FourierFeatures(n_features=100)}
     once = shallows.FeatureRidgeRegressor(**options).fit(x, y, sample_weight=np.full(80, 2.0))
     twice = shallows.FeatureRidgeRegressor(**options).fit(np.repeat(x, 2, axis=0), np.repeat(y, 2))
-    told = [model.effective_params_["selection"]["error"] for model in (once, twice)]
+    told = [model.report_["selection"]["error"] for model in (once, twice)]
     assert told[0] == pytest.approx(told[1], rel=1e-6)
 
 
@@ -129,13 +129,13 @@ def test_sparse_rows_and_dense_rows_choose_the_same():
     y = (X[:, 0] + X[:, 1] > 0).astype(int)
     dense = shallows.FeatureRidgeClassifier(random_state=0).fit(X, y)
     sparse = shallows.FeatureRidgeClassifier(random_state=0).fit(scipy.sparse.csr_array(X), y)
-    assert sparse.effective_params_["ridge"] == dense.effective_params_["ridge"]
+    assert sparse.report_["alpha"] == dense.report_["alpha"]
     np.testing.assert_allclose(sparse.decision_function(X), dense.decision_function(X), atol=1e-6)
 
 
 def test_points_that_are_all_equal_are_fitted_without_a_choice():
     model = shallows.FeatureRidgeRegressor(random_state=0).fit(np.ones((20, 3)), np.arange(20.0))
-    assert "selection" not in model.effective_params_
+    assert "selection" not in model.report_
     assert model.predict(np.ones((1, 3))) == pytest.approx(9.5)
 
 

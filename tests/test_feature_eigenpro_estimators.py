@@ -74,7 +74,7 @@ def test_with_many_rows_the_training_ends_where_its_loss_rests(many, given, stop
     X, y, _ = table(feature_eigenpro_regressor, 1500)
     y = y + np.random.default_rng(0).normal(size=len(y))
     model = feature_eigenpro_regressor(**{"n_features": 100, "regularisation": 1.0, "random_state": 0, **given})
-    assert model.fit(X, y).effective_params_["stopped_by"] == stopped_by
+    assert model.fit(X, y).report_["stopped_by"] == stopped_by
     assert (model.n_epochs_ < 30) == (stopped_by == "plateau")
 
 
@@ -143,7 +143,7 @@ def test_a_small_budget_changes_no_prediction_beyond_rounding(Estimator):
     kept = Estimator(**options).fit(X, y)
     with mock.patch.object(feature_eigenpro, "check_memory"):  # It refuses less than the process holds already.
         streamed = Estimator(**options, memory="40MB").fit(X, y)
-    assert (kept.effective_params_["kept_fraction"], streamed.effective_params_["kept_fraction"]) == (1.0, 0.0)
+    assert (kept.report_["kept_fraction"], streamed.report_["kept_fraction"]) == (1.0, 0.0)
     assert np.abs(outputs(kept, new) - outputs(streamed, new)).max() < 1e-3
 
 
@@ -234,5 +234,5 @@ def test_an_odd_number_of_features_is_rounded_up_and_told(Estimator):
     X = sample(60)
     y = X[:, 0]
     odd, even = (Estimator(n_features=n, max_epochs=1, random_state=0).fit(X, y) for n in (31, 32))
-    assert odd.effective_params_["n_features"] == 32
+    assert odd.report_["n_features"] == 32
     assert np.array_equal(odd.predict(X), even.predict(X))

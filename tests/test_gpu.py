@@ -157,7 +157,7 @@ def test_a_fit_gives_the_model_of_the_plain_path_and_of_the_cpu(Estimator):
         scale = np.abs(outputs(other, new)).max()
         assert np.abs(outputs(fitted, new) - outputs(other, new)).max() < 1e-2 * scale
         if not of_centres:
-            assert fitted.effective_params_["kept_fraction"] < 1.0
+            assert fitted.report_["kept_fraction"] < 1.0
             assert np.abs(fitted.dual_coef_ - other.dual_coef_).max() < 1e-2 * np.abs(other.dual_coef_).max()
 
 
@@ -208,7 +208,7 @@ def test_a_whole_fit_in_double_precision_agrees(Estimator):
     X, y, new = table(Estimator, 400)
     options = {"random_state": 0, "kernel": "laplace", "dtype": "float64", "batch_size": 50, "max_epochs": 3, "tol": 0}
     ours, theirs = (Estimator(device=device, **options).fit(X, y) for device in ("cpu", "gpu"))
-    assert theirs.effective_params_["device"] == "gpu:0"
+    assert theirs.report_["device"] == "gpu:0"
     assert np.array_equal(ours.support_, theirs.support_)
     # The steps are certified by an iteration that rounding reaches; what differs then is amplified by 24 steps.
     assert theirs.step_size_ == pytest.approx(ours.step_size_, rel=1e-6)

@@ -434,7 +434,7 @@ def test_a_time_limit_ends_the_training_with_a_model(solver):
     options = Options(max_seconds=1e-9, dtype="float64")
     loss = "squared_hinge" if solver == "kernel_newton" else "hinge"
     model = KernelSVMClassifier("linear", C=1e4, loss=loss, solver=solver, random_state=0, options=options).fit(x, y)
-    assert model.effective_params_["stopped_by"] == "max_seconds"
+    assert model.report_["stopped_by"] == "max_seconds"
     assert np.isfinite(model.decision_function(x)).all()
 
 

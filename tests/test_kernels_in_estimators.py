@@ -66,7 +66,7 @@ def test_predictions_are_the_expansion_in_every_kernel(Estimator, n, name):
     options |= published(Estimator, "bandwidth")
     model = Estimator(name, bandwidth=bandwidth, **options).fit(X, y)
     kernel = kernels.make(name, bandwidth, **(PARAMETERS[name] or {}))
-    assert model.effective_params_.get("kernel_params", {}) == kernel.parameters
+    assert model.report_.get("kernel_params", {}) == kernel.parameters
     K = kernel(new, X[model.support_])
     scores = K @ model.dual_coef_
     if not is_classifier(model):
@@ -83,7 +83,7 @@ def test_a_function_is_the_kernel_that_it_computes(Estimator, n):
     options = {"random_state": 0, "max_epochs": 2, "dtype": "float64", **few(Estimator)}
     named = Estimator("linear", kernel_params={"offset": 0.5, "scale": 0.7}, **options).fit(X, y)
     function = Estimator(scaled_dot, kernel_params={"scale": 0.7}, **options).fit(X, y)
-    assert function.effective_params_["kernel"] == "scaled_dot"
+    assert function.report_["kernel"] == "scaled_dot"
     assert np.abs(outputs(named, new) - outputs(function, new)).max() < 1e-6 * np.abs(outputs(named, new)).max()
     assert np.array_equal(outputs(pickle.loads(pickle.dumps(function)), new), outputs(function, new))
 

@@ -38,7 +38,7 @@ def test_weights_keep_to_the_bound_and_are_the_optimum_of_a_direct_search():
     ).fit(X, y)
     alpha = model.coef_[0] / y.std()
     assert np.abs(alpha).max() == pytest.approx(4.0 / 20, rel=1e-9)
-    assert 0 < model.effective_params_["at_bound"] < 1
+    assert 0 < model.report_["at_bound"] < 1
     Z = model.transformer_.transform(X)
     exact = scipy.optimize.lsq_linear(Z, (y - y.mean()) / y.std(), bounds=(-0.2, 0.2), tol=1e-14)
     np.testing.assert_allclose(alpha, exact.x, atol=1e-5)
@@ -53,7 +53,7 @@ def test_a_bound_that_no_weight_reaches_leaves_least_squares():
     Z = model.transformer_.transform(X)
     fitted = Z @ np.linalg.lstsq(Z, y - y.mean(), rcond=None)[0] + y.mean()
     np.testing.assert_allclose(model.predict(X), fitted, atol=1e-4)
-    assert model.effective_params_["at_bound"] == 0
+    assert model.report_["at_bound"] == 0
 
 
 def test_weights_of_examples_count_as_often_as_the_examples_stand_there():

@@ -94,7 +94,7 @@ def test_the_choice_has_the_least_error_of_its_neighbours_and_tells_how_sure_it_
     assert found.error <= 1.01 * min(errors.values()) + 1e-12
     told = found.summary()
     assert told["bandwidths_as_good"][0] <= found.bandwidth <= told["bandwidths_as_good"][-1]
-    assert told["regularisations_as_good"][0] <= found.regularisation <= told["regularisations_as_good"][-1]
+    assert told["regularizations_as_good"][0] <= found.regularisation <= told["regularizations_as_good"][-1]
     assert 0 < told["standard_error"] < told["error"] < 1
 
 
@@ -137,7 +137,7 @@ def test_the_error_of_a_choice_is_the_weighted_one_and_the_unit_of_the_weights_c
     assert found.error == pytest.approx(chosen.mean(), rel=1e-9)
     assert found.standard_error == pytest.approx(chosen.std() / np.sqrt(40), rel=1e-9)
     good = [r for r, error in found.regularisations.items() if error <= found.error + found.standard_error]
-    assert found.summary()["regularisations_as_good"] == [min(good), max(good)]
+    assert found.summary()["regularizations_as_good"] == [min(good), max(good)]
     assert len(good) > 1
     assert found.is_uninformative == (found.error + 2 * found.standard_error >= 1)
 
@@ -237,7 +237,7 @@ def test_probabilities_of_noisy_labels_are_those_of_the_noise(Estimator, n):
     assert least < found < 1.2 * least
     assert found <= log_loss(y[n:], plain.predict_proba(X[n:])) + 0.01
     assert np.array_equal(model.predict(X), (model.decision_function(X) > 0).astype(int))
-    assert 0.85 < model.effective_params_["calibration"]["log_loss"] / found < 1.15
+    assert 0.85 < model.report_["calibration"]["log_loss"] / found < 1.15
 
 
 @pytest.mark.parametrize("Estimator", CLASSIFIERS)
@@ -261,7 +261,7 @@ def test_outputs_that_go_without_rows_change_nothing_in_the_model():
     calibrated, plain = (eigenpro_classifier(calibration=c, **given).fit(X, y) for c in ("auto", None))
     # Products with more columns are rounded otherwise.
     assert np.abs(calibrated.dual_coef_ - plain.dual_coef_).max() < 1e-3 * np.abs(plain.dual_coef_).max()
-    assert calibrated.effective_params_["calibration"]["rows"] > 200
+    assert calibrated.report_["calibration"]["rows"] > 200
 
 
 @pytest.mark.parametrize("value", [-1.0, "some", float("nan")])
@@ -284,8 +284,8 @@ def test_more_rows_are_looked_at_where_the_first_do_not_show_that_anything_can_b
     signal = 0.35 * (X[:, 0] ** 2 - 1) + 0.3 * X[:, 1] * X[:, 2]
     y = (rng.random(6000) < 1 / (1 + np.exp(-2 * signal))).astype(int)
     model = KernelRidgeClassifier(solver="eigenpro", random_state=0).fit(X[:4000], y[:4000])
-    assert model.effective_params_["selection"]["rows"] == 1000
+    assert model.report_["selection"]["rows"] == 1000
     # With the 400 rows that a clearer signal takes, λ came out as the largest there is: 52 and 58 % on two seeds.
     assert model.score(X[4000:], y[4000:]) > 0.6
     clear = KernelRidgeClassifier(solver="eigenpro", random_state=0).fit(X[:4000], signal[:4000] > 0)
-    assert clear.effective_params_["selection"]["rows"] == 400
+    assert clear.report_["selection"]["rows"] == 400

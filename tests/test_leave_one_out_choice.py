@@ -78,11 +78,11 @@ def test_equal_targets_choose_nothing(sine, y):
 def test_classifiers_tell_what_they_chose(name):
     X, y = make_moons(200, noise=0.25, random_state=0)
     model = solved_by.constructor(name)(random_state=0).fit(X, y)
-    told, median = model.effective_params_, solved_by.constructor(name)(bandwidth="median", random_state=0).fit(X, y)
+    told, median = model.report_, solved_by.constructor(name)(bandwidth="median", random_state=0).fit(X, y)
     assert told["selection"]["chosen_by"] == "leave-one-out"
-    assert told["bandwidth"] < median.effective_params_["bandwidth"]
+    assert told["bandwidth"] < median.report_["bandwidth"]
     if name in RISK:
-        assert told["regularisation"] != 1 / 200
+        assert told["regularization"] != 1 / 200
 
 
 @pytest.mark.parametrize(

@@ -95,8 +95,8 @@ def test_a_step_that_no_label_needs_narrows_for_squares_and_not_for_classes():
 def test_features_are_looked_at_themselves_and_their_bandwidth_falls_no_further():
     X, y = rough(N)
     model = FeatureRidgeRegressor(random_state=0, features=FourierFeatures(n_features=1500)).fit(X, y)
-    tried = model.effective_params_["selection"]["narrowing"]["errors"]
-    assert model.effective_params_["bandwidth"] == pytest.approx(min(tried, key=tried.get), rel=1e-2)
+    tried = model.report_["selection"]["narrowing"]["errors"]
+    assert model.report_["bandwidth"] == pytest.approx(min(tried, key=tried.get), rel=1e-2)
 
 
 def test_landmarks_are_looked_at_as_the_centres_that_they_are():
@@ -164,11 +164,7 @@ def test_copies_of_several_classes_tell_the_first_ones_and_are_fitted_to_their_m
 
 def test_a_machine_for_many_rows_takes_it_and_says_so():
     X, y = rough(N)
-    told = (
-        KernelRidgeRegressor(solver=NystromConjugateGradients(max_iterations=1), random_state=0)
-        .fit(X, y)
-        .effective_params_
-    )
+    told = KernelRidgeRegressor(solver=NystromConjugateGradients(max_iterations=1), random_state=0).fit(X, y).report_
     assert told["selection"]["narrowing"]["rows"] == 4000
     assert told["bandwidth"] < 0.5 * max(told["selection"]["narrowing"]["errors"])
 
@@ -197,7 +193,7 @@ def test_each_machine_asks_with_its_own_rows_and_size(Machine, where, n_units, m
         return replace(choice, bandwidth=0.3, narrowing={"rows": 7})
 
     monkeypatch.setattr(where, "narrower", asked)
-    told = Machine(random_state=0).fit(X + 5.0, y).effective_params_
+    told = Machine(random_state=0).fit(X + 5.0, y).report_
     points, targets, weights = seen["rows"]
     assert points.shape == (1200, 4)
     assert targets.shape == (1200, 1)

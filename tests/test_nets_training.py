@@ -144,10 +144,10 @@ def test_a_curve_at_the_last_mark_is_what_the_finished_net_says():
 def test_training_ends_after_so_many_steps_or_seconds():
     x, y = bars()
     net = tiny(n_iter=11).fit(x, y)
-    assert (net.n_iter_, net.n_epochs_, net.effective_params_["stopped_by"]) == (11, 1, "max_iterations")
+    assert (net.n_iter_, net.n_epochs_, net.report_["stopped_by"]) == (11, 1, "max_iterations")
     timed = tiny(max_epochs=10**6, max_seconds=0.05).fit(x, y)
-    assert timed.effective_params_["stopped_by"] == "max_seconds"
-    assert timed.timings_["training"] >= 0.05
+    assert timed.report_["stopped_by"] == "max_seconds"
+    assert timed.report_["timings"]["training"] >= 0.05
 
 
 @needs_torch
@@ -190,7 +190,7 @@ def test_the_nets_for_small_photos_train_on_pieces_and_predict(name):
     # As the number of weights says: 64 filters of 5 x 5 on 3 and on 64 channels, then the top.
     body = 64 * (75 + 1) + 64 * (1600 + 1)
     top = 128 * 2305 if name == "cuda_convnet" else 36 * 64 * (576 + 1) + 36 * 32 * (576 + 1)
-    assert net.effective_params_["n_weights"] == body + top + 3 * (129 if name == "cuda_convnet" else 36 * 32 + 1)
+    assert net.report_["n_weights"] == body + top + 3 * (129 if name == "cuda_convnet" else 36 * 32 + 1)
 
 
 @needs_torch
@@ -220,7 +220,7 @@ def test_a_pickled_net_predicts_the_same_and_is_small():
     net = tiny().fit(x, y)
     stored = pickle.dumps(net)
     np.testing.assert_array_equal(pickle.loads(stored).predict_proba(x), net.predict_proba(x))
-    assert len(stored) < 20_000 + 4 * net.effective_params_["n_weights"]
+    assert len(stored) < 20_000 + 4 * net.report_["n_weights"]
 
 
 @needs_torch

@@ -190,7 +190,7 @@ def test_the_fixed_net_is_the_top_layers_on_prepared_features(tmp_path):
     data = features_of(tmp_path, [STEP])
     fixed = NeuralNetClassifier("top_layers", max_epochs=2, batch_size=16, random_state=0)
     fixed.fit(data.x_train, data.y_train)
-    assert fixed.effective_params_["n_weights"] == 128 * (128 + 1) + 2 * (128 + 1)
+    assert fixed.report_["n_weights"] == 128 * (128 + 1) + 2 * (128 + 1)
 
 
 @needs_torch

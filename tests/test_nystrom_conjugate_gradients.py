@@ -64,7 +64,7 @@ def test_where_values_are_not_kept_it_begins_at_the_solution_of_some_rows():
     room, (X, y) = f"{arrays.resident_memory() // 10**6 + 60}MB", table(20_000)
     options = {"centres": 400, "bandwidth": 1.5, "regularisation": 1.0, "tol": 0.0, "random_state": 0}
     fits = [centers_regressor(**options, memory=memory).fit(X, y) for memory in (room, None)]
-    made_anew, kept = (fit.effective_params_ for fit in fits)
+    made_anew, kept = (fit.report_ for fit in fits)
     assert made_anew["kept_fraction"] < 0.5 < kept["kept_fraction"]
     assert made_anew["n_epochs"] < 0.6 * kept["n_epochs"]  # 6 and 13
     losses = [((fit.predict(X) - y) ** 2).sum() for fit in fits]
@@ -156,17 +156,14 @@ def test_their_number_grows_with_the_root_of_the_rows(n, expected, monkeypatch):
     model = KernelRidgeRegressor(solver=NystromConjugateGradients(max_iterations=2, tol=0), random_state=0).fit(
         *table(n)
     )
-    assert model.effective_params_["n_centers"] == len(model.dual_coef_) == expected
-    assert (
-        model.effective_params_["solver"] == "nystrom_conjugate_gradients"
-        and model.effective_params_["kept_fraction"] == 1
-    )
+    assert model.report_["n_centers"] == len(model.dual_coef_) == expected
+    assert model.report_["solver"] == "nystrom_conjugate_gradients" and model.report_["kept_fraction"] == 1
 
 
 def test_no_more_centres_are_taken_than_noisy_data_have_dimensions():
     X, y = table(3000, d=2, noise=3.0)
     model = KernelRidgeRegressor(solver="nystrom_conjugate_gradients", random_state=0).fit(X, y)
-    assert model.effective_params_["n_centers"] == center_points.LEAST_CENTRES
+    assert model.report_["n_centers"] == center_points.LEAST_CENTRES
     more = KernelRidgeRegressor(random_state=0, centers=2200).fit(X, y)
     truth = np.sin(2 * X[:, 0]) + X[:, 1]
     errors = [np.mean((fit.predict(X) - truth) ** 2) for fit in (model, more)]
@@ -184,7 +181,7 @@ def test_the_effective_dimension_is_that_of_the_whole_matrix():
     finally:
         center_points.effective_dimension = original
     values = np.linalg.eigvalsh(naive_kernel("gaussian", model.bandwidth_, X, X))
-    true = np.sum(values / (values + model.effective_params_["regularisation"]))
+    true = np.sum(values / (values + model.report_["alpha"]))
     assert seen[0] == pytest.approx(true, rel=0.2)
 
 
@@ -193,14 +190,14 @@ def test_a_little_memory_holds_fewer_centres():
     model = KernelRidgeRegressor(
         solver=NystromConjugateGradients(max_iterations=3), random_state=0, options=Options(memory=room)
     ).fit(*table(5000))
-    assert 500 < model.effective_params_["n_centers"] < 2828
+    assert 500 < model.report_["n_centers"] < 2828
 
 
 @pytest.mark.parametrize("given", [{"batch_size": 100}, {"rank": 5}, {"damping": 0.5}, {"step": 1e-3}])
 def test_parameters_of_eigenpro_ask_for_eigenpro(given):
     X, y = table(300)
     model = centers_regressor(centers=50, random_state=0, max_epochs=1, tol=0, **given).fit(X, y)
-    assert model.effective_params_["solver"] == "projected_eigenpro" and model.step_size_ > 0
+    assert model.report_["solver"] == "projected_eigenpro" and model.step_size_ > 0
 
 
 def test_both_solvers_come_to_one_function():

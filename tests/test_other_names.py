@@ -52,7 +52,7 @@ def test_rbf_is_the_gaussian_kernel_and_gamma_its_bandwidth(Estimator):
     ours = Estimator("gaussian", bandwidth=2.0, random_state=0).fit(X, y)
     assert theirs.bandwidth_ == 2.0
     assert np.array_equal(theirs.predict(new), ours.predict(new))
-    assert theirs.effective_params_["kernel"] == "gaussian"
+    assert theirs.report_["kernel"] == "gaussian"
 
 
 def test_rbf_without_gamma_has_the_bandwidth_of_the_data():
@@ -272,4 +272,4 @@ def test_kernel_sgd_chooses_the_bandwidth_of_ridge_regression():
 
 def test_early_stopping_takes_a_solver_with_epochs():
     model = KernelRidgeRegressor(early_stopping=True, random_state=0).fit(X, y)
-    assert model.effective_params_["solver"] == "EigenPro" and len(model.validation_scores_) >= 1
+    assert model.report_["solver"] == "EigenPro" and len(model.validation_scores_) >= 1

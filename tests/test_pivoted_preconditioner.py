@@ -118,9 +118,9 @@ def test_estimators_reach_the_factorisation_with_weights_and_several_outputs(pre
     model = ridge(KernelRidgeRegressor, **options(preconditioner)).fit(x, y, w)
     direct = ridge(KernelRidgeRegressor, **options(None, solver="cholesky", solver_params=None)).fit(x, y, w)
     np.testing.assert_allclose(model.predict(x), direct.predict(x), atol=1e-6)
-    assert model.effective_params_["preconditioner"] == preconditioner
-    assert model.effective_params_["rank"] == 80
-    assert model.effective_params_["n_subsample"] == 0
+    assert model.report_["preconditioner"] == preconditioner
+    assert model.report_["rank"] == 80
+    assert model.report_["n_subsample"] == 0
 
 
 @each
@@ -144,7 +144,7 @@ def test_constant_data_copies_and_a_rank_above_n_are_fitted(preconditioner):
     model = ridge(KernelRidgeRegressor, **given | {"regularisation": 0.1}).fit(x, y)
     direct = ridge(KernelRidgeRegressor, **given | {"regularisation": 0.1, "solver": "cholesky", "solver_params": None})
     np.testing.assert_allclose(model.predict(x), direct.fit(x, y).predict(x), atol=1e-4)
-    assert model.effective_params_["rank"] == 120
+    assert model.report_["rank"] == 120
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # One point with many targets.
         constant = ridge(KernelRidgeRegressor, **given).fit(np.ones((30, 2)), np.arange(30.0))

@@ -77,7 +77,7 @@ def test_a_fit_to_the_matrix_predicts_what_the_fit_to_the_points_does(name, n, t
     expected = outputs(of_points, new)
     assert np.abs(outputs(of_matrix, K(new, X)) - expected).max() < tolerance * np.abs(expected).max()
     assert of_matrix.n_features_in_ == n
-    assert of_matrix.effective_params_["kernel"] == "precomputed"
+    assert of_matrix.report_["kernel"] == "precomputed"
 
 
 @each

@@ -71,7 +71,7 @@ def test_components_are_those_of_scikit_learn(n, d):
 def test_a_model_of_components_is_the_model_of_their_table(name):
     X, y, new = table()
     whole = made(name, n_components=8).fit(X, y)
-    assert whole.effective_params_["n_components"] == 8
+    assert whole.report_["n_components"] == 8
     apart = made(name, n_components=None).fit(components_of(whole)(X), y)
     assert np.abs(whole.predict(new) - apart.predict(components_of(whole)(new))).max() < 1e-6
     assert whole.n_features_in_ == 100
@@ -81,14 +81,14 @@ def test_a_model_of_components_is_the_model_of_their_table(name):
 def test_they_are_chosen_where_the_tail_is_noise(name):
     X, y, _ = table()
     model = made(name).fit(X, y)
-    assert model.effective_params_["n_components"] == 50
+    assert model.report_["n_components"] == 50
     assert model.score(X, y) > made(name, n_components=None).fit(X, y).score(X, y) - 0.1
 
 
 @each_fit
 def test_inputs_stay_where_the_target_is_in_the_tail(name):
     X, y, _ = table(tail=True)
-    assert made(name).fit(X, y).effective_params_["n_components"] is None
+    assert made(name).fit(X, y).report_["n_components"] is None
 
 
 @pytest.mark.parametrize("seed", [1, 3])
@@ -98,7 +98,7 @@ def test_inputs_stay_where_components_are_better_by_chance(seed):
     model = shallows.KernelRidgeClassifier(solver="eigenpro", random_state=seed).fit(
         StandardScaler().fit_transform(X), y
     )
-    assert model.effective_params_["n_components"] is None
+    assert model.report_["n_components"] is None
 
 
 def test_components_are_taken_for_a_sure_gain_or_a_sure_equality_alone():
@@ -127,7 +127,7 @@ def test_inputs_stay_where_nothing_is_compared(name, case):
     if case == "bandwidth":
         options = {"features": FourierFeatures(bandwidth=3.0)} if name == "FeatureRidge" else {"bandwidth": 3.0}
     model = made(name, **options).fit(scipy.sparse.csr_array(X) if case == "sparse" else X, y)
-    assert model.effective_params_["n_components"] is None and components_of(model) is None
+    assert model.report_["n_components"] is None and components_of(model) is None
 
 
 def test_of_collinear_and_constant_inputs_there_are_few():
@@ -198,7 +198,7 @@ def test_a_preconditioner_that_is_handed_in_was_made_of_the_inputs():
     points = kernels.augmented((X - X.mean(axis=0))[order])
     given = spectrum.make_preconditioner(kernels.Gaussian(4.0), points, rank=10, n_subsample=100, seed=0)
     given = replace(given, indices=order[given.indices])
-    assert made("EigenPro", preconditioner=given).fit(X, y).effective_params_["n_components"] is None
+    assert made("EigenPro", preconditioner=given).fit(X, y).report_["n_components"] is None
     with pytest.raises(ShallowsError, match="n_components=None"):
         made("EigenPro", n_components=8, preconditioner=given).fit(X, y)
 
@@ -223,16 +223,16 @@ def test_a_kernel_matrix_has_no_components():
     X, y, _ = table(60)
     with pytest.warns(UserWarning, match="n_components=5 is ignored: a precomputed kernel has no inputs"):
         told = made("EigenPro", kernel="precomputed", n_components=5).fit(X @ X.T, y)
-    assert told.effective_params_["n_components"] is None
-    assert made("EigenPro", kernel="precomputed").fit(X @ X.T, y).effective_params_["n_components"] is None
+    assert told.report_["n_components"] is None
+    assert made("EigenPro", kernel="precomputed").fit(X @ X.T, y).report_["n_components"] is None
 
 
 def test_scikit_learns_names_of_kernels_are_compared_as_ours():
     # A gamma is a bandwidth, so that nothing is chosen; without one it is the Gaussian kernel.
     X, y, _ = table()
     given = made("EigenPro", kernel="rbf", kernel_params={"gamma": 0.01}).fit(X, y)
-    assert given.effective_params_["n_components"] is None and given.bandwidth_ == pytest.approx(50**0.5)
-    assert made("EigenPro", kernel="rbf").fit(X, y).effective_params_["n_components"] == 50
+    assert given.report_["n_components"] is None and given.bandwidth_ == pytest.approx(50**0.5)
+    assert made("EigenPro", kernel="rbf").fit(X, y).report_["n_components"] == 50
 
 
 WIDE = sample(120, 80)

@@ -131,7 +131,7 @@ def test_a_stream_of_noise_comes_to_the_frequencies(shares, rows, tmp_path):
     errors = np.sqrt(rates * (1.0 - rates) / len(y))
     assert (np.abs(model.predict_proba(X).mean(axis=0) - rates) <= 2.0 * errors).all()
     # The rows that came after the last beginning wait.
-    logs = np.log(np.bincount(y[: model.effective_params_["n_rows_begun_with"]]))
+    logs = np.log(np.bincount(y[: model.report_["n_rows_begun_with"]]))
     expected = logs[1:] - logs[:-1] if len(rates) == 2 else logs - np.log(np.exp(logs).sum())
     assert model.intercept_ == pytest.approx(expected, abs=0.05)
 

@@ -189,7 +189,7 @@ def test_cutting_planes_come_to_the_optimum_of_raw_breast_cancer(solver):
     x, y = SCALES["raw breast cancer"]
     model = LinearSVMClassifier(solver).fit(x, y)
     value, _ = objective(np.append(model.coef_[0], model.intercept_), x, np.where(y == 1, 1.0, -1.0), "hinge")
-    assert model.effective_params_["stopped_by"] == "exhausted" and model.n_iter_ < 200
+    assert model.report_["stopped_by"] == "exhausted" and model.n_iter_ < 200
     assert value < 1.01 * optimum("raw breast cancer", "hinge")
 
 

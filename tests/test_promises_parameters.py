@@ -202,11 +202,11 @@ def test_functions_and_classes_below_the_estimators_take_numpys_whole_numbers(in
 def test_a_stream_takes_numpys_whole_numbers():
     model = shallows.DoublyStochasticRegressor(random_state=0)
     batches = ((X, NUMBERS) for _ in range(200))
-    assert model.partial_fit(batches, n_iter=np.int8(100)).effective_params_["stopped_by"] == "n_iter"
+    assert model.partial_fit(batches, n_iter=np.int8(100)).report_["stopped_by"] == "n_iter"
 
 
 def numbers_of_numpy(value):
-    """What is no plain Python value in the entries of ``effective_params_``."""
+    """What is no plain Python value in the entries of ``report_``."""
     if isinstance(value, dict):
         value = [*value, *value.values()]
     if isinstance(value, (list, tuple)):
@@ -230,6 +230,6 @@ GIVEN["regularisation"] = np.float64(1e-3)
 def test_what_a_fit_chose_is_told_in_plain_numbers_and_true_intervals(name, given):
     model = promises_example.unfitted(name, **given)
     model.fit(X, promises_example.targets(name, X))
-    told = model.effective_params_ if hasattr(model, "effective_params_") else {}
+    told = model.report_ if hasattr(model, "report_") else {}
     assert not numbers_of_numpy(told)
     assert not intervals_of_width_zero(told)

@@ -89,7 +89,7 @@ def test_a_stream_goes_on_from_a_file_as_if_it_had_not_been_saved(name, options,
     for number, (batch, known) in enumerate(batches(name, given, sizes)):
         kept.partial_fit(*batch, **known)
         saved.partial_fit(*batch, **known)
-        if number % every == 0 and hasattr(saved, "effective_params_"):
+        if number % every == 0 and hasattr(saved, "report_"):
             shallows.save(saved, tmp_path / "model.skops")
             saved = shallows.load(tmp_path / "model.skops")
     new = parts(name, 50, seed=1)[0]

@@ -96,7 +96,7 @@ def test_one_pass_that_falls_far_short_says_so():
     with pytest.warns(ConvergenceWarning, match="take a larger max_epochs"):
         short = KernelSVMClassifier(solver="lasvm", kernel="polynomial", C=100.0, random_state=0).fit(X, y)
     enough = KernelSVMClassifier(solver=LASVM(max_epochs=5), kernel="linear", C=0.1, random_state=0).fit(X, y)
-    assert enough.effective_params_["relative_gap"] < 0.01 < 0.25 < short.effective_params_["relative_gap"]
+    assert enough.report_["relative_gap"] < 0.01 < 0.25 < short.report_["relative_gap"]
 
 
 @pytest.mark.parametrize("n", [60, 600])

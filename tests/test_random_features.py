@@ -178,7 +178,7 @@ def test_scores_of_the_square_loss_are_near_those_of_exact_kernel_ridge(kernel, 
     model = DoublyStochasticClassifier(
         solver=DoublyStochastic(reuse=reuse), kernel=kernel, loss="square", random_state=0
     ).fit(X, y)
-    nu, signs = model.effective_params_["regularisation"], 2.0 * y - 1.0
+    nu, signs = model.report_["regularization"], 2.0 * y - 1.0
     alpha = np.linalg.solve(kernel(X, X) + len(X) * nu * np.eye(len(X)), signs - signs.mean())
     exact = signs.mean() + kernel(new, X) @ alpha
     # 0.06 to 0.12 of their spread, and 0.17 for the Gaussian kernel: a block is a regression on few features.
@@ -247,7 +247,7 @@ def test_a_fit_with_the_arrays_of_a_gpu_is_that_on_the_cpu(kernel, monkeypatch):
     expected = model.fit(X, y).decision_function(new)
     with pretended_gpu(monkeypatch), cuda.off():
         model.set_params(options__device="gpu").fit(X, y)
-        assert model.effective_params_["device"].startswith("gpu")
+        assert model.report_["device"].startswith("gpu")
         assert np.abs(model.decision_function(new) - expected).max() < 1e-8 * np.abs(expected).max()
 
 

@@ -47,7 +47,7 @@ def test_unknown_features_are_refused():
 def test_the_search_takes_the_ridge_that_is_best_on_examples_held_out():
     (x, y), new = two_views(600), two_views(400, seed=6)
     model = KernelCCASearch(2, ridges=(1e-3, 1e6), max_features=256, block_size=32, n_iter=20).fit(x, y)
-    assert model.effective_params_["ridge"] == 1e-3
+    assert model.report_["ridge"] == 1e-3
     assert model.scores_[1e-3, 0.02] > model.scores_[1e6, 0.02]
     assert total_correlation(*model.transform(*new)) > 1.6
     same = model.best_estimator_

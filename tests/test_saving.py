@@ -172,7 +172,7 @@ def test_a_model_comes_back_with_all_that_it_was_and_is_fitted_again(name, tmp_p
     read = shallows.load(tmp_path / "model.skops", device=model._options().device)
     assert str(read.get_params()) == str(model.get_params())
     assert list(vars(read)) == list(vars(model))
-    assert repr(getattr(read, "effective_params_", None)) == repr(getattr(model, "effective_params_", None))
+    assert repr(getattr(read, "report_", None)) == repr(getattr(model, "report_", None))
     assert getattr(read, "losses_", None) == getattr(model, "losses_", None)
     again = clone(read).fit(X, targets(model))
     assert is_the_same(again, model)

@@ -1,4 +1,4 @@
-"""One seed a fit: what `effective_params_` names makes the same model again, and a warm start keeps it."""
+"""One seed a fit: what `report_` names makes the same model again, and a warm start keeps it."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ NEW = X[::7] + np.float32(0.05)
 def test_the_seed_that_a_fit_drew_makes_the_same_model_again(name, options):
     Estimator = getattr(shallows, name)
     drawn = Estimator(random_state=None, **options).fit(X, y)
-    again = Estimator(random_state=drawn.effective_params_["seed"], **options).fit(X, y)
+    again = Estimator(random_state=drawn.report_["seed"], **options).fit(X, y)
     assert np.array_equal(drawn.decision_function(NEW), again.decision_function(NEW))
     other = Estimator(random_state=None, **options).fit(X, y)
-    assert other.effective_params_["seed"] != drawn.effective_params_["seed"]
+    assert other.report_["seed"] != drawn.report_["seed"]
 
 
 def test_exact_ridge_starts_warm_without_a_seed_too():

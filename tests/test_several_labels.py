@@ -177,7 +177,7 @@ def test_a_kernel_function_and_a_polynomial_are_taken(name, kind):
         kernel = kernels.Polynomial(degree=2, scale=0.3)
         given = unfitted(f"{name}Regressor", kernel=kernel, **options).fit(X, y)
         assert given.score(X, y) > 0.8
-        assert given.effective_params_["kernel"] == "polynomial"
+        assert given.report_["kernel"] == "polynomial"
 
 
 def test_features_of_a_kernel_with_a_parameter_are_those_of_the_kernel_object():

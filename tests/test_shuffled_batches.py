@@ -92,7 +92,7 @@ def test_two_epochs_are_the_printed_steps_on_these_batches(data, Estimator):
             D = np.diag((1 - values[5] / values[:5]) / values[:5])
             a[:30] += 0.05 * V @ (D @ (V.T @ (K[batch][:, :30].T @ g)))
     np.testing.assert_allclose(model.predict(x) - Y.mean(axis=0), K @ a, rtol=1e-8, atol=1e-10)
-    assert model.effective_params_["kept_fraction"] == 1.0
+    assert model.report_["kept_fraction"] == 1.0
 
 
 def test_weighted_rows_and_averaged_steps_learn_and_a_warm_start_has_the_batches_that_follow():

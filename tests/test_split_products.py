@@ -84,9 +84,9 @@ def test_a_fit_with_split_products_is_that_in_float32(monkeypatch, tmp_path):
     with pretended_gpu(monkeypatch, tmp_path):
         full, split = (eigenpro_regressor(precision=word, **options).fit(X, y) for word in ("full", "split"))
         assert split.predict(X[:50]) == pytest.approx(full.predict(X[:50]), abs=1e-2)
-    assert split.effective_params_["precision_of_blocks"] == "split"
-    assert "precision_of_blocks" not in full.effective_params_
-    assert full.effective_params_["products"] == "float32"
+    assert split.report_["precision_of_blocks"] == "split"
+    assert "precision_of_blocks" not in full.report_
+    assert full.report_["products"] == "float32"
 
 
 def test_on_a_cpu_the_word_changes_nothing_and_others_are_refused():

@@ -31,7 +31,7 @@ def test_every_rule_can_be_asked_for_with_any_batch(Estimator, rule, batch_size)
             model.fit(X, y)
         return
     model.fit(X, y)
-    assert model.effective_params_["batch_size"] == batch_size
+    assert model.report_["batch_size"] == batch_size
     if rule in ("certified", "theorem", "paper"):
         assert model.n_rollbacks_ == 0
         assert model.losses_[-1] < 1
@@ -72,7 +72,7 @@ def test_kernel_sgd_takes_the_steps_of_eigenpro_with_nothing_flattened(batch_siz
     assert constant.step_size_ == pytest.approx(0.75 * plain.step_size_)
     given = kernel_sgd_regressor(step=constant.step_size_, **asked).fit(X, y)
     assert np.array_equal(constant.predict(new), given.predict(new))
-    told = [model.effective_params_["step_rule"] for model in (plain, constant, given)]
+    told = [model.report_["step_rule"] for model in (plain, constant, given)]
     assert told == ["certified", "constant", "given"]
     assert plain.losses_[-1] < constant.losses_[-1]
 
@@ -86,7 +86,7 @@ def test_a_step_rule_that_kernel_sgd_has_not_is_named():
 def test_the_rule_and_the_solver_that_were_taken_are_told():
     X, y, *_ = table(eigenpro_regressor)
     whole, few, many, given = (
-        eigenpro_regressor(max_epochs=1, random_state=0, **options).fit(X, y).effective_params_
+        eigenpro_regressor(max_epochs=1, random_state=0, **options).fit(X, y).report_
         for options in ({}, {"batch_size": 40, "rank": 5}, {"batch_size": 2}, {"step_size": 1e-3, "batch_size": 40})
     )
     assert (whole["step_rule"], whole["solver"]) == ("exact", "EigenPro")

@@ -147,7 +147,7 @@ def test_rows_are_held_out_and_the_best_epoch_is_kept(name):
     assert model.best_validation_score_ == max(scores)
     # On clean values, for which the least regularisation is chosen, the score of these goes on rising.
     if name not in [f"{solver}: RegularizedRiskRegressor" for solver in ("norma", "sag", "saga", "svrg")]:
-        assert model.effective_params_["stopped_by"] == "patience"
+        assert model.report_["stopped_by"] == "patience"
         assert len(scores) - 1 - int(np.argmax(scores)) == 2
     held_out = np.setdiff1d(np.arange(200), getattr(model, "support_", []))
     assert hasattr(model, "coef_") or len(held_out) >= 40
@@ -180,7 +180,7 @@ def test_training_stops_at_a_tolerance(name):
     X, y, _ = table(name)
     model = unfitted(name, tol=0.7, max_epochs=200).fit(X, y)
     assert model.losses_[-1] <= 0.7
-    assert model.effective_params_["stopped_by"] == "tolerance"
+    assert model.report_["stopped_by"] == "tolerance"
     assert all(loss > 0.7 for loss in model.losses_[:-1])
 
 
@@ -214,7 +214,7 @@ def test_defaults_stop_as_before():
         assert Estimator().get_params()["warm_start"] is False
         assert Estimator().get_params()["early_stopping"] is False
     assert (
-        RegularizedRiskRegressor(solver=NORMA(max_epochs=4), random_state=0).fit(X, y).effective_params_["stopped_by"]
+        RegularizedRiskRegressor(solver=NORMA(max_epochs=4), random_state=0).fit(X, y).report_["stopped_by"]
         == "max_epochs"
     )
 
@@ -223,9 +223,9 @@ def test_defaults_stop_as_before():
 def test_without_a_seed_a_fit_goes_on_with_the_one_that_the_fit_before_drew(name):
     X, y, _ = table(name)
     model = unfitted(name, warm_start=True, max_epochs=2).set_params(random_state=None).fit(X, y)
-    first = model.effective_params_["seed"]
+    first = model.report_["seed"]
     model.fit(X, y)
-    assert model.effective_params_["seed"] == first
+    assert model.report_["seed"] == first
     assert model._ended.n_epochs == 4
-    again = unfitted(name, max_epochs=2).set_params(random_state=None).fit(X, y).effective_params_["seed"]
+    again = unfitted(name, max_epochs=2).set_params(random_state=None).fit(X, y).report_["seed"]
     assert again != first

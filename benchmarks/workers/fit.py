@@ -54,6 +54,6 @@ measuring.answer(
     error_percent=100 * float((predicted != y_test).mean()),
     peak_gb=peak,
     sgemm_gflops=(before + after) / 2,
-    timings=getattr(model, "timings_", None),
-    effective=getattr(model, "effective_params_", None),
+    timings=getattr(model, "report_", {}).get("timings"),
+    effective=getattr(model, "report_", None),
 )

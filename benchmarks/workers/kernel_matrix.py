@@ -63,11 +63,11 @@ after = measuring.sgemm_gflops()
 measuring.answer(
     product_seconds=product,
     first_touch_seconds=first_touch,
-    build_seconds=model.timings_["kernel_matrix"],
+    build_seconds=model.report_["timings"]["kernel_matrix"],
     epoch_seconds=statistics.median(np.diff(clock.times)[1:].tolist()),
     sgemm_gflops=(before + after) / 2,
     product_gflops=2e-9 * n * n * points.shape[1] / product,
-    batch_size=model.effective_params_["batch_size"],
-    kept_fraction=model.effective_params_["kept_fraction"],
+    batch_size=model.report_["batch_size"],
+    kept_fraction=model.report_["kept_fraction"],
     n_rollbacks=model.n_rollbacks_,
 )

@@ -22,5 +22,5 @@ measuring.answer(
     error_percent=error,
     fit_seconds=fitted - started,
     sgemm_gflops=measuring.sgemm_gflops(),
-    effective=model.effective_params_,
+    effective=model.report_,
 )

@@ -98,7 +98,7 @@ class LeastSquaresEstimator(Estimator):
         self._set_course(found.run)
         if "step_size" in found.report:
             self.step_size_ = found.report["step_size"]
-        self._ended, self.effective_params_, self.timings_ = found.ended, found.report, found.seconds
+        self._ended, self.report_ = found.ended, {**found.report, "timings": found.seconds}
         return self
 
     def _train(self, rows: TrainingSet, observers: Sequence[training.Observer], checkpoint: Any, ranks: Alone) -> Any:
@@ -180,7 +180,7 @@ class TransformedEstimator(Estimator):
             self.coef_ = model.coefficients * targets.scale[:, None]
         if targets.intercept is not None:
             self.intercept_ = targets.intercept
-        self.n_iter_, self.effective_params_, self.timings_ = found.n_iter, found.report, found.seconds
+        self.n_iter_, self.report_ = found.n_iter, {**found.report, "timings": found.seconds}
 
     def _raw_predict(self, X: Any) -> np.ndarray:
         """Outputs in the units of the targets, float64, shape (m, c), for checked X."""

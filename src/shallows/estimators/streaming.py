@@ -160,7 +160,7 @@ class GrowingModel(Estimator):
             self._store(stream, continued.run, {"preparation": continued.preparation})
             if stream.model is not None:
                 counts = {"n_rows_begun_with": stream.n_begun, "n_rows_waiting": stream.n_waiting}
-                self.effective_params_ = self.effective_params_ | counts
+                self.report_ = self.report_ | counts
         except BaseException:
             restore_attributes(self, attributes)
             raise
@@ -185,8 +185,8 @@ class GrowingModel(Estimator):
             return
         self.batch_size_, self.n_iter_, self.n_epochs_ = stream.model.plan.batch_size, run.state.n_steps, run.epoch
         self.losses_, self.n_rollbacks_, self.n_resumes_ = run.losses, run.n_rollbacks, run.n_resumes
-        self.effective_params_ = stream.model.report(run)
-        self.timings_ = {**seconds, "training": run.seconds, "evaluation": seconds.get("evaluation", 0.0)}
+        self.report_ = stream.model.report(run)
+        self.report_["timings"] = {**seconds, "training": run.seconds, "evaluation": seconds.get("evaluation", 0.0)}
 
     @property
     def _state(self) -> Any:

@@ -44,7 +44,7 @@ class FittedBudgeted:
     ridge: float  # λ
     n_steps: int  # examples that were visited
     n_epochs: int
-    report: dict[str, Any]  # entries of ``effective_params_``
+    report: dict[str, Any]  # entries of ``report_``
     seconds: dict[str, float]  # of each phase
 
 
@@ -228,7 +228,7 @@ def describe_fit(
             "take more epochs.",
         )
     stopped_by = "end of the rows" if streamed else run.stopped_by
-    report = {**chosen, "regularisation": ridge, "seed": seed, "stopped_by": stopped_by}
+    report = {**chosen, "regularization": ridge, "seed": seed, "stopped_by": stopped_by}
     n_epochs, seconds = 1 if streamed else max(run.epoch, 1), phases.seconds | {"training": run.seconds}
     return FittedBudgeted(model, ridge, state.n_steps, n_epochs, report, seconds)
 

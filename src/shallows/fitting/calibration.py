@@ -60,7 +60,7 @@ class Calibration:
     form: str = OUTPUTS  # OUTPUTS, BOUNDED or SCALED
 
     def report(self) -> dict[str, Any]:
-        """The entry of ``effective_params_``."""
+        """The entry of ``report_``."""
         return {"calibration": {"rows": self.n_rows, "log_loss": self.log_loss, "function_of": self.form}}
 
     def logits(self, scores: np.ndarray) -> np.ndarray:

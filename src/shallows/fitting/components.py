@@ -114,7 +114,7 @@ class ComponentPlan:
     batch_size: int
     dtype: np.dtype
     seed: int
-    report: dict[str, Any]  # entries of ``effective_params_``
+    report: dict[str, Any]  # entries of ``report_``
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ class TrainedComponents:
         return replace(self, state=state)
 
     def report(self, run: training.Run) -> dict[str, Any]:
-        """Entries of ``effective_params_``."""
+        """Entries of ``report_``."""
         n_blocks, size = getattr(run.state, "n_blocks", None), {}
         if n_blocks is not None:
             block_size = self.plan.views[0].features.block_size

@@ -89,7 +89,7 @@ class TrainedExpansion:
         return snapshot_of(self.plan, self.plan.problem, state, epoch, np.empty(0, int), options, device)
 
     def report(self, run: training.Run) -> dict[str, Any]:
-        """Entries of ``effective_params_``."""
+        """Entries of ``report_``."""
         state = run.state
         return self.plan.report | {
             "n_blocks": state.n_blocks,

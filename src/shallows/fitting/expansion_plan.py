@@ -72,7 +72,7 @@ class ExpansionPlan:
     block_size: int
     batch_size: int
     seed: int
-    report: dict[str, Any]  # entries of ``effective_params_``
+    report: dict[str, Any]  # entries of ``report_``
 
 
 def plan_expansion(
@@ -146,7 +146,7 @@ def plan_expansion(
         "loss": loss.name,
         "block_size": F,
         "batch_size": batch_size,
-        "regularisation": stepper.regularisation,
+        "regularization": stepper.regularisation,
         **report_of_machine(budget, dtype, device, seed),
         "choice": chosen,
     }
@@ -247,7 +247,7 @@ def choose_stepper(
     chosen: dict[str, Any],
     seed: int,
 ) -> tuple[DoublyStochasticStepper, dict[str, Any]]:
-    """The stepper, and the entries of ``effective_params_`` about it."""
+    """The stepper, and the entries of ``report_`` about it."""
     preconditioning, schedule = settings.preconditioning, settings.schedule
     if schedule == "auto":
         schedule = TheoryStep() if preconditioning and nu > 0 else "line_search"

@@ -25,7 +25,7 @@ class FittedOnFeatures:
     model: TransformedFunction
     targets: SquareTargets
     n_iter: int  # Of the solver
-    report: dict[str, Any]  # The entries of ``effective_params_``
+    report: dict[str, Any]  # The entries of ``report_``
     seconds: dict[str, float]  # Of each phase
     alpha: float | None = None  # λ for the user's weights, if there is one
 

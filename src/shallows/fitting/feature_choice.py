@@ -81,7 +81,7 @@ def choose_on_features(
             H = copy_with(width).fit(points).transform(points).astype(np.float64)
             return (H @ H.T).toarray() if scipy.sparse.issparse(H) else H @ H.T
 
-        median = copy_with(None).fit(points).effective_params_.get("bandwidth") if searches else None
+        median = copy_with(None).fit(points).report_.get("bandwidth") if searches else None
         choice = choose_ridge(matrix_of, joined.targets, median=median, regularisation=ridge, weights=joined.weights)
         return choice if median is not None else replace(choice, bandwidth=None, bandwidths={})
 

@@ -41,7 +41,7 @@ class FittedGaussianProcess:
     model: FeatureGaussianProcess
     targets: SquareValueTargets
     log_likelihood: float  # Of all rows, summed over the outputs
-    report: dict[str, Any]  # The entries of ``effective_params_``
+    report: dict[str, Any]  # The entries of ``report_``
     seconds: dict[str, float]  # Of each phase
 
 
@@ -105,7 +105,7 @@ def fit_feature_gaussian_process(
     check_finite(coefficients)
     phases.end("training")
     report = {
-        **transformer.effective_params_,
+        **transformer.report_,
         "ridge": ratio,
         "selection": {
             "chosen_by": "marginal likelihood",

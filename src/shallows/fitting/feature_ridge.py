@@ -108,9 +108,9 @@ def fit_feature_ridge(
     check_finite(coefficients)
     phases.end("training")
     report = {
-        **transformer.effective_params_,
+        **transformer.report_,
         "n_components": None if components is None else components.directions.shape[1],
-        "ridge": ridge,
+        "alpha": ridge,
         **of_solver,
         **leave_one_out_choice.report(choice),
     }

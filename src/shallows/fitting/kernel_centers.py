@@ -369,7 +369,7 @@ def first_rows_to_learn(n: int, n_centers: int, n_kept: int, batch_size: int) ->
 
 
 def report_of_steps(plan: ProjectedPlan, run: training.Run) -> dict[str, Any]:
-    """The entries of ``effective_params_`` about EigenPro's steps."""
+    """The entries of ``report_`` about EigenPro's steps."""
     return {
         "step_size": run.state.step_size,
         "certified_step_size": float(plan.step_size),

@@ -72,7 +72,7 @@ def fit_kitchen_sinks(
     search = Search(float(bound / K), tol, max_iterations)
     alpha, n_iter = search.weights(gram, moments, total)
     at_bound = float(np.mean(np.abs(alpha) >= search.bound * (1 - 1e-9)))
-    report = {**transformer.effective_params_, "bound": search.bound, "at_bound": at_bound}
+    report = {**transformer.report_, "bound": search.bound, "at_bound": at_bound}
     model = TransformedFunction(transformer, np.ascontiguousarray(alpha * scales[:, None]))
     if calibrates:
         calibration = learn_calibration(rows, codes, model, search, gram, moments, seed, several=targets.several)

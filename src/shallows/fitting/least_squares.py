@@ -44,7 +44,7 @@ class FittedFunction:
     support: np.ndarray | None  # Numbers of the user's rows that are the centers; None if the centers are no rows
     bandwidth: float | None  # Of the kernel, if there is one
     run: training.Run
-    report: dict[str, Any]  # The entries of ``effective_params_``
+    report: dict[str, Any]  # The entries of ``report_``
     seconds: dict[str, float]  # Of each phase
     ended: Ended | None  # Where the next fit may continue
 
@@ -109,7 +109,7 @@ def report_of_model(
     components: Any,
     held_out: HeldOut | None,
 ) -> dict[str, Any]:
-    """The entries of ``effective_params_`` about the model and its training.
+    """The entries of ``report_`` about the model and its training.
 
     ``choices`` is None if there is no λ. ``kept`` has the share of the kernel matrix or features kept in memory.
     """
@@ -117,7 +117,7 @@ def report_of_model(
     return {
         **({} if kernel is None else {"kernel": kernel.name, "bandwidth": kernel.bandwidth}),
         **({"kernel_params": kernel.parameters} if kernel is not None and kernel.parameters else {}),
-        **({} if choices is None else {"regularisation": choices.regularisation * weight_unit}),
+        **({} if choices is None else {"alpha": choices.regularisation * weight_unit}),
         **({} if choices is None or choices.found is None else {"selection": choices.found.summary()}),
         **({} if calibration is None else calibration.report()),
         "n_epochs": run.epoch,

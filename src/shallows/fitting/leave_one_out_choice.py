@@ -48,7 +48,7 @@ def of_mean_loss(value: Any, choice: RidgeChoice | None, n: int, least: float = 
 
 
 def report(choice: RidgeChoice | None) -> dict[str, Any]:
-    """The entry of ``effective_params_`` about a choice, if there was one."""
+    """The entry of ``report_`` about a choice, if there was one."""
     return {} if choice is None else {"selection": choice.summary()}
 
 

@@ -97,7 +97,7 @@ def fit_linear_svm(
     report = {
         "solver": solver_name,
         "loss": loss,
-        "regularisation": ridge,
+        "regularization": ridge,
         "sparse": bool(problems[0].rows.columns.size),
         "max_epochs": max_epochs,
         "stopped_by": run.stopped_by,

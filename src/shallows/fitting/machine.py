@@ -190,5 +190,5 @@ class Phases:
 
 
 def report_of_machine(budget: int, dtype: np.dtype, device: arrays.Device, seed: int) -> dict[str, int | str]:
-    """The entries of ``effective_params_`` about the machine and the seed."""
+    """The entries of ``report_`` about the machine and the seed."""
     return {"memory_budget": budget, "precision": dtype.name, "device": str(device), "seed": seed}

@@ -36,7 +36,7 @@ class FittedRisk:
     targets: ClassTargets | ValueTargets
     support: np.ndarray | None  # numbers of the user's rows that are centers of the kernel functions
     run: training.Run
-    report: dict[str, Any]  # entries of ``effective_params_``
+    report: dict[str, Any]  # entries of ``report_``
     seconds: dict[str, float]  # of each phase
     ended: Ended | None  # where the next fit may continue
 
@@ -144,7 +144,7 @@ def fit_regularised_risk(
         "n_support": None if kept is None else len(kept),
         "loss": coded_loss.name,
         "solver": solver_name,
-        "regularisation": ridge,
+        "regularization": ridge,
         "batch_size": size,
         "step_size": float(run.state.step_size),
         "n_steps": run.state.n_steps,

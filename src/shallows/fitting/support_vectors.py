@@ -40,7 +40,7 @@ class FittedSum:
     coefficients: np.ndarray  # (n_support, n_problems), float64
     n_steps: int
     n_evaluations: int  # kernel values that were computed
-    report: dict[str, Any]  # entries of ``effective_params_``
+    report: dict[str, Any]  # entries of ``report_``
     seconds: dict[str, float]  # of each phase
 
 
@@ -187,7 +187,7 @@ def fit_core_vector_regression(
         **clock.report(),
         **report_of_machine(budget, dtype, device, seed),
         **leave_one_out_choice.report(choice),
-        "regularisation": ridge,
+        "regularization": ridge,
     }
     # At the points whose coefficients are not zero the gradient is λ ε̄.
     tube = max(0.0, unit * float(state.coefficients @ state.gradient))
@@ -214,7 +214,7 @@ class TimeLimit:
         return run
 
     def report(self) -> dict[str, str]:
-        """The entry of ``effective_params_`` if the time was over."""
+        """The entry of ``report_`` if the time was over."""
         return {"stopped_by": "max_seconds"} if self.stopped else {}
 
 

@@ -117,7 +117,7 @@ class RidgeChoice:
             "error": float(self.error),
             "standard_error": float(self.standard_error),
         }
-        for name, errors in (("regularisations", self.regularisations), ("bandwidths", self.bandwidths)):
+        for name, errors in (("regularizations", self.regularisations), ("bandwidths", self.bandwidths)):
             if len(errors) > 1:
                 near = [float(value) for value, error in errors.items() if error <= self.error + self.standard_error]
                 found[f"{name}_as_good"] = sorted({min(near), max(near)}) if near else []

@@ -64,8 +64,7 @@ class KernelCCASearch(BaseEstimator):
         self.best_estimator_ = search.best_estimator_
         tried = zip(search.cv_results_["params"], search.cv_results_["mean_test_score"], strict=True)
         self.scores_ = {(one["ridge"], one["solver__decrease"]): float(score) for one, score in tried}
-        self.timings_ = self.best_estimator_.timings_
-        self.effective_params_ = dict(self.best_estimator_.effective_params_)
+        self.report_ = dict(self.best_estimator_.report_)
         return self
 
     def transform(self, X: Any, y: Any = None) -> Any:

@@ -75,7 +75,7 @@ class RandomisedCCA(BaseEstimator):
             self.ridge_ = float(self.ridge)
         moments = _moments(Z)
         self.coef_, self.second_coef_, self.correlations_ = _directions(moments, self.ridge_, self.n_components)
-        self.effective_params_ = {"ridge": self.ridge_, "features": self.features, "n_features": Z[0].shape[1]}
+        self.report_ = {"ridge": self.ridge_, "features": self.features, "n_features": Z[0].shape[1]}
         return self
 
     def transform(self, X: Any, y: Any = None) -> Any:

@@ -62,7 +62,7 @@ class NeuralNetClassifier(ClassifierMixin, NeuralNet):
         How rows become inputs; learnt from the training data.
     losses_ : list of float
         Of each epoch, every batch before its own step, as a share of the loss of zero outputs.
-    effective_params_ : dict
+    report_ : dict
         What was used, where parameters left it open.
     n_epochs_, n_iter_ : int
         Whole passes over the data, and steps.

@@ -225,7 +225,7 @@ class NeuralNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.losses_ = run.losses
         self.n_epochs_, self.n_iter_ = run.epoch, run.iteration
         self.n_resumes_, self.n_rollbacks_ = run.n_resumes, run.n_rollbacks
-        self.effective_params_ = {
+        self.report_ = {
             "architecture": self.architecture if isinstance(self.architecture, str) else "the user's own",
             "input_shape": list(self.coding_.shape),
             "n_net_features": self._n_features_out,
@@ -240,7 +240,7 @@ class NeuralNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             "torch": backend.torch().__version__,
             "seed": seed,
         }
-        self.timings_ = {
+        self.report_["timings"] = {
             "preparation": prepared - started,
             "training": run.seconds,
             "evaluation": max(0.0, time.perf_counter() - prepared - run.seconds),

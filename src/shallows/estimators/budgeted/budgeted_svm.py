@@ -59,7 +59,7 @@ class BudgetedSVMClassifier(LabelPredictions, Estimator):
     n_steps_, n_epochs_ : int
         Visited examples and passes.
     options_ : Options
-    effective_params_, timings_ : dict
+    report_ : dict
         Values that the library chose, violations, and the squared norm lost to the budget; seconds of each phase.
 
     See Also
@@ -128,7 +128,7 @@ class BudgetedSVMClassifier(LabelPredictions, Estimator):
         rows, begins = rows_to_learn(self, check_rows(self, X, y, classes, sample_weight)[:3])
         before = None if begins else self._fitted
         self._train(rows, Machines(self.classes_, "one_vs_rest"), streamed=True, before=before)
-        self.effective_params_ = self.effective_params_ | {"n_rows_begun_with": self._n_begun}
+        self.report_ = self.report_ | {"n_rows_begun_with": self._n_begun}
         return self
 
     def _train(
@@ -155,7 +155,7 @@ class BudgetedSVMClassifier(LabelPredictions, Estimator):
         self.support_vectors_, self.dual_coef_ = found.model.support_vectors, found.model.coefficients.T
         self.bandwidth_, self.n_steps_ = found.model.bandwidth, found.n_steps
         self.n_epochs_ = self.n_iter_ = found.n_epochs
-        self.effective_params_, self.timings_ = found.report, found.seconds
+        self.report_ = {**found.report, "timings": found.seconds}
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -66,7 +66,7 @@ class LowRankLinearizedSVMClassifier(LabelPredictions, Estimator):
     n_iter_ : int
         Passes of LIBLINEAR.
     options_ : Options
-    effective_params_, timings_ : dict
+    report_ : dict
         Values that the library chose; seconds of each phase.
 
     See Also
@@ -164,13 +164,13 @@ class LowRankLinearizedSVMClassifier(LabelPredictions, Estimator):
             random_state=seed % 2**31,
         ).fit(features, y, sample_weight=weights)
         self.coef_, self.intercept_, self.n_iter_ = machine.coef_, machine.intercept_, int(np.max(machine.n_iter_))
-        self.effective_params_ = {
-            **self.transformer_.effective_params_,
+        self.report_ = {
+            **self.transformer_.report_,
             "budget": self.transformer_.landmarks_.shape[0],
             "C": float(C),
             **leave_one_out_choice.report(choice),
         }
-        self.timings_ = {"features": transformed - started, "training": time.perf_counter() - transformed}
+        self.report_["timings"] = {"features": transformed - started, "training": time.perf_counter() - transformed}
         return self
 
     def _choose(self, X: Any, y: np.ndarray, weights: np.ndarray | None, seed: int) -> RidgeChoice | None:

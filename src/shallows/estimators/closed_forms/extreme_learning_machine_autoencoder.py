@@ -30,7 +30,7 @@ class ExtremeLearningMachineAutoencoder(FeatureMapTransformer):
     ----------
     bandwidth_ : float
     feature_map_ : shallows.features.given_units.GivenUnits
-    effective_params_ : dict
+    report_ : dict
         Values that the library chose, with seed, precision and device.
 
     See Also

@@ -55,11 +55,9 @@ class FeatureGaussianProcessRegressor(ValuePredictions, TransformedEstimator):
         The fitted features.
     n_iter_ : int
         1.
-    effective_params_ : dict
+    report_ : dict
         Values that the library chose, and ``ridge``, the noise over the signal variance. ``selection`` says on how many
         rows bandwidth and variances were chosen, and gives their likelihood.
-    timings_ : dict
-        Seconds of each phase of the fit.
     options_ : Options
 
     See Also
@@ -154,7 +152,7 @@ class FeatureGaussianProcessRegressor(ValuePredictions, TransformedEstimator):
         self.intercept_, self.bandwidth_ = found.targets.intercept, self.transformer_.bandwidth_
         self.signal_variance_, self.noise_variance_ = model.signal_variance, model.ratio * model.signal_variance
         self.log_marginal_likelihood_value_, self.n_iter_ = found.log_likelihood, 1
-        self.effective_params_, self.timings_ = found.report, found.seconds
+        self.report_ = {**found.report, "timings": found.seconds}
 
     def predict(self, X: Any, return_std: bool = False, return_cov: bool = False) -> Any:
         """Means of new observations, and their deviations or covariances.

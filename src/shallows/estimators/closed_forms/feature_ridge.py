@@ -169,8 +169,8 @@ class FeatureRidge(TransformedEstimator):
             if found.bandwidth is not None:
                 self.bandwidth_ = found.bandwidth
             self._set_course(found.run)
-            self.step_size_, self.alpha_ = found.run.state.step_size, found.report["regularisation"]
-            self._ended, self.effective_params_, self.timings_ = found.ended, found.report, found.seconds
+            self.step_size_, self.alpha_ = found.run.state.step_size, found.report["alpha"]
+            self._ended, self.report_ = found.ended, {**found.report, "timings": found.seconds}
         else:
             super()._store(found)
             self.alpha_ = found.alpha
@@ -273,11 +273,9 @@ class FeatureRidgeClassifier(SquareLossLabels, FeatureRidge):
         With "feature_eigenpro": training loss of each epoch as a share of the zero function's loss.
     validation_scores_ : list of float
         With ``early_stopping``: accuracy or R² after each epoch; ``best_validation_score_`` is the largest.
-    effective_params_ : dict
+    report_ : dict
         Values that the library chose, and how the system was solved. ``selection`` has the errors by which bandwidth
         and ridge were chosen, and which values are equally good.
-    timings_ : dict
-        Seconds of each phase of the fit.
     options_ : Options
 
     See Also

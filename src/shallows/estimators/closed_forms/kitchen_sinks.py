@@ -126,10 +126,8 @@ class RandomKitchenSinksClassifier(SquareLossLabels, RandomKitchenSinks):
         The units.
     n_iter_ : int
         Iterations of the optimization, of the slowest output.
-    effective_params_ : dict
+    report_ : dict
         Values that the library chose, and ``at_bound``, the share of the weights that are at the bound.
-    timings_ : dict
-        Seconds of each phase of the fit.
     options_ : Options
 
     See Also

@@ -61,7 +61,7 @@ class FeatureKernelPCA(ComponentEstimator):
     bandwidth_ : float or None
     losses_ : list of float
         Share of the features' variance in the components, for each epoch.
-    effective_params_ : dict
+    report_ : dict
         Chosen and estimated values.
 
     See Also
@@ -134,7 +134,7 @@ class FeatureKernelPCA(ComponentEstimator):
             centred=bool(self.center),
             solver=self._settings(),
             chosen={
-                **transformer.effective_params_,
+                **transformer.report_,
                 "features": transformer._map_name,
                 "solver": settings.name_of(self._settings(), SOLVERS),
             },

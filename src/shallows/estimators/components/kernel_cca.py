@@ -38,7 +38,7 @@ class DoublyStochasticKernelCCA(TwoViewEstimator):
     n_blocks_, n_revisits_, n_iter_, n_random_features_ : int
         Blocks, steps on old blocks, all steps, frequencies of a view.
     bandwidth_ : float
-    effective_params_ : dict
+    report_ : dict
         Chosen and estimated values.
 
     See Also

@@ -31,7 +31,7 @@ class DoublyStochasticKernelPCA(ComponentEstimator):
     n_blocks_, n_revisits_, n_iter_, n_random_features_ : int
         Blocks, steps on old blocks, all steps, frequencies.
     bandwidth_ : float
-    effective_params_ : dict
+    report_ : dict
         Chosen and estimated values.
 
     See Also

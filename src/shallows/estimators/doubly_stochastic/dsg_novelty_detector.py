@@ -56,7 +56,7 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
         Coefficients of the features.
     n_blocks_, n_reused_, n_iter_, n_random_features_ : int
         Blocks, steps on old blocks, all steps, frequencies.
-    effective_params_ : dict
+    report_ : dict
         Chosen and estimated values: bandwidth, steps, θ, M, σ², cap and more.
 
     See Also
@@ -99,7 +99,7 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
         """ρ, lowered by a rounding error: ρ is the score of a training point, which must not become novel."""
         check_is_fitted(self)
         rho = float(self._state.offset)
-        return rho - ROUNDING * float(np.finfo(np.dtype(self.effective_params_["precision"])).eps) * abs(rho)
+        return rho - ROUNDING * float(np.finfo(np.dtype(self.report_["precision"])).eps) * abs(rho)
 
     def _settings(self) -> DoublyStochastic:
         return resolve(self.solver, SOLVERS, type(self).__name__).for_novelty()

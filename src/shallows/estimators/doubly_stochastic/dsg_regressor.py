@@ -32,7 +32,7 @@ class DoublyStochasticRegressor(ValuePredictions, RandomFeatureExpansion):
         Coefficients of the features.
     n_blocks_, n_reused_, n_iter_, n_random_features_ : int
         Blocks, steps on old blocks, all steps, frequencies.
-    effective_params_ : dict
+    report_ : dict
         Chosen and estimated values: bandwidth, steps, θ, M, σ², cap and more.
 
     See Also

@@ -168,7 +168,7 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
             n_columns = self._n_columns if feature_map.streamed else None
             self._blocks = Blocks(feature_map, n_columns).to(arrays.Device("cpu"))
         self.bandwidth_ = kernel.bandwidth
-        self.effective_params_ = {
+        self.report_ = {
             "kernel": kernel.name,
             "bandwidth": kernel.bandwidth,
             "n_features": self._blocks.n_features,

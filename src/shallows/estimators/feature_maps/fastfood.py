@@ -23,7 +23,7 @@ class Fastfood(FourierTransformer):
     ----------
     bandwidth_ : float
     feature_map_ : shallows.features.FastfoodMap
-    effective_params_ : dict
+    report_ : dict
         Values that the library chose, with seed, precision and device.
 
     See Also

@@ -47,7 +47,7 @@ class FourierFeatures(FeatureMapTransformer):
     ----------
     bandwidth_ : float
     feature_map_ : shallows.features.FourierMap
-    effective_params_ : dict
+    report_ : dict
         Values that the library chose, with seed, precision and device.
 
     See Also

@@ -79,7 +79,7 @@ class NystroemFeatures(LandmarkTransformer):
     landmarks_ : ndarray, shape (n_landmarks, n_features)
         In the units of X.
     feature_map_ : shallows.features.NystroemMap
-    effective_params_ : dict
+    report_ : dict
         Values that the library chose, with seed, precision and device.
 
     See Also
@@ -133,7 +133,7 @@ class RBFNetwork(LandmarkTransformer):
     ----------
     bandwidth_ : float or None
     feature_map_ : shallows.features.RBFNetworkMap
-    effective_params_ : dict
+    report_ : dict
         Values that the library chose, with seed, precision and device.
 
     See Also

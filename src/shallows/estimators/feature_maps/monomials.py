@@ -24,7 +24,7 @@ class PolynomialFeatures(FeatureMapTransformer):
     Attributes
     ----------
     feature_map_ : shallows.features.PolynomialMap
-    effective_params_ : dict
+    report_ : dict
         Values that the library chose, with precision and device.
 
     See Also

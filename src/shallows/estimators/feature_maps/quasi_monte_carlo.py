@@ -22,7 +22,7 @@ class QuasiMonteCarloFeatures(FourierTransformer):
     ----------
     bandwidth_ : float
     feature_map_ : shallows.features.QuasiMonteCarloMap
-    effective_params_ : dict
+    report_ : dict
         Values that the library chose, with seed, precision and device.
 
     See Also

@@ -25,7 +25,7 @@ class RandomBinning(FeatureMapTransformer):
     ----------
     bandwidth_ : float
     feature_map_ : shallows.features.RandomBinningMap
-    effective_params_ : dict
+    report_ : dict
         Values that the library chose, with seed and precision.
 
     See Also

@@ -37,7 +37,7 @@ class HiddenUnits(FeatureMapTransformer):
     ----------
     bandwidth_ : float
     feature_map_ : shallows.features.FeatureMap
-    effective_params_ : dict
+    report_ : dict
         Values that the library chose, with seed, precision and device.
 
     See Also
@@ -124,7 +124,7 @@ class SemiRandomFeatures(FeatureMapTransformer):
     ----------
     bandwidth_ : float
     feature_map_ : shallows.features.SemiRandomMap
-    effective_params_ : dict
+    report_ : dict
         Values that the library chose, with seed, precision and device.
 
     See Also

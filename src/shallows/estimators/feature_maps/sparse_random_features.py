@@ -46,7 +46,7 @@ class SparseRandomFeatures(FeatureMapTransformer):
     coef_ : ndarray, shape (n_outputs, n_features_out)
         Weights of the features at the minimum, for targets of mean 0 and variance 1.
     feature_map_ : shallows.features.given_units.GivenUnits
-    effective_params_ : dict
+    report_ : dict
         Values that the library chose, with seed, precision and device.
 
     See Also

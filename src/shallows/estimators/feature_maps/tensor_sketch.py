@@ -21,7 +21,7 @@ class TensorSketch(FeatureMapTransformer):
     Attributes
     ----------
     feature_map_ : shallows.features.TensorSketchMap
-    effective_params_ : dict
+    report_ : dict
         Values that the library chose, with seed, precision and device.
 
     See Also

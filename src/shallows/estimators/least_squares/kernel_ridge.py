@@ -89,7 +89,7 @@ class KernelRidgeMachine(LeastSquaresEstimator):
 
     def _fit(self, *args: Any) -> Any:
         super()._fit(*args)
-        self.alpha_ = self.effective_params_.get("regularisation", 0.0)
+        self.alpha_ = self.report_.get("alpha", 0.0)
         return self
 
     def _train(self, rows: TrainingSet, observers: Sequence[Observer], checkpoint: Any, ranks: Alone) -> FittedFunction:
@@ -179,7 +179,7 @@ class KernelRidgeMachine(LeastSquaresEstimator):
         before = super()._seed_to_go_on_with()
         if before is None and self._has_coefficients():
             # The coefficients before belong to the rows in their order.
-            return self.effective_params_["seed"]
+            return self.report_["seed"]
         return before
 
     def _check_parameters(self) -> None:
@@ -306,10 +306,8 @@ class KernelRidgeClassifier(SquareLossLabels, KernelRidgeMachine):
         Training loss of each epoch as a share of the zero function's loss; a batch is measured before its own step.
     validation_scores_ : list of float
         With ``early_stopping``: accuracy or R² after each epoch; ``best_validation_score_`` is the largest.
-    effective_params_ : dict
+    report_ : dict
         Values that the library chose, with kernel, seed, precision and device; see the documentation on defaults.
-    timings_ : dict
-        Seconds of each phase of the fit.
     options_ : Options
 
     See Also

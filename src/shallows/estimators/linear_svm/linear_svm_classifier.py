@@ -69,7 +69,7 @@ class LinearSVMClassifier(LabelPredictions, Estimator):
         Passes or iterations of the fit.
     options_ : Options
         What the fit used.
-    effective_params_, timings_ : dict
+    report_ : dict
         Values that the library chose; seconds of each phase. After `fit` only.
 
     See Also
@@ -158,7 +158,7 @@ class LinearSVMClassifier(LabelPredictions, Estimator):
         self.coef_, self.intercept_ = found.model.coef, found.model.intercept
         end_beginning(self, len(rows.rows))
         self.n_iter_ = max(found.run.epoch, 1)
-        self.effective_params_, self.timings_ = found.report, found.seconds
+        self.report_ = {**found.report, "timings": found.seconds}
         return self
 
     @available_if(_is_online)

@@ -146,7 +146,7 @@ class RegularizedRisk(Estimator):
             self.bandwidth_ = found.report["bandwidth"]
         self._set_course(found.run)
         self._ended = found.ended
-        self.effective_params_, self.timings_ = found.report, found.seconds
+        self.report_ = {**found.report, "timings": found.seconds}
 
     def _settings(self) -> RiskSettings:
         """The checked settings of the solver."""
@@ -234,7 +234,7 @@ class RegularizedRiskClassifier(LossPredictions, RegularizedRisk):
         Training loss of each epoch as a share of the zero function's loss; accuracy or R² with ``early_stopping``.
     options_ : Options
         What the fit used.
-    effective_params_, timings_ : dict
+    report_ : dict
         Values that the library chose, with kernel, seed, precision and device; seconds of each phase.
 
     See Also
@@ -298,7 +298,7 @@ class RegularizedRiskRegressor(ValuePredictions, RegularizedRisk):
     n_epochs_ : int
     losses_, validation_scores_ : list of float
         Training loss of each epoch as a share of the zero function's loss; accuracy or R² with ``early_stopping``.
-    effective_params_, timings_ : dict
+    report_ : dict
         Values that the library chose, with kernel, seed, precision and device; seconds of each phase.
 
     See Also

@@ -36,7 +36,7 @@ class SupportVectorMachine(Estimator):
         self._model, self._order, self.support_ = found.model, order, found.support[order]
         self.bandwidth_ = found.model.function.kernel.bandwidth
         self.n_iter_, self.n_kernel_evaluations_ = found.n_steps, found.n_evaluations
-        self.effective_params_, self.timings_ = found.report, found.seconds
+        self.report_ = {**found.report, "timings": found.seconds}
 
     @property
     def support_vectors_(self) -> Any:

@@ -67,7 +67,7 @@ class CoreVectorMachineClassifier(SupportVectorClassifier):
     n_iter_, n_kernel_evaluations_ : int
         Steps on two variables of the core; computed kernel values.
     bandwidth_ : float
-    effective_params_, timings_ : dict
+    report_ : dict
         Values that the library chose, with kernel, seed, precision and device; seconds of each phase.
     options_ : Options
 
@@ -176,7 +176,7 @@ class CoreVectorMachineRegressor(RegressorMixin, SupportVectorMachine):
     n_iter_, n_kernel_evaluations_ : int
         Steps on two variables of the core; computed kernel values.
     bandwidth_ : float
-    effective_params_, timings_ : dict
+    report_ : dict
         Values that the library chose, with kernel, seed, precision and device; seconds of each phase.
     options_ : Options
 

@@ -73,7 +73,7 @@ class KernelSVMClassifier(SupportVectorClassifier):
     n_iter_, n_kernel_evaluations_ : int
         Steps, working sets or iterations; computed kernel values.
     bandwidth_ : float
-    effective_params_, timings_ : dict
+    report_ : dict
         Values that the library chose, with kernel, seed, precision and device; seconds of each phase.
     options_ : Options
 

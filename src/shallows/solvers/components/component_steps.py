@@ -49,7 +49,7 @@ class ComponentSettings(Settings):
         return None
 
     def report(self) -> dict[str, Any]:
-        """The rule of the steps, for ``effective_params_``."""
+        """The rule of the steps, for ``report_``."""
         return {name: getattr(self, name) for name in ("method", "scaling") if hasattr(self, name)}
 
     def default_batch_size(self, n: int, start: Any, n_components: int, block_size: int) -> int:
@@ -98,7 +98,7 @@ class WarmStart:
     variance: float  # trace of that covariance
 
     def report(self, n_components: int) -> dict[str, Any]:
-        """Entries of ``effective_params_``."""
+        """Entries of ``report_``."""
         return {"start_eigenvalues": self.values[:n_components].tolist(), "start_blocks": self.coefficients.shape[0]}
 
 

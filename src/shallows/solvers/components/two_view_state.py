@@ -165,7 +165,7 @@ class TwoViewStart:
     values: np.ndarray  # (at most k + 1,): singular values of the cross-covariance, or canonical correlations
 
     def report(self, n_components: int) -> dict[str, Any]:
-        """Entries of ``effective_params_``."""
+        """Entries of ``report_``."""
         return {"start_values": self.values[:n_components].tolist()}
 
 

@@ -118,7 +118,7 @@ class KernelSolver(Settings):
         raise NotImplementedError
 
     def report(self, plan: Any, problem: KernelProblem, stepper: Any, run: Any) -> dict[str, Any]:
-        """The entries of ``effective_params_`` about the solver."""
+        """The entries of ``report_`` about the solver."""
         raise NotImplementedError
 
     def step_bytes(self, plan: Any, n_outputs: int, itemsize: int) -> int:

@@ -397,7 +397,7 @@ def one_step(settings: Any, plan: StepPlan, n: int) -> StepPlan:
 
 
 def report_steps(settings: Any, plan: StepPlan, run: Any) -> dict[str, Any]:
-    """The entries of ``effective_params_`` about batches, steps and their preconditioner."""
+    """The entries of ``report_`` about batches, steps and their preconditioner."""
     rule, p = step_of(settings), plan.preconditioner
     given = given_step(settings) is not None
     if not (given or isinstance(rule, str)):

@@ -55,13 +55,14 @@ def fit_once(job: Job, data: Any, conditions: Conditions, folder: Path, key: str
         fitted, clock = time.perf_counter() - clock, time.perf_counter()
         values = measure.of_estimator(estimator)
         predicted = time.perf_counter() - clock
-    timings = getattr(estimator, "timings_", {})
+    report = dict(getattr(estimator, "report_", {}))
+    timings = report.pop("timings", {})
     if measure.times_fit:
         values["fit_seconds"] = fitted
     return {
         "rows": [{"metric": metric, "value": value} for metric, value in values.items()],
         "seconds_before": 0.0,
-        "effective": {"device": "cpu", **getattr(estimator, "effective_params_", {})},
+        "effective": {"device": "cpu", **report},
         "metrics": {"final": values, "marks": []},
         "model": {"sha256": model_sha256(estimator)},
         "times": seconds_by_phase({"training": fitted, "evaluation": predicted, **timings}),

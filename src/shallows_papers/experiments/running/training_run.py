@@ -68,7 +68,8 @@ def train(job: Job, data: Any, conditions: Conditions, folder: Path, key: str) -
     rows = list(rows_of(metrics_of))
     rows += rows_of(lambda row: measure.at_iteration(estimator, row["iteration"]))
     rows += [{"metric": name, "value": value} for name, value in measure.of_training(estimator).items()]
-    before, timings = 0.0, estimator.timings_  # seconds of the preconditioner that was made beforehand
+    report = dict(estimator.report_)
+    before, timings = 0.0, report.pop("timings")  # seconds of the preconditioner that was made beforehand
     if job.preconditioner is not None:
         from shallows.spectrum import load_preconditioner
 
@@ -76,7 +77,7 @@ def train(job: Job, data: Any, conditions: Conditions, folder: Path, key: str) -
     return {
         "rows": rows,
         "seconds_before": before,
-        "effective": estimator.effective_params_,
+        "effective": report,
         "metrics": {"final": metrics_of(curve.rows[-1]), "marks": curve.rows},
         "model": {"sha256": model_sha256(estimator)},
         "times": seconds_by_phase({**timings, "eigensystem": timings.get("eigensystem", 0.0) + before}),

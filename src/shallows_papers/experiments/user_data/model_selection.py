@@ -94,7 +94,7 @@ def _run(spec: Mapping[str, Any], choose: Any, data: Any, out: Path, conditions:
     measured = {metric_of(task, "test"): reported(task, score(task, fitted.predictions, data.y_test))}
     measured |= error_in_units(task, fitted.predictions, data)
     final = {metric_of(task, "validation"): reported(task, best.score), **measured}
-    effective = {"device": "cpu", **getattr(fitted.estimator, "effective_params_", {})}
+    effective = {"device": "cpu", **getattr(fitted.estimator, "report_", {})}
     seconds = fitted.fit_seconds, fitted.predict_seconds, choosing[0]
     if spec.get("processor_seconds") and "gpu" not in str(effective["device"]):
         seconds = *fitted.processor_seconds, choosing[1]

@@ -65,7 +65,7 @@ def _sizes(estimator: Any, x_train: Any, x_test: Any) -> _Sizes:
     else:
         coef = np.atleast_2d(getattr(estimator, "coef_", np.zeros((1, 1))))
         outputs, width = coef.shape
-        features = getattr(estimator, "effective_params_", {}).get("features")
+        features = getattr(estimator, "report_", {}).get("features")
         is_linear = not (hasattr(estimator, "transformer_") or features)
     return _Sizes(n, n_test, d, width, outputs, 0.0 if is_linear else width * d)
 
@@ -76,20 +76,20 @@ def _iterations(estimator: Any) -> float:
 
 def _epochs(estimator: Any, at: _Sizes) -> float:
     """Kernel values are made once, and multiplied in every epoch; a preconditioner has an eigensystem."""
-    chosen = estimator.effective_params_
+    chosen = estimator.report_
     eigensystem = chosen.get("n_subsample", 0) ** 2 * (at.d + chosen.get("rank", 0))
     return at.n * at.made + _iterations(estimator) * at.n * at.width * at.outputs + eigensystem
 
 
 def _kernel_ridge(estimator: Any, at: _Sizes) -> float:
     """A factorization of the whole matrix, which scikit-learn's class makes too, or epochs."""
-    chosen = getattr(estimator, "effective_params_", {"solver": "cholesky"})
+    chosen = getattr(estimator, "report_", {"solver": "cholesky"})
     return at.n * at.made + at.n**3 / 3 if chosen.get("solver") == "cholesky" else _epochs(estimator, at)
 
 
 def _feature_epochs(estimator: Any, at: _Sizes) -> float:
     """Features are made again for every batch."""
-    rank = estimator.effective_params_.get("rank", 0)
+    rank = estimator.report_.get("rank", 0)
     return _iterations(estimator) * at.n * (at.made + at.width * (at.outputs + rank))
 
 

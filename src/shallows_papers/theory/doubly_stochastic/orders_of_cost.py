@@ -120,7 +120,7 @@ def _fitted(method: str, x: np.ndarray, y: np.ndarray, seed: int) -> tuple[Any, 
         model = RegularizedRiskClassifier(features=features, solver=solver, **of_risk)
     clock, started = _TrainingClock(), time.process_time()
     model.fit(x[:n], y[:n], observers=[clock])
-    timings, preprocessing = model.timings_, 0.0
+    timings, preprocessing = model.report_["timings"], 0.0
     if method == "nystrom":
         # Landmarks, their map and its application, by their share of the wall clock's time before the training;
         # random features are made in the training.

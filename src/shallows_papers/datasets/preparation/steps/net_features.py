@@ -89,7 +89,7 @@ class NetFeatures(FeatureStep):
             quality = {"train_error": 100.0 * float(np.mean(predicted != y))}
         else:
             quality = {"train_rmse": float(np.sqrt(np.mean((predicted - y.reshape(predicted.shape)) ** 2)))}
-        used = net.effective_params_
+        used = net.report_
         return {
             "architecture": self.architecture,
             "source": found.source,
@@ -114,7 +114,7 @@ class NetFeatures(FeatureStep):
             return self.net_.transform(_in_order(block, self.order_).astype(np.float32)).astype(np.float64)
 
     def describe_output(self, table: Table) -> None:
-        table.replace_features(self.net_.effective_params_["n_net_features"])
+        table.replace_features(self.net_.report_["n_net_features"])
 
 
 def _training_rows(step: NetFeatures, table: Table, order: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:

@@ -55,10 +55,10 @@ class Sampled(Measure):
 
     def at_iteration(self, estimator: Any, iteration: int) -> dict[str, float]:
         """The training examples seen so far, where batches have one size."""
-        batch_size = estimator.effective_params_.get("batch_size")
+        batch_size = estimator.report_.get("batch_size")
         return {"examples": iteration * batch_size} if batch_size else {}
 
     def of_training(self, estimator: Any) -> dict[str, float]:
         """What the program chose where the user did not."""
-        chosen = estimator.effective_params_
+        chosen = estimator.report_
         return {name: float(chosen[name]) for name in CHOSEN if chosen.get(name) is not None}
