@@ -57,7 +57,7 @@ from sklearn.datasets import load_digits
 
 X, y = load_digits(return_X_y=True)
 X, y = X[:300], y[:300]
-estimators = [getattr(shallows, name) for name in shallows.__all__ if name[0].isupper()]
+estimators = [getattr(shallows.estimators, name) for name in shallows.estimators.__all__]
 for estimator in estimators:
     views = (X[:, :32], X[:, 32:]) if "CCA" in estimator.__name__ or "SVD" in estimator.__name__ else (X, y)
     model = estimator()

@@ -23,7 +23,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.svm import SVC, LinearSVC
 
-from shallows import AMMClassifier, BudgetedSVMClassifier, LowRankLinearizedSVMClassifier, streams
+from shallows import streams
+from shallows.svm import AMMClassifier, BudgetedSVMClassifier, LowRankLinearizedSVMClassifier
 from shallows_papers import datasets
 
 PRINTED = {

@@ -81,7 +81,7 @@ def measure(name: str, task: str, data: default_data.Split) -> dict[str, Any]:
         X, X_test, y, y_test = data
         kind = "Classifier" if task == "classification" else "Regressor"
         started = time.perf_counter()
-        model = getattr(shallows, OURS[name] + kind)(random_state=0, **GIVEN.get(name, {}))
+        model = getattr(shallows.estimators, OURS[name] + kind)(random_state=0, **GIVEN.get(name, {}))
         if name == "FEP" and task == "classification":
             model.set_params(calibration="auto")
         model.fit(X, y)

@@ -123,7 +123,7 @@ def print_probabilities(only: list[str], folder: Path | None) -> None:
         data = real(folder)
     models = {"frequencies": DummyClassifier, "LogisticRegression": LogisticRegression}
     for name in filter(lambda one: one.endswith("Classifier") and any(word in one for word in only), dir(shallows)):
-        models[name.removesuffix("Classifier")] = linked(getattr(shallows, name))
+        models[name.removesuffix("Classifier")] = linked(getattr(shallows.estimators, name))
     print(f"\n| log-loss, calibration error | {' | '.join(data)} |\n|{'---|' * (len(data) + 1)}")
     for name, make in models.items():
         if make is not None:
@@ -145,7 +145,7 @@ def main() -> None:
     for ending, (load, others) in TASKS.items():
         data, models = load(), dict(others)
         for name in filter(lambda one: one.endswith(ending), dir(shallows)):
-            kind = getattr(shallows, name)
+            kind = getattr(shallows.estimators, name)
             seeded = {"random_state": 0} if "random_state" in inspect.signature(kind).parameters else {}
             models[name.removesuffix(ending)] = lambda kind=kind, seeded=seeded: kind(**seeded)
         print(f"\n| {'classification, % right' if others.get('SVC') else 'regression, R²'} | {' | '.join(data)} |")

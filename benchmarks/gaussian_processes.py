@@ -26,7 +26,8 @@ from default_data import PROBLEMS, split
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, WhiteKernel
 
-from shallows import FeatureGaussianProcessRegressor, kernels
+from shallows import kernels
+from shallows.gaussian_process import FeatureGaussianProcessRegressor
 from shallows.kernel_approximation import FourierFeatures, NystroemFeatures
 from shallows.statistics import two_sample_test
 

@@ -94,9 +94,9 @@ def made(name: str, seed: int, X: np.ndarray, *, values: bool) -> Any:
     if name == "boosting":
         return getattr(sklearn.ensemble, "HistGradientBoosting" + ending)(random_state=seed)
     if name == "FeatureEigenPro":
-        return getattr(shallows, "FeatureRidge" + ending)(solver="feature_eigenpro", random_state=seed)
+        return getattr(shallows.estimators, "FeatureRidge" + ending)(solver="feature_eigenpro", random_state=seed)
     if name != "pipeline":
-        return getattr(shallows, name + ending)(random_state=seed)
+        return getattr(shallows.estimators, name + ending)(random_state=seed)
     # Of 784 pixels a value that suits them; of few standardised inputs scikit-learn's rule.
     gamma = 0.02 if X.shape[1] == 784 else 0.3 if values else 1.0 / X.shape[1]
     return make_pipeline(

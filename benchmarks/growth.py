@@ -122,7 +122,7 @@ def measure(name: str, rows: int, inputs: int, outputs: int, units: int, seed: i
         parameters |= {"centres": units} if name == "EigenProCentres" else {"features__n_features": units}
     if name == "FeatureEigenPro":
         name, parameters = "FeatureRidge", {"solver": "feature_eigenpro", **parameters}
-    model = getattr(shallows, f"{name}Regressor")().set_params(**parameters)
+    model = getattr(shallows.estimators, f"{name}Regressor")().set_params(**parameters)
     process, held, ended = psutil.Process(), [], threading.Event()
 
     def watch() -> None:

@@ -31,7 +31,8 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse
 
-from shallows import FourierFeatures, Options, arrays, kernels
+from shallows import Options, arrays, kernels
+from shallows.kernel_approximation import FourierFeatures
 from shallows.solvers.budgeted.budgeted_sgd import BudgetedSGDStepper
 from shallows.solvers.budgeted.sparse_rows import sparse_rows
 from shallows.solvers.linear_svm.lbfgs import LBFGSStepper

@@ -359,12 +359,12 @@ def solvers_page() -> str:
     columns = ["solver", "name", "sparse rows", "sample weights", "several outputs", "partial_fit", "GPU", "processes"]
     families: dict[tuple[str, ...], list[str]] = {}
     for estimator in shallows_estimators():
-        table_of_solvers = getattr(shallows, estimator)._named.get("solver", {})
+        table_of_solvers = getattr(shallows.estimators, estimator)._named.get("solver", {})
         if table_of_solvers:
             families.setdefault(tuple(table_of_solvers), []).append(estimator)
     for names, estimators in families.items():
         lines += heading(", ".join(estimators), "-")
-        solvers = getattr(shallows, estimators[0])._named["solver"]
+        solvers = getattr(shallows.estimators, estimators[0])._named["solver"]
         rows = []
         for name in names:
             solver = solvers[name]
@@ -384,7 +384,7 @@ def _what_each_takes() -> list[str]:
     rows = []
     for title, names in _families().items():
         rows.append((f"**{title}**", "", "", "", "", ""))
-        rows += [(f":doc:`{name} <reference_{name}>`", *_takes(getattr(shallows, name))) for name in names]
+        rows += [(f":doc:`{name} <reference_{name}>`", *_takes(getattr(shallows.estimators, name))) for name in names]
     columns = ["estimator", "sample weights", "class weights", "several targets", "probabilities", "partial_fit"]
     return lines + table(columns, [40, 12, 12, 12, 12, 12], rows)
 
@@ -431,7 +431,7 @@ def _families() -> dict[str, list[str]]:
         title: [
             one
             for one in shallows_estimators()
-            if getattr(shallows, one).__module__.startswith(f"shallows.estimators.{family}.")
+            if getattr(shallows.estimators, one).__module__.startswith(f"shallows.estimators.{family}.")
         ]
         for family, title in ESTIMATORS.items()
     }
@@ -444,7 +444,9 @@ def shallows_estimators() -> list[str]:
 
 def _list_of(title: str, names: Sequence[str]) -> str:
     lines = heading(title, "=")
-    rows = [(f":doc:`{name} <reference_{name}>`", literal(_summary(getattr(shallows, name)))) for name in names]
+    rows = [
+        (f":doc:`{name} <reference_{name}>`", literal(_summary(getattr(shallows.estimators, name)))) for name in names
+    ]
     lines += table(["estimator", "what it is"], [35, 65], rows)
     lines += [".. toctree::", "   :hidden:", "", *(f"   reference_{name}" for name in names), ""]
     return "\n".join(lines)

@@ -6,7 +6,8 @@ import itertools
 
 import numpy as np
 
-from shallows import DoublyStochasticClassifier, DoublyStochasticNoveltyDetector, DoublyStochasticRegressor
+from shallows import DoublyStochasticClassifier, DoublyStochasticRegressor
+from shallows.svm import DoublyStochasticNoveltyDetector
 
 ALL = [DoublyStochasticClassifier, DoublyStochasticRegressor, DoublyStochasticNoveltyDetector]
 

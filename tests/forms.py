@@ -105,7 +105,7 @@ class FormOnCenters(Form):
 
 def form_of(name: str) -> Any:
     """The form or the class of a name."""
-    return FORMS.get(name) or getattr(shallows, name)
+    return FORMS.get(name) or getattr(shallows.estimators, name)
 
 
 def known(Estimator: Any) -> dict[str, Any]:
@@ -125,7 +125,7 @@ def changed(model: Any, **given: Any) -> Any:
 
 def unfitted(name: str, **given: Any) -> Any:
     """An estimator by the name of a form or of a class."""
-    return FORMS[name](**given) if name in FORMS else flat(getattr(shallows, name), **given)
+    return FORMS[name](**given) if name in FORMS else flat(getattr(shallows.estimators, name), **given)
 
 
 _CENTERS: dict[str, Any] = {"solver": "nystrom_conjugate_gradients"}

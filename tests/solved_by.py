@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 
-import shallows
 from feature_forms import FEATURE_FORMS
 from flat import flat
 from forms import FORMS
+from shallows import estimators
 from shallows.solvers import SAG
 from shallows.solvers.regularised import SOLVERS
 
@@ -17,14 +17,14 @@ REGRESSORS = [f"{solver}: RegularizedRiskRegressor" for solver in OF_RISKS if so
 
 
 def constructor(name):
-    """The class of a name of `shallows.estimators`, or a constructor with the solver that comes before it.
+    """The class of a name of `estimators`, or a constructor with the solver that comes before it.
 
     The constructor also takes parameters of the solver, the features and the options by their plain names.
     """
     solver, _, class_name = name.rpartition(": ")
     Estimator = FEATURE_FORMS.get(class_name)
     if Estimator is None:
-        Estimator = getattr(shallows, class_name) if class_name in shallows.__all__ else FORMS[class_name]
+        Estimator = getattr(estimators, class_name) if class_name in estimators.__all__ else FORMS[class_name]
     if not solver:
         return Estimator
     needs_features = solver == "saga" or (solver in SOLVERS and SOLVERS[solver].takes == "features")

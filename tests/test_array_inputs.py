@@ -16,7 +16,8 @@ import promises_example
 import shallows
 from engine_example import sample
 from promises_example import outputs, targets, unfitted
-from shallows import DoublyStochasticClassifier, FourierFeatures, KernelRidgeClassifier, KernelRidgeRegressor
+from shallows import DoublyStochasticClassifier, KernelRidgeClassifier, KernelRidgeRegressor
+from shallows.kernel_approximation import FourierFeatures
 from shallows.solvers import DoublyStochastic, EigenPro
 from workflow_runs import PROJECT
 
@@ -30,7 +31,7 @@ X, NEW = sample(60, 3), sample(20, 3, seed=1)
 def test_arrays_of_another_library_are_those_of_numpy(name):
     xp = pytest.importorskip("array_api_strict")
     y, weights = targets(name, X), np.linspace(1.0, 2.0, 60)
-    takes_weights = "sample_weight" in inspect.signature(getattr(shallows, name).fit).parameters
+    takes_weights = "sample_weight" in inspect.signature(getattr(shallows.estimators, name).fit).parameters
     weighted = {"sample_weight": weights} if takes_weights else {}
     of_numpy = unfitted(name).fit(X, y, **weighted)
     other = unfitted(name).fit(xp.asarray(X), xp.asarray(y), **{key: xp.asarray(one) for key, one in weighted.items()})
@@ -100,7 +101,7 @@ def test_where_scikit_learn_dispatches_predictions_are_in_the_library_and_on_the
 @pytest.mark.parametrize("name", EVERY)
 def test_no_estimator_has_n_jobs_and_says_what_to_set(name):
     with pytest.raises(TypeError, match="OMP_NUM_THREADS, or use threadpoolctl"):
-        getattr(shallows, name)(n_jobs=2)
+        getattr(shallows.estimators, name)(n_jobs=2)
 
 
 def test_the_threads_are_those_of_the_blas():

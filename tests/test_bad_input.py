@@ -24,11 +24,7 @@ from bad_input_example import (
 from engine_example import sample
 from feature_forms import feature_eigenpro_classifier, feature_eigenpro_regressor
 from forms import centers_regressor, eigenpro_regressor, kernel_sgd_regressor, known
-from shallows import (
-    KernelRidgeRegressor,
-    RegularizedRiskRegressor,
-    kernels,
-)
+from shallows import KernelRidgeRegressor, RegularizedRiskRegressor, kernels
 from shallows.errors import ShallowsError
 from shallows.solvers import NystromConjugateGradients, ProjectedEigenPro
 

@@ -9,17 +9,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from engine_example import sample
 from resumed_example import stopped_at_every_batch
-from shallows import (
-    FeatureRidgeClassifier,
-    FeatureRidgeRegressor,
-    FourierFeatures,
-    NystroemFeatures,
-    Options,
-    RandomBinning,
-    streams,
-)
+from shallows import FeatureRidgeClassifier, FeatureRidgeRegressor, Options, streams
 from shallows.errors import ShallowsError, UnknownNameError
 from shallows.fitting.feature_blocks import FeatureColumns
+from shallows.kernel_approximation import FourierFeatures, NystroemFeatures, RandomBinning
 from shallows.solvers import EigenPro, FeatureBlockDescent
 from shallows.solvers.least_squares.feature_block_descent import FeatureBlockDescentStepper, FeatureBlockProblem
 from shallows.training import OwnRows, Stopping, train

@@ -12,8 +12,9 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import shallows
-from shallows import AMMClassifier, BudgetedSVMClassifier, LowRankLinearizedSVMClassifier, Options
+from shallows import Options
 from shallows.errors import ShallowsError, UnknownNameError
+from shallows.svm import AMMClassifier, BudgetedSVMClassifier, LowRankLinearizedSVMClassifier
 
 ALL = [AMMClassifier(random_state=0), BudgetedSVMClassifier(random_state=0), LowRankLinearizedSVMClassifier()]
 ROW_BY_ROW = ALL[:2]

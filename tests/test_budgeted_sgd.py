@@ -216,8 +216,8 @@ COMPILED = """
 import numba.core.event as event, numpy as np, shallows
 with event.install_recorder("numba:compile") as seen:
     x, y = np.random.default_rng(0).normal(size=(80, 3)), np.arange(80) % 2
-    shallows.BudgetedSVMClassifier(10, random_state=0).fit(x, y)
-    shallows.AMMClassifier(random_state=0, prune_every=50).fit(x, y)
+    BudgetedSVMClassifier(10, random_state=0).fit(x, y)
+    AMMClassifier(random_state=0, prune_every=50).fit(x, y)
 names = {str(found.data["dispatcher"]) for _, found in seen.buffer}
 assert any("go_through" in name for name in names), names
 print(*sorted(name for name in names if "unicode" in name or "shape_context" in name), sep="\\n")

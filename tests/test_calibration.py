@@ -13,9 +13,10 @@ from sklearn.preprocessing import StandardScaler
 
 from feature_forms import feature_eigenpro_classifier
 from forms import centers_classifier, eigenpro_classifier, kernel_ridge_classifier, kernel_sgd_classifier, known
-from shallows import HiddenUnits, RandomKitchenSinksClassifier
 from shallows.fitting.calibration import calibrate, calibrate_judged
 from shallows.fitting.rows import class_labels, with_every_class
+from shallows.kernel_approximation import HiddenUnits
+from shallows.svm import RandomKitchenSinksClassifier
 
 BY_KERNEL = [kernel_ridge_classifier, eigenpro_classifier, centers_classifier]
 CALIBRATED = [*BY_KERNEL, feature_eigenpro_classifier, kernel_sgd_classifier, RandomKitchenSinksClassifier]

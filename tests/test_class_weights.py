@@ -68,8 +68,8 @@ def test_a_rare_class_is_found_more_often_with_balanced_weights(name):
 
 @every
 def test_none_changes_nothing_and_is_the_default(name):
-    assert getattr(shallows, name)().get_params()["class_weight"] is None
-    regressor = getattr(shallows, name.replace("Classifier", "Regressor"), None)
+    assert getattr(shallows.estimators, name)().get_params()["class_weight"] is None
+    regressor = getattr(shallows.estimators, name.replace("Classifier", "Regressor"), None)
     assert regressor is None or "class_weight" not in regressor().get_params()
 
 

@@ -10,17 +10,11 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from engine_example import sample
-from shallows import (
-    FeatureRidgeClassifier,
-    FeatureRidgeRegressor,
-    HiddenUnits,
-    KernelRidgeRegressor,
-    RandomBinning,
-    kernels,
-)
+from shallows import FeatureRidgeClassifier, FeatureRidgeRegressor, KernelRidgeRegressor, kernels
 from shallows.errors import ShallowsError, UnknownNameError
 from shallows.estimators.feature_maps.specification import TRANSFORMERS
 from shallows.features.hidden_units import ACTIVATIONS
+from shallows.kernel_approximation import HiddenUnits, RandomBinning
 from shallows.solvers import FeatureBlockDescent, FeatureEigenPro, NormalEquations
 from shallows.solvers.least_squares import normal_equations
 

@@ -12,9 +12,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from engine_example import naive_kernel, sample
 from resumed_example import stopped_at_every_batch
-from shallows import CoreVectorMachineClassifier, CoreVectorMachineRegressor, kernels
+from shallows import kernels
 from shallows.errors import ShallowsError
 from shallows.solvers.support_vectors.core_vectors import CoreProblem, EnclosingBallStepper
+from shallows.svm import CoreVectorMachineClassifier, CoreVectorMachineRegressor
 from shallows.training import OwnRows, Stopping, train
 
 

@@ -9,9 +9,10 @@ import pytest
 from sklearn.datasets import make_friedman1
 
 from engine_example import sample
-from shallows import DoublyStochasticClassifier, DoublyStochasticNoveltyDetector, DoublyStochasticRegressor
+from shallows import DoublyStochasticClassifier, DoublyStochasticRegressor
 from shallows.errors import ShallowsError
 from shallows.solvers import DoublyStochastic
+from shallows.svm import DoublyStochasticNoveltyDetector
 
 
 def friedman(n, noise, seed=0):

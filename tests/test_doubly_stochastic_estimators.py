@@ -18,18 +18,12 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from doubly_stochastic_example import moons, waves
 from resumed_example import stopped_at_every_batch
-from shallows import (
-    DoublyStochasticClassifier,
-    DoublyStochasticNoveltyDetector,
-    DoublyStochasticRegressor,
-    losses,
-    streams,
-    training,
-)
+from shallows import DoublyStochasticClassifier, DoublyStochasticRegressor, losses, streams, training
 from shallows.errors import DivergenceError
 from shallows.fitting import expansion_plan
 from shallows.kernels import Matern
 from shallows.solvers import CheckedReuse, DoublyStochastic, TheoryStep
+from shallows.svm import DoublyStochasticNoveltyDetector
 
 
 @pytest.mark.slow

@@ -10,15 +10,10 @@ from sklearn.ensemble import StackingClassifier
 from sklearn.metrics import get_scorer, roc_auc_score
 
 from doubly_stochastic_example import moons, waves
-from shallows import (
-    DoublyStochasticClassifier,
-    DoublyStochasticNoveltyDetector,
-    DoublyStochasticRegressor,
-    Options,
-    solvers,
-)
+from shallows import DoublyStochasticClassifier, DoublyStochasticRegressor, Options, solvers
 from shallows.errors import DivergenceError, ShallowsError
 from shallows.solvers import DoublyStochastic, TheoryStep
+from shallows.svm import DoublyStochasticNoveltyDetector
 
 
 def test_one_class_in_all_is_an_error():

@@ -8,14 +8,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 from doubly_stochastic_example import ALL, WORDS, endless, moons, waves
 from resumed_example import StopAt
-from shallows import (
-    DoublyStochasticClassifier,
-    DoublyStochasticNoveltyDetector,
-    DoublyStochasticRegressor,
-    training,
-)
+from shallows import DoublyStochasticClassifier, DoublyStochasticRegressor, training
 from shallows.errors import DivergenceError, ShallowsError, TrainingInterrupted
 from shallows.solvers import DoublyStochastic
+from shallows.svm import DoublyStochasticNoveltyDetector
 
 
 @pytest.fixture(autouse=True)

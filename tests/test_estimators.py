@@ -31,7 +31,7 @@ def test_scikit_learns_contract_holds(estimator, check):
 
 @pytest.mark.parametrize("name", shallows.estimators.__all__)
 def test_the_constructor_keeps_the_contract_of_scikit_learn(name):
-    Estimator = getattr(shallows, name)
+    Estimator = getattr(shallows.estimators, name)
     for check in (
         estimator_checks.check_parameters_default_constructible,
         estimator_checks.check_no_attributes_set_in_init,

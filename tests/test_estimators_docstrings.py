@@ -149,14 +149,17 @@ def test_every_prediction_says_what_it_takes_and_returns(Estimator):
             assert "Returns\n-------\nndarray, shape (n_samples" in inspect.getdoc(method), name
 
 
+PUBLIC = sorted({*estimators.__all__, *(name for name in shallows.__all__ if not name.startswith("_"))})
+
+
 def examples(name):
     """The doctests of a public name and of its methods."""
-    thing = getattr(shallows, name)
+    thing = getattr(estimators, name, None) or getattr(shallows, name)
     finder = doctest.DocTestFinder(exclude_empty=True)
     return [found for found in finder.find(thing, name, module=inspect.getmodule(thing)) if found.examples]
 
 
-@pytest.mark.parametrize("name", [name for name in sorted(shallows.__all__) if not name.startswith("_")])
+@pytest.mark.parametrize("name", PUBLIC)
 def test_the_examples_of_a_docstring_are_true(name):
     for found in examples(name):
         said = []
@@ -165,4 +168,4 @@ def test_the_examples_of_a_docstring_are_true(name):
 
 
 def test_examples_of_docstrings_are_found():
-    assert len([name for name in shallows.__all__ if not name.startswith("_") and examples(name)]) > 20
+    assert len([name for name in PUBLIC if examples(name)]) > 20

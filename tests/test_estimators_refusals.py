@@ -13,10 +13,12 @@ from estimators_example import brief, each, each_classifier, each_eigenpro, tabl
 from feature_forms import feature_eigenpro_regressor
 from flat import flat
 from forms import centers_regressor, eigenpro_classifier, kernel_sgd_regressor, known
-from shallows import KernelRidgeRegressor, Options, arrays, kernels
+from shallows import KernelRidgeRegressor, Options, arrays, estimators, kernels
 from shallows.decomposition import DoublyStochasticKernelPCA
 from shallows.errors import DivergenceError, MissingExtraError, ShallowsError, UnknownNameError
+from shallows.kernel_approximation import FourierFeatures
 from shallows.solvers import KernelSGD
+from shallows.svm import CoreVectorMachineRegressor, LowRankLinearizedSVMClassifier, RandomKitchenSinksClassifier
 from solved_by import constructor
 
 pytestmark = brief
@@ -217,7 +219,9 @@ NUMBERS = [
     "reused",
     "cap",
 ]
-EVERY = [getattr(shallows, name) for name in shallows.__all__ if name.endswith(("Classifier", "Regressor", "Detector"))]
+EVERY = [
+    getattr(estimators, name) for name in estimators.__all__ if name.endswith(("Classifier", "Regressor", "Detector"))
+]
 EVERY_CLASSIFIER = [Estimator for Estimator in EVERY if is_classifier(Estimator())]
 
 
@@ -278,14 +282,14 @@ def test_a_kernel_without_frequencies_is_told_of_other_kernels_where_there_are_n
     ("make", "says"),
     [
         (lambda: shallows.KernelSVMClassifier(C=0), "^C must be a positive number, got 0"),
-        (lambda: shallows.RandomKitchenSinksClassifier(bound=None), "^bound must be a positive number, got None"),
-        (lambda: shallows.CoreVectorMachineRegressor(epsilon=0), "^epsilon must be a positive number, got 0"),
+        (lambda: RandomKitchenSinksClassifier(bound=None), "^bound must be a positive number, got None"),
+        (lambda: CoreVectorMachineRegressor(epsilon=0), "^epsilon must be a positive number, got 0"),
         (lambda: DoublyStochasticKernelPCA(2, bandwidth="auto"), "a positive number or 'median', the median distance"),
-        (lambda: shallows.FourierFeatures(bandwidth=None), "a positive number, 'auto' or 'median', got None"),
+        (lambda: FourierFeatures(bandwidth=None), "a positive number, 'auto' or 'median', got None"),
         (lambda: shallows.DoublyStochasticClassifier(loss="huber"), "not for classes.*: hinge, logistic"),
         (lambda: shallows.DoublyStochasticRegressor(loss="hinge"), "not for numbers.*: epsilon_insensitive, huber"),
         (
-            lambda: shallows.LowRankLinearizedSVMClassifier(kernel="precomputed"),
+            lambda: LowRankLinearizedSVMClassifier(kernel="precomputed"),
             "a number of centers, KernelSVM",
         ),
     ],
@@ -334,11 +338,13 @@ WORDS = ["red", "blue"] * 10
 TEXT = r"Column 'colour' of X holds text, such as 'red', and numbers are expected\. Encode it with .*OneHotEncoder"
 
 
-@pytest.mark.parametrize("name", sorted(name for name in shallows.__all__ if hasattr(getattr(shallows, name), "fit")))
+@pytest.mark.parametrize(
+    "name", sorted(name for name in estimators.__all__ if hasattr(getattr(estimators, name), "fit"))
+)
 def test_a_column_of_text_is_named_by_every_estimator(name):
     if name == "ImageVotes":
         pytest.skip("takes pixels")
-    Estimator = getattr(shallows, name)
+    Estimator = getattr(estimators, name)
     y = [0, 1] * 10 if is_classifier(Estimator()) else np.arange(20.0)
     with pytest.raises(ValueError, match=TEXT):
         Estimator().fit(in_frames(WORDS), y)

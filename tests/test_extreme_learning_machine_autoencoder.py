@@ -11,9 +11,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from engine_example import sample
-from shallows import ExtremeLearningMachineAutoencoder, FeatureRidgeClassifier
+from shallows import FeatureRidgeClassifier
 from shallows.errors import ShallowsError, UnknownNameError
 from shallows.features.given_units import GivenUnits, orthogonal_units
+from shallows.kernel_approximation import ExtremeLearningMachineAutoencoder
 from shallows.solvers.least_squares.normal_equations import solve_with_l1
 
 

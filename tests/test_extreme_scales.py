@@ -33,16 +33,10 @@ from forms import (
     kernel_sgd_regressor,
 )
 from promises_example import EVERY, targets, unfitted
-from shallows import (
-    DoublyStochasticNoveltyDetector,
-    KernelRidgeClassifier,
-    Options,
-    RegularizedRiskRegressor,
-    features,
-    kernels,
-)
+from shallows import KernelRidgeClassifier, Options, RegularizedRiskRegressor, features, kernels
 from shallows.errors import ShallowsError
 from shallows.solvers import DoublyStochastic
+from shallows.svm import DoublyStochasticNoveltyDetector
 
 pytestmark = pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.exceptions.ConvergenceWarning")
 

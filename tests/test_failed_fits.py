@@ -15,19 +15,14 @@ import shallows
 from bad_input_example import few, outputs
 from doubly_stochastic_example import WORDS, endless, moons
 from flat import flat_if_known
-from shallows import (
-    DoublyStochasticClassifier,
-    DoublyStochasticNoveltyDetector,
-    DoublyStochasticRegressor,
-    KernelRidgeRegressor,
-    training,
-)
+from shallows import DoublyStochasticClassifier, DoublyStochasticRegressor, KernelRidgeRegressor, training
 from shallows.errors import DivergenceError, ShallowsError
 from shallows.solvers import ConjugateGradients, DoublyStochastic, EigenPro, FeatureBlockDescent, TheoryStep
+from shallows.svm import DoublyStochasticNoveltyDetector
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
-EVERY = sorted(name for name in shallows.__all__ if name.endswith(("Classifier", "Regressor", "Detector")))
+EVERY = sorted(name for name in shallows.estimators.__all__ if name.endswith(("Classifier", "Regressor", "Detector")))
 IN_BLOCKS = [f"FeatureRidge{kind} in blocks" for kind in ("Classifier", "Regressor")]
 every = pytest.mark.parametrize("name", [*EVERY, *IN_BLOCKS])
 
@@ -45,7 +40,7 @@ class Interrupt(training.Observer):
 
 
 def unfitted(name):
-    Estimator = getattr(shallows, name.split()[0])
+    Estimator = getattr(shallows.estimators, name.split()[0])
     known = forms.known(Estimator)
     options = {"max_epochs": 2, "n_features": 20, "n_units": 20, "block_size": 8, **few(Estimator)}
     if name in IN_BLOCKS:
@@ -184,8 +179,8 @@ def test_rows_that_wait_are_neither_lost_nor_taken_twice_by_a_call_that_fails(mo
 
 STREAMS = sorted(
     name
-    for name in shallows.__all__
-    if hasattr(getattr(shallows, name), "partial_fit") or name == "LinearSVMClassifier"
+    for name in shallows.estimators.__all__
+    if hasattr(getattr(shallows.estimators, name), "partial_fit") or name == "LinearSVMClassifier"
 )
 
 
@@ -211,7 +206,7 @@ def interrupted_after(n_calls, call):
 @begins_shortly
 @pytest.mark.parametrize("name", STREAMS)
 def test_an_interrupted_partial_fit_of_an_array_keeps_nothing_of_it(name):
-    Estimator = getattr(shallows, name)
+    Estimator = getattr(shallows.estimators, name)
     small = {"block_size": 16, "n_units": 20, "n_features": 20, "n_components": 2, "bandwidth": 1.0, "budget": 10}
     small |= {"batch_size": 100, "n_iter": 10, "random_state": 0}
     small |= {"solver": "linear_pegasos"} if name == "LinearSVMClassifier" else {}

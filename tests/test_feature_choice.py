@@ -7,11 +7,12 @@ import scipy.sparse
 import shallows
 from shallows.errors import ShallowsError
 from shallows.fitting.feature_choice import choose_on_features
+from shallows.kernel_approximation import FourierFeatures, HiddenUnits
 
 FIXED = {  # as they were before they chose
-    "FeatureRidge": {"features": shallows.FourierFeatures(bandwidth="median"), "alpha": 1.0},
-    "FeatureRidge in blocks": {"features": shallows.FourierFeatures(bandwidth="median"), "alpha": 1.0},
-    "FeatureRidge on hidden units": {"features": shallows.HiddenUnits(bandwidth="median"), "alpha": 1.0},
+    "FeatureRidge": {"features": FourierFeatures(bandwidth="median"), "alpha": 1.0},
+    "FeatureRidge in blocks": {"features": FourierFeatures(bandwidth="median"), "alpha": 1.0},
+    "FeatureRidge on hidden units": {"features": HiddenUnits(bandwidth="median"), "alpha": 1.0},
 }
 
 
@@ -20,7 +21,7 @@ def regressor(kind, **parameters):
         parameters["solver"] = "feature_block_descent"
     if kind.endswith("hidden units"):
         parameters = {"features": "hidden_units", **parameters}
-    return getattr(shallows, f"{kind.split()[0]}Regressor")(random_state=0, **parameters)
+    return getattr(shallows.estimators, f"{kind.split()[0]}Regressor")(random_state=0, **parameters)
 
 
 def sine(n, seed=0):
@@ -30,7 +31,7 @@ def sine(n, seed=0):
 
 
 def features_of(width):
-    return shallows.FourierFeatures(n_features=40, bandwidth=width, random_state=0)
+    return FourierFeatures(n_features=40, bandwidth=width, random_state=0)
 
 
 def left_out_error(x, y, weights, width, ridge):
@@ -86,12 +87,12 @@ def test_what_is_given_stays(kind):
 
 def test_one_of_both_can_be_given():
     x, y = sine(200)
-    of_ridge = shallows.FeatureRidgeRegressor(shallows.FourierFeatures(bandwidth=0.3), random_state=0).fit(x, y)
+    of_ridge = shallows.FeatureRidgeRegressor(FourierFeatures(bandwidth=0.3), random_state=0).fit(x, y)
     assert of_ridge.transformer_.bandwidth_ == 0.3
     assert "bandwidths_as_good" not in of_ridge.report_["selection"]
     of_bandwidth = shallows.FeatureRidgeRegressor(alpha=0.5, random_state=0).fit(x, y)
     assert of_bandwidth.report_["alpha"] == 0.5
-    assert of_bandwidth.transformer_.bandwidth_ < shallows.FourierFeatures(random_state=0).fit(x).bandwidth_
+    assert of_bandwidth.transformer_.bandwidth_ < FourierFeatures(random_state=0).fit(x).bandwidth_
 
 
 @pytest.mark.parametrize(
@@ -109,14 +110,14 @@ def test_every_map_lets_its_ridge_be_chosen(features):
 
 def test_a_transformer_keeps_its_own_bandwidth():
     x, y = sine(100)
-    made = shallows.FourierFeatures(n_features=100, bandwidth="median", random_state=0)
+    made = FourierFeatures(n_features=100, bandwidth="median", random_state=0)
     model = shallows.FeatureRidgeRegressor(made, random_state=0).fit(x, y)
     assert model.transformer_.bandwidth_ == made.fit(x).bandwidth_
 
 
 def test_rows_that_are_there_twice_choose_as_once_with_twice_the_weight():
     x, y = sine(80)
-    options = {"random_state": 0, "features": shallows.FourierFeatures(n_features=100)}
+    options = {"random_state": 0, "features": FourierFeatures(n_features=100)}
     once = shallows.FeatureRidgeRegressor(**options).fit(x, y, sample_weight=np.full(80, 2.0))
     twice = shallows.FeatureRidgeRegressor(**options).fit(np.repeat(x, 2, axis=0), np.repeat(y, 2))
     told = [model.report_["selection"]["error"] for model in (once, twice)]

@@ -11,12 +11,7 @@ import pytest
 
 from engine_example import sample
 from risk_example import Given
-from shallows import (
-    features,
-    kernels,
-    spectrum,
-    training,
-)
+from shallows import features, kernels, spectrum, training
 from shallows.errors import UnknownNameError
 from shallows.features import Blocks, Design, LinearMap
 from shallows.solvers.least_squares.eigenpro import EigenProStepper

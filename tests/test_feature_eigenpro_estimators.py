@@ -17,10 +17,7 @@ from feature_forms import feature_eigenpro_classifier, feature_eigenpro_regresso
 from forms import eigenpro_regressor
 from resumed_example import StopAt
 from risk_example import Given
-from shallows import (
-    features,
-    training,
-)
+from shallows import features, training
 from shallows.errors import ShallowsError, TrainingInterrupted
 from shallows.fitting import feature_eigenpro
 from solved_by import constructor

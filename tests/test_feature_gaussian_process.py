@@ -12,9 +12,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import shallows
 from engine_example import sample
-from shallows import FeatureGaussianProcessRegressor, kernels
+from shallows import kernels
 from shallows.errors import ShallowsError, UnknownNameError
 from shallows.fitting import feature_blocks
+from shallows.gaussian_process import FeatureGaussianProcessRegressor
 from shallows.kernel_approximation import FourierFeatures, HiddenUnits, NystroemFeatures, QuasiMonteCarloFeatures
 from shallows.models import functions
 from shallows.spectrum import marginal_likelihood

@@ -18,15 +18,9 @@ from engine_example import naive_kernel, sample
 from estimators_example import table
 from feature_forms import feature_eigenpro_regressor
 from forms import kernel_sgd_classifier, ridge
-from shallows import (
-    FourierFeatures,
-    KernelRidgeRegressor,
-    NystroemFeatures,
-    Options,
-    arrays,
-    kernels,
-)
+from shallows import KernelRidgeRegressor, Options, arrays, kernels
 from shallows.errors import ShallowsError, UnknownNameError
+from shallows.kernel_approximation import FourierFeatures, NystroemFeatures
 
 MAPS = [
     FourierFeatures(n_features=64, random_state=0),

@@ -12,7 +12,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import shallows
 from engine_example import naive_kernel, sample
-from shallows import (
+from shallows import kernels
+from shallows.errors import ShallowsError, UnknownNameError
+from shallows.kernel_approximation import (
     Fastfood,
     HiddenUnits,
     NystroemFeatures,
@@ -22,9 +24,7 @@ from shallows import (
     RBFNetwork,
     SemiRandomFeatures,
     TensorSketch,
-    kernels,
 )
-from shallows.errors import ShallowsError, UnknownNameError
 
 MAPS = [
     Fastfood(n_features=64, random_state=0),
@@ -149,4 +149,4 @@ def test_impossible_parameters_are_refused_with_what_can():
 
 def test_all_are_names_of_the_package():
     for transformer in MAPS:
-        assert getattr(shallows, type(transformer).__name__) is type(transformer)
+        assert getattr(shallows.estimators, type(transformer).__name__) is type(transformer)

@@ -11,13 +11,7 @@ import scipy.linalg
 import flat
 from engine_example import naive_kernel, sample
 from feature_forms import feature_eigenpro_classifier, feature_eigenpro_regressor
-from shallows import (
-    RegularizedRiskClassifier,
-    RegularizedRiskRegressor,
-    features,
-    kernels,
-    losses,
-)
+from shallows import RegularizedRiskClassifier, RegularizedRiskRegressor, features, kernels, losses
 from shallows.errors import ShallowsError
 from shallows.features import FEATURE_MAPS, Blocks, Design, FourierMap, base, block_sums
 from shallows.features.fourier import DenseProjector, join

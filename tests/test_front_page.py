@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import shallows
+from shallows import estimators
 from shallows_papers.experiments.comparing.verdicts import Verdict
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -28,9 +28,9 @@ def test_every_link_of_a_page_leads_to_a_file(page):
 @pytest.mark.parametrize("page", ["README.md", *(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))])
 def test_a_page_names_no_class_that_does_not_exist(page):
     text = (ROOT / page).read_text(encoding="utf-8")
-    begins = {name.removesuffix(end) for name in shallows.__all__ for end in ("Classifier", "Regressor", "Features")}
+    begins = {name.removesuffix(end) for name in estimators.__all__ for end in ("Classifier", "Regressor", "Features")}
     of_others = {"KernelRidge", "Nystroem"} if "coming_from" in page else set()  # of scikit-learn
-    assert not set(re.findall(r"`([A-Za-z]+)`", text)) & (begins - {*shallows.__all__}) - of_others
+    assert not set(re.findall(r"`([A-Za-z]+)`", text)) & (begins - {*estimators.__all__}) - of_others
 
 
 def test_the_verdicts_of_the_readme_are_those_of_the_reference_results():

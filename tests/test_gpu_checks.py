@@ -16,6 +16,7 @@ from shallows import KernelRidgeRegressor, Options, arrays, decomposition, train
 from shallows.arrays import Device
 from shallows.errors import DeviceError, DeviceMemoryError, ShallowsError
 from shallows.gpu import gpu_checks
+from shallows.kernel_approximation import FourierFeatures
 
 
 def fake(driver=13000, runtime=13000, count=1, free=80, total=80, own=0, compiler=None):
@@ -85,7 +86,7 @@ def test_a_gpu_that_cannot_be_used_is_refused_with_its_cause(facts, words, machi
     for name in ("EigenPro", "KernelSGD", "DoublyStochastic", "RegularizedRisk", "CoreVectorMachine"):
         with pytest.raises(ShallowsError, match=words):
             unfitted(f"{name}Regressor", device="gpu:2").fit(X, y)
-    for model in (shallows.KernelSVMClassifier, shallows.FourierFeatures, decomposition.DoublyStochasticKernelPCA):
+    for model in (shallows.KernelSVMClassifier, FourierFeatures, decomposition.DoublyStochasticKernelPCA):
         with pytest.raises(ShallowsError, match=words):
             flat(model, device="gpu:2").fit(X, y > 10)
     with pytest.raises(ShallowsError, match=words):

@@ -7,12 +7,8 @@ import pytest
 
 import shallows
 from engine_example import sample
-from shallows import (
-    DoublyStochasticClassifier,
-    DoublyStochasticNoveltyDetector,
-    DoublyStochasticRegressor,
-    arrays,
-)
+from shallows import DoublyStochasticClassifier, DoublyStochasticRegressor, arrays
+from shallows.svm import DoublyStochasticNoveltyDetector
 
 pytestmark = [
     pytest.mark.gpu,

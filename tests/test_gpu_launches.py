@@ -13,16 +13,7 @@ from counted_arrays import LEDGER, counted
 from engine_example import sample
 from forms import eigenpro_classifier, eigenpro_regressor
 from pretended_gpu import pretended_gpu
-from shallows import (
-    KernelRidgeRegressor,
-    Options,
-    arrays,
-    gram,
-    kernels,
-    losses,
-    spectrum,
-    training,
-)
+from shallows import KernelRidgeRegressor, Options, arrays, gram, kernels, losses, spectrum, training
 from shallows.errors import DivergenceError
 from shallows.features import FourierMap
 from shallows.gpu import cuda

@@ -13,9 +13,9 @@ from shallows.errors import ShallowsError
 
 WITH_KERNEL = [
     estimator
-    for name in shallows.__all__
+    for name in shallows.estimators.__all__
     if name.endswith(("Classifier", "Regressor", "Detector"))
-    and "kernel" in (estimator := getattr(shallows, name))().get_params()
+    and "kernel" in (estimator := getattr(shallows.estimators, name))().get_params()
 ]
 WITH_PARAMETERS = [estimator for estimator in WITH_KERNEL if "kernel_params" in estimator().get_params()]
 

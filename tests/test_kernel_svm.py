@@ -19,13 +19,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import shallows
 from engine_example import naive_kernel, sample
 from resumed_example import stopped_at_every_batch
-from shallows import (
-    CoreVectorMachineClassifier,
-    CoreVectorMachineRegressor,
-    KernelSVMClassifier,
-    Options,
-    kernels,
-)
+from shallows import KernelSVMClassifier, Options, kernels
 from shallows.errors import ShallowsError
 from shallows.estimators.old_names import OLD_ESTIMATORS, translate
 from shallows.gram.row_slab import KernelRowSlab
@@ -36,6 +30,7 @@ from shallows.solvers.support_vectors.dense_problem import DenseProblem
 from shallows.solvers.support_vectors.dual_problem import DualProblem
 from shallows.solvers.support_vectors.interior_point import InteriorPointStepper
 from shallows.solvers.support_vectors.primal_newton import KernelNewtonStepper
+from shallows.svm import CoreVectorMachineClassifier, CoreVectorMachineRegressor
 from shallows.training import OwnRows, Stopping, train
 
 

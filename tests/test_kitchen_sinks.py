@@ -9,9 +9,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import shallows
 from engine_example import sample
-from shallows import RandomKitchenSinksClassifier, RandomKitchenSinksRegressor
 from shallows.errors import ShallowsError
 from shallows.kernel_approximation import HiddenUnits
+from shallows.svm import RandomKitchenSinksClassifier, RandomKitchenSinksRegressor
 
 WEIGHTS = "the rows' median distance, which the units start from, is not weighted"
 

@@ -7,10 +7,11 @@ import pytest
 
 from doubly_stochastic_example import moons, waves
 from resumed_example import StopAt
-from shallows import DoublyStochasticClassifier, DoublyStochasticNoveltyDetector, DoublyStochasticRegressor, training
+from shallows import DoublyStochasticClassifier, DoublyStochasticRegressor, training
 from shallows.errors import ShallowsError, TrainingInterrupted
 from shallows.features import block_sums
 from shallows.solvers import DoublyStochastic
+from shallows.svm import DoublyStochasticNoveltyDetector
 
 WAYS = {
     "preconditioned": {},

@@ -13,16 +13,12 @@ import pytest
 
 from flat import flat
 from forms import centers_classifier
-from shallows import (
-    DoublyStochasticClassifier,
-    DoublyStochasticNoveltyDetector,
-    arrays,
-    training,
-)
+from shallows import DoublyStochasticClassifier, arrays, training
 from shallows.fitting import expansion
 from shallows.fitting.expansion_plan import holds_points
 from shallows.fitting.rows_ahead import RowsAhead
 from shallows.models.centring import Centring, RowsAsArray, TrainingRows
+from shallows.svm import DoublyStochasticNoveltyDetector
 from shallows.training import Batches
 
 PROGRAM = Path(__file__).with_name("larger_than_memory_program.py")

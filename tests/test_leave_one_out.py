@@ -18,12 +18,7 @@ from forms import (
     kernel_ridge_regressor,
     ridge,
 )
-from shallows import (
-    KernelRidgeClassifier,
-    KernelRidgeRegressor,
-    arrays,
-    kernels,
-)
+from shallows import KernelRidgeClassifier, KernelRidgeRegressor, arrays, kernels
 from shallows.errors import ShallowsError
 from shallows.spectrum.kernel_ridge_choice import join_copies
 from shallows.spectrum.leave_one_out import FACTORS, REGULARISATIONS, START, RidgePath, choose_ridge

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_classification, make_moons
 
-import shallows
 import solved_by
 from shallows import kernels
 from shallows.errors import ShallowsError
 from shallows.spectrum.kernel_ridge_choice import choose_kernel_ridge
+from shallows.svm import CoreVectorMachineRegressor
 
 DUAL = [
     "KernelSVMClassifier",
@@ -117,7 +117,7 @@ def test_regressors_follow_a_sine_of_one_input(name):
 def test_core_vector_regression_finds_nothing_in_noise():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(400, 10)), rng.normal(size=400)
-    assert shallows.CoreVectorMachineRegressor(random_state=0).fit(X[:200], y[:200]).score(X[200:], y[200:]) > -0.05
+    assert CoreVectorMachineRegressor(random_state=0).fit(X[:200], y[:200]).score(X[200:], y[200:]) > -0.05
 
 
 @pytest.mark.parametrize("name", ["KernelSVMClassifier", "BudgetedSVMClassifier", "RegularizedRiskClassifier"])

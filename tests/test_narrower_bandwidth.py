@@ -10,12 +10,7 @@ from sklearn.datasets import make_gaussian_quantiles
 
 from feature_forms import feature_eigenpro_regressor
 from forms import centers_regressor, eigenpro_classifier, eigenpro_regressor
-from shallows import (
-    FeatureRidgeClassifier,
-    FeatureRidgeRegressor,
-    KernelRidgeRegressor,
-    kernels,
-)
+from shallows import FeatureRidgeClassifier, FeatureRidgeRegressor, KernelRidgeRegressor, kernels
 from shallows.fitting import choices, feature_choice, narrower_bandwidth
 from shallows.fitting.narrower_bandwidth import narrower, scores_of_centres
 from shallows.kernel_approximation import FourierFeatures, NystroemFeatures

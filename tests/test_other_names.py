@@ -17,17 +17,16 @@ from engine_example import sample
 from forms import eigenpro_regressor, kernel_ridge_regressor, kernel_sgd_regressor
 from shallows import (
     FeatureRidgeRegressor,
-    FourierFeatures,
     KernelRidgeClassifier,
     KernelRidgeRegressor,
-    NystroemFeatures,
-    RandomKitchenSinksRegressor,
     RegularizedRiskClassifier,
     kernels,
     spectrum,
 )
 from shallows.errors import ShallowsError, UnknownNameError
+from shallows.kernel_approximation import FourierFeatures, NystroemFeatures
 from shallows.solvers import Certified, EigenPro
+from shallows.svm import RandomKitchenSinksRegressor
 
 X, new = sample(80, 3), sample(20, 3, seed=1)
 y = np.sin(X[:, 0]) + X[:, 1]
@@ -134,8 +133,8 @@ def test_other_wrong_names_are_told_as_ever():
 
 @pytest.mark.parametrize("name", sorted(shallows.estimators.__all__))
 def test_estimators_are_made_copied_and_pickled_as_ever(name):
-    known = getattr(shallows, name)().get_params()
-    model = getattr(shallows, name)(**({"random_state": 3} if "random_state" in known else {}))
+    known = getattr(shallows.estimators, name)().get_params()
+    model = getattr(shallows.estimators, name)(**({"random_state": 3} if "random_state" in known else {}))
     for copy in (clone(model), pickle.loads(pickle.dumps(model))):
         assert str(copy) == str(model)
 
@@ -214,7 +213,9 @@ def test_a_class_of_an_earlier_version_shows_its_new_call_which_works(name, give
     assert f"{name} is now {call}." in str(raised.value)
     classes = {**vars(shallows.solvers), "Options": shallows.Options}
     names = {one: getattr(shallows.solvers, one) for one in shallows.solvers.__all__} | {"Matern": kernels.Matern}
-    model = eval(call, {**classes, **names, **{kind: getattr(shallows, kind) for kind in shallows.__all__}})
+    model = eval(
+        call, {**classes, **names, **{kind: getattr(shallows.estimators, kind) for kind in shallows.estimators.__all__}}
+    )
     model._check_parameters()
 
 

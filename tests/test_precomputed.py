@@ -18,16 +18,15 @@ from engine_example import sample
 from flat import flat_if_known
 from shallows import (
     DoublyStochasticRegressor,
-    FourierFeatures,
     KernelRidgeClassifier,
     KernelRidgeRegressor,
-    NystroemFeatures,
     RegularizedRiskRegressor,
     kernels,
     spectrum,
     training,
 )
 from shallows.errors import ShallowsError
+from shallows.kernel_approximation import FourierFeatures, NystroemFeatures
 from shallows.solvers import EigenPro
 from solved_by import constructor
 

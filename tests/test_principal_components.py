@@ -17,8 +17,9 @@ from sklearn.preprocessing import StandardScaler
 import forms
 import shallows
 from engine_example import sample
-from shallows import FourierFeatures, kernels, spectrum, streams, training
+from shallows import kernels, spectrum, streams, training
 from shallows.errors import ShallowsError
+from shallows.kernel_approximation import FourierFeatures
 from shallows.spectrum.principal_components import (
     Components,
     components_are_surely_no_worse,

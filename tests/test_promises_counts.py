@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
-import shallows
 from flat import known
 from promises_example import EVERY, targets, unfitted
+from shallows import estimators
 from shallows.errors import ShallowsError
 
 COUNTS = {
@@ -133,7 +133,7 @@ each = pytest.mark.parametrize("name", EVERY)
 
 def defaults(name):
     """The defaults of all parameters by their paths, also of those inside a solver, features or options."""
-    return {path: value for path, value in known(getattr(shallows, name)).items() if not path.endswith("_params")}
+    return {path: value for path, value in known(getattr(estimators, name)).items() if not path.endswith("_params")}
 
 
 def named(name, known_names):

@@ -11,14 +11,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import ConvergenceWarning
 
-from shallows import (
-    AMMClassifier,
-    BudgetedSVMClassifier,
-    CoreVectorMachineClassifier,
-    CoreVectorMachineRegressor,
-    KernelSVMClassifier,
-    LinearSVMClassifier,
-)
+from shallows import KernelSVMClassifier, LinearSVMClassifier
 from shallows.kernels import Polynomial
 from shallows.solvers import (
     LASVM,
@@ -35,6 +28,7 @@ from shallows.solvers import (
     pieces,
 )
 from shallows.solvers.support_vectors import core_vectors
+from shallows.svm import AMMClassifier, BudgetedSVMClassifier, CoreVectorMachineClassifier, CoreVectorMachineRegressor
 
 RAW, LABELS = load_breast_cancer(return_X_y=True)
 _rng = np.random.default_rng(0)

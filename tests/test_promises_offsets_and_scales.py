@@ -15,21 +15,19 @@ from sklearn.exceptions import ConvergenceWarning
 from forms import eigenpro_classifier
 from promises_example import EVERY, WITH_STREAMS, outputs, targets, unfitted
 from shallows import (
-    AMMClassifier,
-    BudgetedSVMClassifier,
-    CoreVectorMachineClassifier,
     FeatureRidgeClassifier,
     KernelRidgeClassifier,
     LinearSVMClassifier,
-    NystroemFeatures,
     Options,
     RegularizedRiskClassifier,
     kernels,
 )
 from shallows.arrays import user_arrays
 from shallows.errors import DivergenceError
+from shallows.kernel_approximation import NystroemFeatures
 from shallows.solvers import CuttingPlanes
 from shallows.solvers.linear_svm import SOLVERS
+from shallows.svm import AMMClassifier, BudgetedSVMClassifier, CoreVectorMachineClassifier
 
 _rng = np.random.default_rng(0)
 # Multiples of 1/64, so that float32 holds the points with the offset of 10,000.

@@ -17,16 +17,17 @@ import shallows
 from promises_example import EVERY, outputs, targets, unfitted
 from shallows import features, kernels, streams
 from shallows.errors import ShallowsError
-from shallows.kernel_approximation import HiddenUnits
+from shallows.kernel_approximation import HiddenUnits, QuasiMonteCarloFeatures
 from shallows.kernels import Matern
 from shallows.solvers import EigenPro
 from shallows.statistics import two_sample_test
+from shallows.svm import RandomKitchenSinksRegressor
 from shallows_papers.baselines import ImageVotes
 from solved_by import CLASSIFIERS, REGRESSORS
 
 ESTIMATORS = [
     made
-    for made in (getattr(shallows, name) for name in shallows.__all__)
+    for made in (getattr(shallows.estimators, name) for name in shallows.estimators.__all__)
     if isinstance(made, type) and hasattr(made, "fit")
 ]
 X = np.random.default_rng(0).normal(size=(60, 3))
@@ -154,12 +155,12 @@ def test_whole_numbers_of_numpy_are_those_of_python(name):
 
 @pytest.mark.parametrize("integer", INTEGERS)
 def test_a_whole_number_of_numpy_is_converted_however_it_is_set(integer):
-    model = shallows.QuasiMonteCarloFeatures(n_features=integer(20), kernel=Matern(nu=integer(2)))
+    model = QuasiMonteCarloFeatures(n_features=integer(20), kernel=Matern(nu=integer(2)))
     assert clone(model).fit_transform(X).shape == (60, 20)
     clone(model.set_params(n_features=integer(30))).fit(X)
     model.n_features = integer(40)
     assert type(clone(model).n_features) is int
-    layers = shallows.HiddenUnits(n_units=(integer(20), integer(30)))
+    layers = HiddenUnits(n_units=(integer(20), integer(30)))
     assert clone(layers).n_units == (20, 30) and type(layers.n_units[0]) is int
 
 
@@ -171,7 +172,7 @@ def test_given_parameters_stay_the_same_objects():
 
 def test_a_search_over_numpys_numbers_is_that_over_pythons():
     sizes = [np.arange(20, 60, 20), [20, 40]]
-    model = shallows.RandomKitchenSinksRegressor(random_state=0, features=HiddenUnits(activation="cosine", n_units=20))
+    model = RandomKitchenSinksRegressor(random_state=0, features=HiddenUnits(activation="cosine", n_units=20))
     searches = [GridSearchCV(model, {"max_iterations": some, "n_units": some}, cv=2).fit(X, NUMBERS) for some in sizes]
     assert np.array_equal(*[search.cv_results_["mean_test_score"] for search in searches])
 
@@ -179,7 +180,7 @@ def test_a_search_over_numpys_numbers_is_that_over_pythons():
 def test_a_small_integer_type_allows_as_many_iterations_as_it_says():
     options = {"n_units": 20, "random_state": 0, "tol": 0.0}
     few, many = (
-        shallows.RandomKitchenSinksRegressor(max_iterations=most, **options).fit(X, NUMBERS)
+        RandomKitchenSinksRegressor(max_iterations=most, **options).fit(X, NUMBERS)
         for most in (np.int16(20_000), 20_000)
     )
     assert few.n_iter_ == many.n_iter_ > 1

@@ -7,8 +7,10 @@ import pytest
 import scipy.sparse as sp
 
 from promises_example import EVERY, WITH_STREAMS, outputs, targets, unfitted
-from shallows import BudgetedSVMClassifier, LinearSVMClassifier, PolynomialFeatures
+from shallows import LinearSVMClassifier
 from shallows.arrays.user_arrays import canonical_rows
+from shallows.kernel_approximation import PolynomialFeatures
+from shallows.svm import BudgetedSVMClassifier
 from shallows_papers.datasets.formats.libsvm import libsvm_blocks
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -15,7 +15,7 @@ from shallows.solvers.linear_svm import SOLVERS
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
-STREAMING = [name for name in EVERY if hasattr(getattr(shallows, name), "partial_fit")]
+STREAMING = [name for name in EVERY if hasattr(getattr(shallows.estimators, name), "partial_fit")]
 OF_SOLVERS = ("KernelSVMClassifier", "LinearSVMClassifier")  # only with some solvers
 CASES = [(name, {}) for name in STREAMING if name not in OF_SOLVERS]
 CASES += [("KernelSVMClassifier", {"solver": "lasvm"})]
@@ -115,7 +115,7 @@ def quality(model, name, new):
 
 def quick(name, options):
     small = {"block_size": 32, "max_features": 256} if "Kernel" in name else {}
-    return flat_if_known(getattr(shallows, name), **{"random_state": 0, "n_iter": 40, **small, **options})
+    return flat_if_known(getattr(shallows.estimators, name), **{"random_state": 0, "n_iter": 40, **small, **options})
 
 
 @functools.cache

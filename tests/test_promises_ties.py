@@ -9,8 +9,9 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
-from shallows import CoreVectorMachineClassifier, KernelSVMClassifier, kernels
+from shallows import KernelSVMClassifier, kernels
 from shallows.solvers import LASVM
+from shallows.svm import CoreVectorMachineClassifier
 from solved_by import constructor
 
 _rng = np.random.default_rng(0)

@@ -22,7 +22,9 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 
 import shallows
 from promises_example import WITH_STREAMS, outputs, targets, unfitted
+from shallows import estimators
 from shallows.errors import ShallowsError
+from shallows.kernel_approximation import PolynomialFeatures, TensorSketch
 from shallows_papers.datasets import DatasetError
 from user_data_example import described, table, write
 from workflow_runs import copy_project, snakemake
@@ -41,9 +43,9 @@ SOME = [
     "LinearSVMClassifier",
     "RegularizedRiskClassifier",
 ]
-CLASSIFIERS = [name for name in SOME if is_classifier(getattr(shallows, name)())]
-REGRESSORS = [name for name in SOME if is_regressor(getattr(shallows, name)())]
-WITH_WIDTH = [name for name in SOME if "bandwidth" in getattr(shallows, name)().get_params()]
+CLASSIFIERS = [name for name in SOME if is_classifier(getattr(estimators, name)())]
+REGRESSORS = [name for name in SOME if is_regressor(getattr(estimators, name)())]
+WITH_WIDTH = [name for name in SOME if "bandwidth" in getattr(estimators, name)().get_params()]
 PROBABLE = [
     "KernelRidgeClassifier",
     "FeatureRidgeClassifier",
@@ -104,7 +106,7 @@ def assert_same(one, other, rows=X, others=None, tolerance=1e-4):
 def random_features_are_those_of_another_width(name):
     for bandwidth in (0.7, 3.0):
         given = {"n_features": 2048, "n_landmarks": 60, "bandwidth": bandwidth, "random_state": 0}
-        made = getattr(shallows, name)()
+        made = getattr(estimators, name)()
         made.set_params(**{key: value for key, value in given.items() if key in made.get_params()})
         Z = made.fit_transform(X)
         error = Z @ Z.T - np.exp(((X[:, None] - X) ** 2).sum(-1) / (-2 * bandwidth**2))
@@ -122,10 +124,10 @@ def features_are_nan_where_landmarks_repeat(name):
 @report()
 def products_of_very_wide_sparse_rows_lie_in_wrong_columns():
     rows = sp.csr_array(([1.0, 2.0, 3.0], ([0, 0, 1], [0, 99_999, 99_999])), shape=(2, 100_000))
-    for transformer in (shallows.PolynomialFeatures(degree=2), shallows.TensorSketch(n_features=2048, random_state=0)):
+    for transformer in (PolynomialFeatures(degree=2), TensorSketch(n_features=2048, random_state=0)):
         with pytest.raises(ShallowsError, match=r"100,000 columns.*TruncatedSVD"):
             transformer.fit(rows)
-    made = shallows.TensorSketch(n_features=64, random_state=0).fit_transform(rows[:, -20_000:])
+    made = TensorSketch(n_features=64, random_state=0).fit_transform(rows[:, -20_000:])
     assert np.isfinite(dense(made)).all()
 
 
@@ -220,7 +222,7 @@ def a_column_of_targets_loses_its_shape(name):
 def large_and_small_targets_are_fitted_by_a_constant(name):
     y = targets(name, X)
     for scale, offset in ((1e6, 1e7), (1e-6, 0), (1, 1e6)):
-        assert getattr(shallows, name)(random_state=0).fit(X, scale * y + offset).score(X, scale * y + offset) > 0.5
+        assert getattr(estimators, name)(random_state=0).fit(X, scale * y + offset).score(X, scale * y + offset) > 0.5
 
 
 # scikit-learn, sktime: pandas' nullable labels are "unknown".
@@ -353,7 +355,7 @@ def columns_in_another_order_are_taken_by_place(name):
 # scikit-learn and others: a warning that names are missing, which the caller did give.
 @report(SOME)
 def a_fit_warns_of_missing_names_of_columns(name):
-    early = {"early_stopping": True} if "early_stopping" in getattr(shallows, name)().get_params() else {}
+    early = {"early_stopping": True} if "early_stopping" in getattr(estimators, name)().get_params() else {}
     with warnings.catch_warnings():
         warnings.filterwarnings("error", message=".*feature names.*")
         model = fitted(name, FRAME, **early)
@@ -430,7 +432,7 @@ def seeds_of_other_types_make_other_models(name):
 
 
 # scikit-learn: GridSearchCV cut Gram matrices by rows alone; Nystroem takes them with fewer landmarks than rows.
-@report([name for name in SOME if "kernel" in getattr(shallows, name)().get_params()])
+@report([name for name in SOME if "kernel" in getattr(estimators, name)().get_params()])
 def gram_matrices_are_cut_by_rows_alone(name):
     K = np.exp(-0.5 * ((X[:, None] - X) ** 2).sum(-1))
     try:

@@ -16,12 +16,7 @@ from doubly_stochastic_example import ALL, moons
 from engine_example import sample
 from forms import eigenpro_classifier, kernel_sgd_classifier
 from pretended_gpu import pretended_gpu
-from shallows import (
-    DoublyStochasticClassifier,
-    DoublyStochasticNoveltyDetector,
-    DoublyStochasticRegressor,
-    kernels,
-)
+from shallows import DoublyStochasticClassifier, DoublyStochasticRegressor, kernels
 from shallows.errors import ShallowsError
 from shallows.features import FourierMap, block_sums
 from shallows.features.base import FeatureStream
@@ -30,6 +25,7 @@ from shallows.gpu import cuda
 from shallows.kernels import ArcCosine, Polynomial
 from shallows.kernels.radial import RadialKernel
 from shallows.solvers import DoublyStochastic
+from shallows.svm import DoublyStochasticNoveltyDetector
 
 SERIES = [
     kernels.Polynomial(3, 1.0, 0.5),

@@ -30,14 +30,11 @@ from flat import flat, flat_if_known
 from forms import eigenpro_classifier, eigenpro_regressor
 from pretended_gpu import pretended_gpu
 from shallows import (
-    DoublyStochasticNoveltyDetector,
     DoublyStochasticRegressor,
-    FourierFeatures,
     KernelRidgeClassifier,
     KernelRidgeRegressor,
     KernelSVMClassifier,
     LinearSVMClassifier,
-    NystroemFeatures,
     Options,
     RegularizedRiskClassifier,
     RegularizedRiskRegressor,
@@ -48,9 +45,11 @@ from shallows import (
     spectrum,
 )
 from shallows.errors import MissingExtraError, ShallowsError
+from shallows.kernel_approximation import FourierFeatures, NystroemFeatures
 from shallows.kernels import Matern
 from shallows.saving import archive
 from shallows.solvers import Certified, CheckedReuse, DoublyStochastic, EigenPro, UniformReuse
+from shallows.svm import DoublyStochasticNoveltyDetector
 from shallows_papers.nets import NeuralNetClassifier
 from shallows_papers.nets.inputs import Coding
 from solved_by import constructor
@@ -194,7 +193,7 @@ def test_fourier_features_take_kilobytes_whatever_their_number(tmp_path):
 @pytest.mark.parametrize("name", ["DoublyStochasticRegressor", "DoublyStochasticKernelPCA"])
 def test_a_file_of_streamed_features_has_kilobytes_for_a_thousand_whatever_the_number_of_inputs(name, tmp_path):
     for d in (2, 800):
-        model = flat(getattr(shallows, name), random_state=0, block_size=64, n_iter=100, dtype="float32")
+        model = flat(getattr(shallows.estimators, name), random_state=0, block_size=64, n_iter=100, dtype="float32")
         model.fit(sample(100, d), sample(100, 1)[:, 0])
         shallows.save(model, tmp_path / "model.skops")
         # Next to the coefficients: the mean of the inputs, which vary, and texts.

@@ -26,7 +26,7 @@ NEW = X[::7] + np.float32(0.05)
     ],
 )
 def test_the_seed_that_a_fit_drew_makes_the_same_model_again(name, options):
-    Estimator = getattr(shallows, name)
+    Estimator = getattr(shallows.estimators, name)
     drawn = Estimator(random_state=None, **options).fit(X, y)
     again = Estimator(random_state=drawn.report_["seed"], **options).fit(X, y)
     assert np.array_equal(drawn.decision_function(NEW), again.decision_function(NEW))

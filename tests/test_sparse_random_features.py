@@ -11,10 +11,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from engine_example import sample
-from shallows import FourierFeatures, SparseRandomFeatures, features, kernels
+from shallows import features, kernels
 from shallows.errors import ShallowsError
 from shallows.estimators.feature_maps import sparse_random_features
 from shallows.estimators.feature_maps.sparse_random_features import sparse_weights
+from shallows.kernel_approximation import FourierFeatures, SparseRandomFeatures
 
 
 def waves(n=400, outputs=1):

@@ -12,11 +12,7 @@ from bad_input_example import few
 from engine_example import sample
 from flat import flat_if_known
 from forms import eigenpro_classifier, eigenpro_regressor, kernel_sgd_regressor
-from shallows import (
-    RegularizedRiskClassifier,
-    RegularizedRiskRegressor,
-    training,
-)
+from shallows import RegularizedRiskClassifier, RegularizedRiskRegressor, training
 from shallows.errors import ShallowsError
 from shallows.solvers import NORMA
 

@@ -12,6 +12,7 @@ from feature_forms import feature_eigenpro_regressor
 from shallows import Options, decomposition, errors, kernels
 from shallows.kernel_approximation import FourierFeatures
 from shallows.solvers import SVRG, EigenPro, KernelSGD, NormalEquations, NystromConjugateGradients
+from shallows.svm import BudgetedSVMClassifier
 
 X, y = np.zeros((20, 3)), np.zeros(20)
 kernel: Any = kernels.Gaussian(2.0)
@@ -45,17 +46,17 @@ shallows.save(shallows.load("model.skops", device="cpu"), "copy.skops")
 
 
 def returned(
-    fourier: shallows.FourierFeatures,
+    fourier: FourierFeatures,
     lasvm: shallows.KernelSVMClassifier,
-    budgeted: shallows.BudgetedSVMClassifier,
+    budgeted: BudgetedSVMClassifier,
     linear: shallows.LinearSVMClassifier,
     pca: decomposition.DoublyStochasticKernelPCA,
     cca: decomposition.DoublyStochasticKernelCCA,
 ) -> None:
     """What fits return."""
-    assert_type(fourier.fit(X), shallows.FourierFeatures)
+    assert_type(fourier.fit(X), FourierFeatures)
     assert_type(lasvm.fit(X, y, sample_weight=y), shallows.KernelSVMClassifier)
-    assert_type(budgeted.fit(X, y), shallows.BudgetedSVMClassifier)
+    assert_type(budgeted.fit(X, y), BudgetedSVMClassifier)
     assert_type(linear.fit(X, y), shallows.LinearSVMClassifier)
     assert_type(pca.fit(X), decomposition.DoublyStochasticKernelPCA)
     assert_type(cca.fit(X, X), decomposition.DoublyStochasticKernelCCA)

@@ -23,9 +23,23 @@ _PUBLIC = LazyTable(
         "options": ".fitting.machine",
         "load": ".saving",
         "save": ".saving",
-        "two_sample_test": ".estimators.two_samples",
     },
 )
+_MODELS = (
+    "DoublyStochasticClassifier",
+    "DoublyStochasticRegressor",
+    "FeatureRidgeClassifier",
+    "FeatureRidgeRegressor",
+    "KernelRidgeClassifier",
+    "KernelRidgeRegressor",
+    "KernelSVMClassifier",
+    "LinearSVMClassifier",
+    "RegularizedRiskClassifier",
+    "RegularizedRiskRegressor",
+)
+_GROUPS = ("decomposition", "gaussian_process", "kernel_approximation", "statistics", "svm")
+"""Modules of the other public names."""
+
 _ROOMS = (
     "arrays",
     "decomposition",
@@ -55,7 +69,7 @@ _MOVED = {
 }
 """Names that were here before version 0.3, with the import that replaces each."""
 
-__all__ = [*ESTIMATORS, *_PUBLIC, "__version__"]
+__all__ = [*_MODELS, *_PUBLIC, "__version__"]
 
 
 def __getattr__(name: str) -> Any:
@@ -63,10 +77,13 @@ def __getattr__(name: str) -> Any:
         raise ImportError(f"shallows.{name} belongs to the reproduction of the papers now. Write: {_MOVED[name]}")
     if name in _ROOMS:
         return importlib.import_module(f".{name}", __name__)
-    if name in ESTIMATORS:
+    if name in _MODELS:
         return ESTIMATORS[name]
     if name in _PUBLIC:
         return _PUBLIC[name]
+    for group in _GROUPS:
+        if name in importlib.import_module(f".{group}", __name__).__all__:
+            raise ImportError(f"shallows.{name} is in shallows.{group} now. Write: from shallows.{group} import {name}")
     from .estimators import old_names
 
     if name in old_names.OLD_ESTIMATORS:

@@ -18,8 +18,16 @@ from . import statistics as statistics
 from . import streams as streams
 from . import svm as svm
 from . import training as training
-from .estimators import *  # noqa: F403
-from .estimators.two_samples import two_sample_test as two_sample_test
+from .estimators import DoublyStochasticClassifier as DoublyStochasticClassifier
+from .estimators import DoublyStochasticRegressor as DoublyStochasticRegressor
+from .estimators import FeatureRidgeClassifier as FeatureRidgeClassifier
+from .estimators import FeatureRidgeRegressor as FeatureRidgeRegressor
+from .estimators import KernelRidgeClassifier as KernelRidgeClassifier
+from .estimators import KernelRidgeRegressor as KernelRidgeRegressor
+from .estimators import KernelSVMClassifier as KernelSVMClassifier
+from .estimators import LinearSVMClassifier as LinearSVMClassifier
+from .estimators import RegularizedRiskClassifier as RegularizedRiskClassifier
+from .estimators import RegularizedRiskRegressor as RegularizedRiskRegressor
 from .fitting.machine import Options as Options
 from .fitting.machine import options as options
 from .fitting.rows import EarlyStopping as EarlyStopping

@@ -356,13 +356,13 @@ def estimator(name: str, **options: object) -> object:
 
 def with_parameters(name: str, options: dict[str, object]) -> object:
     cls, of_case = NOW.get(name, (name, {}))
-    known = inspect.signature(getattr(shallows, cls)).parameters
+    known = inspect.signature(getattr(shallows.estimators, cls)).parameters
     given = {"random_state": 3} | of_case | options
     if DEVICE and name not in ONLY_ON_CPU:
         given["device"] = DEVICE[0]
     if "options" in known:
         given["options"] = Options(**{key: given[key] for key in ("memory", "device", "dtype") if key in given})
-    model = getattr(shallows, cls)(**{key: value for key, value in given.items() if key in known})
+    model = getattr(shallows.estimators, cls)(**{key: value for key, value in given.items() if key in known})
     return model.set_params(**{key: value for key, value in given.items() if "__" in key and value is not LEFT_OUT})
 
 
@@ -500,7 +500,7 @@ def cases() -> Iterator[tuple[str, Callable[[], dict[str, np.ndarray]]]]:
     """All cases, by name."""
     replaced = {cls for cls, _ in NOW.values()} - QUICK.keys()
     for name in sorted({*shallows.estimators.__all__} - replaced | NOW.keys()):
-        Estimator = getattr(shallows, NOW.get(name, (name, {}))[0])
+        Estimator = getattr(shallows.estimators, NOW.get(name, (name, {}))[0])
         known, of_fit = inspect.signature(Estimator).parameters, inspect.signature(Estimator.fit).parameters
         yield name, functools.partial(as_published, name)
         variants = VARIANTS.get(name, {})

@@ -64,7 +64,7 @@ def semi_random_net(n_units: Sequence[int], seed: int = 0) -> Architecture:
 
     Layer l has the switches z_l = [R_l z_{l−1} + c_l > 0] with random R and c, and the units h_l = z_l ⊙ (W_l h_{l−1} +
     b_l) with trained W and b; the net is linear in the last h, and h_0 and z_0 are the inputs. One layer are the units
-    of `shallows.SemiRandomFeatures`, whose training is convex; that of several layers is not.
+    of `shallows.kernel_approximation.SemiRandomFeatures`, whose training is convex; that of several layers is not.
 
     Parameters
     ----------

@@ -73,7 +73,7 @@ class FeatureGaussianProcessRegressor(ValuePredictions, TransformedEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from shallows import FeatureGaussianProcessRegressor
+    >>> from shallows.gaussian_process import FeatureGaussianProcessRegressor
     >>> X = np.linspace(0, 6, 200)[:, None]
     >>> y = np.sin(X[:, 0]) + 0.1 * np.random.default_rng(0).normal(size=200)
     >>> model = FeatureGaussianProcessRegressor(random_state=0).fit(X, y)
