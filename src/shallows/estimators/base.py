@@ -7,7 +7,6 @@ import difflib
 import functools
 import inspect
 import numbers
-import re
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, TypeVar
 
@@ -20,7 +19,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from .. import arrays, kernels, training
 from ..arrays.user_arrays import largest_unit, read_points, to_host
 from ..errors import DeviceMemoryError, ShallowsError
-from ..fitting.machine import DTYPES, Options
+from ..fitting.machine import Options
 from ..fitting.rows import EarlyStopping, TrainingSet, apply_class_weight, refuse_missing_labels
 from ..kernels import precomputed
 from ..utils import frozen, progress
@@ -98,26 +97,15 @@ def check_kinds(estimator: Any) -> None:
             right = value is None or value is np.random
             right = right or is_whole(value, 0, None) or isinstance(value, np.random.RandomState)
             kind = "a whole number of at least 0, None or a numpy.random.RandomState"
-        elif name == "verbose":
-            right, kind = isinstance(value, bool) or is_whole(value, 0), "a whole number of at least 0, True or False"
         elif name == "early_stopping":
             EarlyStopping.of(value)
             continue
         elif isinstance(default, bool) or name == "orthogonal":
             right, kind = isinstance(value, bool | np.bool_), "True or False"
-        elif name.endswith("_params"):
-            right, kind = value is None or isinstance(value, Mapping), "a dictionary or None"
-        elif name == "dtype":
-            right, kind = isinstance(value, str) and value in DTYPES, "'auto', 'float32' or 'float64'"
-        elif name == "device":
-            right = isinstance(value, arrays.Device) or re.fullmatch(r"auto|cpu|gpu(:\d+)?", str(value))  # type: ignore[assignment]
-            kind = "'auto', 'cpu', 'gpu' or 'gpu:N'"
-        elif name == "memory":
-            right, kind = value is None or arrays.is_size(value), "a size in bytes, a number or such as '4GB', or None"
         else:
-            # A name is never a list or an array. It is a dictionary only for a rule with parameters.
-            is_name = isinstance(default, str) and name not in ("kernel", "features", "loss", "centres", "centers")
-            several = isinstance(value, list | set | np.ndarray) or (isinstance(value, dict) and name != "step_rule")
+            # A name is never a list, an array or a dictionary.
+            is_name = isinstance(default, str) and name not in ("kernel", "features", "loss", "centers")
+            several = isinstance(value, list | set | np.ndarray | dict)
             right, kind = not (is_name and several), f"a name, such as {default!r}"
         if not right and not (value is None and default is None):
             raise ShallowsError(f"{name} must be {kind}, got {value!r}.")
@@ -328,10 +316,7 @@ class Estimator(BaseEstimator):
 
     def _options(self) -> Options:
         """What the parameters, and a block ``with shallows.options(...)``, say about the machine."""
-        if hasattr(self, "options"):
-            return (self.options or Options()).in_block()
-        known = ("device", "memory", "dtype", "max_seconds", "verbose")
-        return Options(**{name: getattr(self, name) for name in known if hasattr(self, name)})
+        return (self.options or Options()).in_block()
 
     def _fit_device(self) -> arrays.Device:
         """The device of a fit. Refuses a GPU that cannot be used, and warns of slow settings."""

@@ -215,38 +215,3 @@ def refuse_device(device: Any, solver: Settings, solvers: Mapping[str, type[Any]
         f"solver={name_of(solver, solvers)!r} runs on the {' or '.join(solver.devices).upper()} only, got "
         f"device={str(device)!r}. Leave device='auto'.{others}"
     )
-
-
-def parameters_of(settings: type[Settings]) -> list[str]:
-    """The names of the fields that only this solver has."""
-    return [item.name for item in fields(settings) if "rule" in item.metadata]
-
-
-def settings_of(settings: type[Any], estimator: Any) -> Any:
-    """The settings of a solver whose fields are parameters of an estimator."""
-    return settings(**{item.name: getattr(estimator, item.name) for item in fields(settings)})
-
-
-def make(solvers: Mapping[str, type[Settings]], solver: str, given: Mapping[str, Any] | None, **shared: Any) -> Any:
-    """The checked settings of the named solver with the given parameters.
-
-    Raises
-    ------
-    ShallowsError
-        For an unknown name, a parameter of another solver, or a value that is not allowed.
-    """
-    cls = solvers[solver]
-    known = parameters_of(cls)
-    for name in given or {}:
-        if name in known:
-            continue
-        others = [repr(other) for other in solvers if name in parameters_of(solvers[other])]
-        if others:
-            raise ShallowsError(
-                f"{name} is a parameter of solver={' and '.join(others)}, not of solver={solver!r}, which has "
-                f"{', '.join(known) or 'none'}."
-            )
-        raise UnknownNameError(f"parameter of solver={solver!r}", name, known)
-    settings = cls(**(given or {}), **shared)
-    settings.check()
-    return settings
