@@ -435,7 +435,7 @@ def test_a_transformer_takes_the_kernel_of_the_estimator():
 
 def test_a_call_of_the_old_class_is_answered_with_the_new_one():
     new = "RegularizedRiskClassifier(solver=SAG(unbiased=True, max_epochs=3), features=FourierFeatures(n_features=60), "
-    with pytest.raises(TypeError, match=re.escape(f"is now {new}regularization=0.1).")):
+    with pytest.raises(ImportError, match=re.escape(f"is now {new}regularization=0.1).")):
         shallows.RegularisedRiskClassifier(
             solver="saga", max_epochs=3, features="fourier", n_features=60, regularisation=0.1
         )

@@ -467,8 +467,3 @@ def test_an_old_call_is_translated(old, given, new):
     name = OLD_ESTIMATORS[old].name
     call, _ = translate(OLD_ESTIMATORS[old], {key: repr(value) for key, value in given.items()})
     assert call == name + new
-
-
-def test_the_old_class_tells_the_new_call():
-    with pytest.raises(TypeError, match=r"LASVMClassifier is now KernelSVMClassifier\(solver='lasvm', C=2\.0\)"):
-        shallows.LASVMClassifier(C=2.0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import pickle
+import runpy
 
 import numpy as np
 import pytest
@@ -24,6 +25,7 @@ from shallows import (
     spectrum,
 )
 from shallows.errors import ShallowsError, UnknownNameError
+from shallows.estimators.old_names import OLD_ESTIMATORS, translate
 from shallows.kernel_approximation import FourierFeatures, NystroemFeatures
 from shallows.solvers import Certified, EigenPro
 from shallows.svm import RandomKitchenSinksRegressor
@@ -207,10 +209,8 @@ def test_a_name_that_moved_to_the_reproduction_is_answered_with_its_new_import(n
         ),
     ],
 )
-def test_a_class_of_an_earlier_version_shows_its_new_call_which_works(name, given, call):
-    with pytest.raises(TypeError) as raised:
-        getattr(shallows, name)(**given)
-    assert f"{name} is now {call}." in str(raised.value)
+def test_the_new_call_of_a_class_of_an_earlier_version_works(name, given, call):
+    assert translate(OLD_ESTIMATORS[name], {key: repr(value) for key, value in given.items()})[0] == call
     classes = {**vars(shallows.solvers), "Options": shallows.Options}
     names = {one: getattr(shallows.solvers, one) for one in shallows.solvers.__all__} | {"Matern": kernels.Matern}
     model = eval(
@@ -274,3 +274,25 @@ def test_kernel_sgd_chooses_the_bandwidth_of_ridge_regression():
 def test_early_stopping_takes_a_solver_with_epochs():
     model = KernelRidgeRegressor(early_stopping=True, random_state=0).fit(X, y)
     assert model.report_["solver"] == "EigenPro" and len(model.validation_scores_) >= 1
+
+
+def test_an_import_of_an_old_name_shows_the_new_calls_of_the_program(tmp_path):
+    program = tmp_path / "old.py"
+    program.write_text(
+        "from shallows import EigenProClassifier\n\n"
+        "model = EigenProClassifier(regularisation=1e-3)\n"
+        "other = EigenProClassifier(rank=80, device='cpu')\n"
+    )
+    with pytest.raises(ImportError) as raised:
+        runpy.run_path(str(program))
+    assert str(raised.value).splitlines() == [
+        "EigenProClassifier is now KernelRidgeClassifier(solver='eigenpro').",
+        "Line 3: EigenProClassifier(regularisation=0.001) is now KernelRidgeClassifier(solver='eigenpro', alpha=0.001).",
+        "Line 4: EigenProClassifier(rank=80, device='cpu') is now KernelRidgeClassifier(solver=EigenPro(rank=80), "
+        "options=Options(device='cpu')). It needs EigenPro, Options.",
+    ]
+
+
+def test_a_name_that_is_in_a_module_now_is_answered_with_its_import():
+    with pytest.raises(ImportError, match=r"Write: from shallows.svm import AMMClassifier"):
+        shallows.AMMClassifier  # noqa: B018

@@ -6,6 +6,7 @@ The names below are loaded when they are first used, so that ``import shallows``
 from __future__ import annotations
 
 import importlib
+import inspect
 from typing import Any
 
 from .errors import unknown_attribute
@@ -87,7 +88,7 @@ def __getattr__(name: str) -> Any:
     from .estimators import old_names
 
     if name in old_names.OLD_ESTIMATORS:
-        return old_names.old_estimator(name)
+        old_names.refuse_old_estimator(name, inspect.currentframe().f_back)  # type: ignore[union-attr]
     raise unknown_attribute(__name__, name, [*__all__, *_ROOMS])
 
 

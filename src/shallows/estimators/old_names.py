@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import ast
+import linecache
 import re
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from types import FrameType
 from typing import Any
+
+MOST_CALLS = 5
+"""Calls of the user's code that an error shows."""
 
 OPTIONS = ("device", "memory", "dtype", "max_seconds", "verbose")
 """Parameters that are in `shallows.Options` now."""
@@ -515,16 +521,43 @@ def translate(old: OldEstimator, given: Mapping[str, str], new: str = "") -> tup
     return f"{new or old.name}({', '.join(f'{name}={text}' for name, text in call.items())})", used
 
 
-def old_estimator(name: str) -> type:
-    """A class in the place of an old estimator: a call raises an error that shows the new call."""
+def refuse_old_estimator(name: str, frame: FrameType | None) -> None:
+    """Raise an ImportError that shows what replaces an old estimator, with the calls of it in the user's code.
+
+    Parameters
+    ----------
+    name : str
+        A key of `OLD_ESTIMATORS`.
+    frame : frame
+        Of the code that asked for the name. Modules of the import system above it are skipped.
+    """
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("importlib"):
+        frame = frame.f_back
     old = OLD_ESTIMATORS[name]
-
-    def refuse(cls: type, *args: Any, **given: Any) -> Any:
-        texts = {key: repr(value) for key, value in given.items()}
+    lines = [f"{name} is now {translate(old, {})[0]}."]
+    for number, call in _calls_of(name, frame):
+        given = {word.arg: ast.unparse(word.value) for word in call.keywords if word.arg}
         try:
-            call, classes = translate(old, texts)
+            now, classes = translate(old, given)
         except ValueError:
-            call, classes = f"{old.name}(...)", set()
-        raise TypeError(f"{name} is now {call}." + (f" It needs {', '.join(sorted(classes))}." if classes else ""))
+            continue
+        needs = f" It needs {', '.join(sorted(classes))}." if classes else ""
+        lines.append(f"Line {number}: {ast.unparse(call)} is now {now}.{needs}")
+    raise ImportError("\n".join(lines[: 1 + MOST_CALLS]))
 
-    return type(name, (), {"__new__": refuse, "__doc__": f"Replaced by `{old.name}`."})
+
+def _calls_of(name: str, frame: FrameType | None) -> list[tuple[int, ast.Call]]:
+    """Line and call of each call of a name in the source of a frame, the present line first."""
+    if frame is None:
+        return []
+    source = "".join(linecache.getlines(frame.f_code.co_filename, frame.f_globals))
+    if frame.f_code.co_filename == "<string>" and "-c" in sys.orig_argv[:-1]:
+        source = sys.orig_argv[sys.orig_argv.index("-c") + 1]
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:
+        return []
+    names = {name, f"shallows.{name}"}
+    found = [item for item in ast.walk(tree) if isinstance(item, ast.Call) and ast.unparse(item.func) in names]
+    line = frame.f_lineno
+    return [(item.lineno, item) for item in sorted(found, key=lambda item: (item.lineno != line, item.lineno))]
