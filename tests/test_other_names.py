@@ -280,14 +280,14 @@ def test_an_import_of_an_old_name_shows_the_new_calls_of_the_program(tmp_path):
     program = tmp_path / "old.py"
     program.write_text(
         "from shallows import EigenProClassifier\n\n"
-        "model = EigenProClassifier(regularisation=1e-3)\n"
+        "model = EigenProClassifier(regularisation=0.5)\n"
         "other = EigenProClassifier(rank=80, device='cpu')\n"
     )
     with pytest.raises(ImportError) as raised:
         runpy.run_path(str(program))
     assert str(raised.value).splitlines() == [
         "EigenProClassifier is now KernelRidgeClassifier(solver='eigenpro').",
-        "Line 3: EigenProClassifier(regularisation=0.001) is now KernelRidgeClassifier(solver='eigenpro', alpha=0.001).",
+        "Line 3: EigenProClassifier(regularisation=0.5) is now KernelRidgeClassifier(solver='eigenpro', alpha=0.5).",
         "Line 4: EigenProClassifier(rank=80, device='cpu') is now KernelRidgeClassifier(solver=EigenPro(rank=80), "
         "options=Options(device='cpu')). It needs EigenPro, Options.",
     ]

@@ -15,7 +15,7 @@ PACKAGES = ("shallows", "shallows_papers")
 SHARED = {
     *("__init__", "base", "components", "convergence", "decomposition", "eigenpro"),
     *("expansion", "fastfood", "feature_eigenpro", "feature_gaussian_process", "feature_ridge"),
-    *("fitting", "fourier", "kernel_cca", "kernel_ridge", "kernel_sgd"),
+    *("fitting", "fourier", "kernel_cca", "kernel_ridge"),
     *("kernel_svd", "kitchen_sinks", "landmarks", "lasvm", "monomials"),
     *("predictions", "problem", "quasi_monte_carlo", "regularised_risk", "rows"),
     *("semi_random", "source", "targets", "tensor_sketch"),

@@ -89,7 +89,7 @@ def __getattr__(name: str) -> Any:
 
     if name in old_names.OLD_ESTIMATORS:
         old_names.refuse_old_estimator(name, inspect.currentframe().f_back)  # type: ignore[union-attr]
-    raise unknown_attribute(__name__, name, [*__all__, *_ROOMS])
+    raise unknown_attribute(__name__, name, [*__all__, *_ROOMS, *ESTIMATORS, "two_sample_test"])
 
 
 def __dir__() -> list[str]:
