@@ -97,7 +97,7 @@ def size(default: str) -> Parameter:
 
 
 def setting(rule: Parameter) -> Any:
-    """A field of settings with a rule. Fields without a rule are parameters of the estimator too, which checks them."""
+    """A field of settings with a rule."""
     return field(default=rule.default, metadata={"rule": rule})
 
 
