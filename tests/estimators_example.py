@@ -45,8 +45,10 @@ def uncalibrated(Estimator):
 
 def published(Estimator, *but):
     """The method as published: the median rule, no regularisation but an early end, outputs as they are."""
-    parameters = {"bandwidth": None, "regularisation": 0.0, "calibration": None}
-    return {name: parameters[name] for name in sorted(set(parameters) & set(known(Estimator)) - set(but))}
+    has = known(Estimator)
+    parameters = {"bandwidth": None, "alpha" if "alpha" in has else "regularisation": 0.0, "calibration": None}
+    but = {*but, *({"alpha"} if "regularisation" in but else ())}
+    return {name: parameters[name] for name in sorted(set(parameters) & set(has) - but)}
 
 
 def unscaled(model, scores):

@@ -388,7 +388,10 @@ def nullable_columns_are_an_error_or_missing_ones_are_zeros(name):
 @report(["KernelRidgeRegressor", "KernelSVMClassifier"])
 def a_search_changes_what_it_is_given(name):
     kernel = shallows.kernels.Gaussian(1.5)
-    grid = {"kernel": [kernel], ("C" if name.startswith("KernelSVM") else "regularisation"): [0.1, 1.0]}
+    ours = next(
+        ours for ours in ("C", "alpha", "regularization", "regularisation") if ours in unfitted(name).get_params()
+    )
+    grid = {"kernel": [kernel], ours: [0.1, 1.0]}
     found = GridSearchCV(unfitted(name), grid, cv=2).fit(X, targets(name, X))
     assert grid["kernel"][0] is kernel and repr(kernel) == repr(shallows.kernels.Gaussian(1.5))
     assert repr(clone(found.best_estimator_)) == repr(found.best_estimator_)
