@@ -216,6 +216,22 @@ def test_a_map_that_is_none_is_told_what_it_lacks():
 
 
 @quiet
+@pytest.mark.parametrize("n", [300, 1500])
+def test_with_an_intercept_the_function_and_its_probabilities_keep_the_frequencies(n):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 4))
+    y = (X[:, 0] + 0.5 * rng.normal(size=n) > 1.2).astype(int)
+    options = {"n_features": 200, "fit_intercept": True, "random_state": 0}
+    plain = feature_eigenpro_classifier(calibration=None, alpha=1e6, **options).fit(X, y)
+    # The ridge leaves the intercept alone.
+    assert np.abs(plain.decision_function(X) - (2 * y.mean() - 1)).max() < 0.05
+    assert plain.intercept_ == pytest.approx(2 * y.mean() - 1)
+    model = feature_eigenpro_classifier(**options).fit(X, y)
+    assert model.predict_proba(X)[:, 1].mean() == pytest.approx(y.mean(), abs=0.02)
+    assert model.score(X, y) > 0.9
+
+
+@quiet
 @each
 def test_where_all_features_are_constant_the_mean_is_learnt(Estimator):
     for n in (30, 1200):

@@ -26,6 +26,7 @@ from shallows import (
 )
 from shallows.errors import ShallowsError, UnknownNameError
 from shallows.estimators.old_names import OLD_ESTIMATORS, translate
+from shallows.gaussian_process import FeatureGaussianProcessRegressor
 from shallows.kernel_approximation import FourierFeatures, NystroemFeatures
 from shallows.solvers import Certified, EigenPro
 from shallows.svm import RandomKitchenSinksRegressor
@@ -102,6 +103,8 @@ def test_a_preconditioner_goes_with_the_names_of_scikit_learn():
         (FeatureRidgeRegressor, {"n_features": 30}, r"the feature map: features=FourierFeatures\(n_features=30\)"),
         (FeatureRidgeRegressor, {"max_passes": 3}, r"the solver: solver=FeatureBlockDescent\(max_passes=3\)"),
         (FeatureRidgeRegressor, {"step_size": 3.0}, r"the solver: solver=FeatureEigenPro\(step=3.0\)"),
+        (RandomKitchenSinksRegressor, {"C": 30}, r"use bound \(the same number\)"),
+        (FeatureGaussianProcessRegressor, {"n_features": 30}, r"features=NystroemFeatures\(n_features=30\)"),
         (RandomKitchenSinksRegressor, {"n_units": 30}, r"the feature map: features=HiddenUnits\(n_units=30\)"),
         (FourierFeatures, {"n_components": 10}, "use n_features"),
         (KernelRidgeRegressor, {"max_iter": 10}, r"belongs to the solver: solver=EigenPro\(max_epochs=10\)"),

@@ -41,7 +41,7 @@ def test_a_wrong_annotation_in_a_public_signature_is_noticed(tmp_path):
     plants = [
         ("feature_maps/base.py", "bandwidth: float | str", "bandwidth: float"),
         ("budgeted/low_rank_svm.py", "self, X: Any, y: Any, sample", "self, X, y: Any, sample"),
-        ("least_squares/kernel_ridge.py", "warm_start: bool = False", "warm_start: str = \"no\""),
+        ("least_squares/kernel_ridge.py", "warm_start: bool = False", 'warm_start: str = "no"'),
         ("feature_maps/base.py", "y: Any = None) -> Self:", "y: Any = None) -> int:"),
     ]
     for path, right, wrong in plants:

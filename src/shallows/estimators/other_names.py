@@ -147,7 +147,8 @@ def _advice(estimator: type[Any], name: str, parameters: Mapping[str, Any], know
 def _features_with(estimator: type[Any], name: str, parameters: Mapping[str, Any]) -> str:
     """The class of features that have a parameter: the named features, or the first ones; "" if none have it."""
     table = estimator._named.get("features", {})
-    named = parameters.get("features")
+    usual = estimator.__signature__.parameters["features"].default if table else None
+    named = parameters.get("features", usual)
     for key in [named, *table] if isinstance(named, str) and named in table else [*table]:
         transformer = table[key]()
         if name in transformer.get_params(deep=False):

@@ -34,6 +34,10 @@ class RandomKitchenSinks(TransformedEstimator):
     """Base of the classifier and the regressor: parameters and fit of random kitchen sinks."""
 
     _named: ClassVar[Any] = {"features": UNITS}
+    _other_names: ClassVar[Any] = {
+        "C": ("bound", "the same number"),
+        "activation": ("features", "such as features=HiddenUnits('cosine')"),
+    }
 
     @stores_parameters
     def __init__(
