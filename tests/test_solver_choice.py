@@ -6,7 +6,7 @@ import pytest
 from shallows import EarlyStopping, KernelRidgeClassifier, KernelRidgeRegressor, Options
 from shallows.fitting import solver_choice
 from shallows.fitting.solver_choice import MOST_CENTERS, MOST_DIRECT, choose_solver
-from shallows.solvers import Cholesky, EigenPro
+from shallows.solvers import Cholesky, ConjugateGradients, EigenPro
 
 ROOM = 10**12
 
@@ -16,6 +16,7 @@ ROOM = 10**12
     [
         (MOST_DIRECT, 10, 1, ROOM, {}, Cholesky()),
         (MOST_DIRECT, 10, 1, ROOM, {"in_epochs": True}, EigenPro()),
+        (MOST_DIRECT, 10, 1, 1e7, {}, ConjugateGradients()),
         (MOST_DIRECT + 1, 10, 1, ROOM, {}, EigenPro()),
         (MOST_CENTERS, 10, 1, ROOM, {}, EigenPro()),
         (MOST_CENTERS + 1, 10, 1, ROOM, {}, None),

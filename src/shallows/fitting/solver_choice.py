@@ -3,7 +3,8 @@
 =================================================================  ====================================================
 rows                                                               solver
 =================================================================  ====================================================
-up to 2,000                                                        `Cholesky`; with early stopping `EigenPro`
+up to 2,000                                                        `Cholesky`, or else `ConjugateGradients`
+up to 2,000, with early stopping                                   `EigenPro`
 up to 125,000, if matrix, points and states fit into the memory    `EigenPro` with all points as centers
 other                                                              `NystromConjugateGradients` with fewer centers
 ``max_seconds`` is less than the estimate for `EigenPro`           `NystromConjugateGradients` with fewer centers
@@ -22,6 +23,7 @@ import numpy as np
 import scipy.sparse
 
 from ..solvers.least_squares import KERNEL_RIDGE_SOLVERS
+from ..solvers.least_squares.kernel_problem import DIRECT_BYTES
 from .machine import Options
 from .rows import TrainingSet
 
@@ -44,8 +46,11 @@ def choose_solver(
     ``in_epochs``: whether early stopping needs epochs.
     """
     eigenpro = KERNEL_RIDGE_SOLVERS["eigenpro"]()
+    if n <= MOST_DIRECT and not in_epochs:
+        fits = DIRECT_BYTES * n * n <= budget
+        return KERNEL_RIDGE_SOLVERS["cholesky" if fits else "conjugate_gradients"]()
     if n <= MOST_DIRECT:
-        return eigenpro if in_epochs else KERNEL_RIDGE_SOLVERS["cholesky"]()
+        return eigenpro
     # Half of the matrix in 16 bits, the points in 32, and the states of the steps.
     needed = n * n + 4 * n * d + 4 * eigenpro.n_arrays * n * n_outputs
     seconds = PAIR_SECONDS * n * n * (1 + OUTPUT_SHARE * n_outputs)
