@@ -230,11 +230,11 @@ def test_reproduce_writes_changed_parameters_into_a_file_of_settings(tmp_path, m
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(watching, "watch", watch)
-    changes = ["bandwidth=8", "damping=1e-2", "Pegasos.step_size=None"]
+    changes = ["bandwidth=8", "damping=1e-2", "Pegasos.step=certified"]
     assert cli.main(["reproduce", "eigenpro_table6", "--scale", "laptop", "--set", *changes]) == 0
     overlay = asked[asked.index("--configfile") + 1]
     assert yaml.safe_load((tmp_path / overlay).read_text()) == {
-        "changes": {"eigenpro_table6": {"bandwidth": 8, "damping": 0.01, "Pegasos": {"step_size": None}}}
+        "changes": {"eigenpro_table6": {"bandwidth": 8, "damping": 0.01, "Pegasos": {"step": "certified"}}}
     }
     plan = Plan.load(PROJECT, {**yaml.safe_load((tmp_path / overlay).read_text()), "scale": "laptop"})
     assert overlay == f"{plan.configuration.settings['results']}/changes.yaml"

@@ -69,7 +69,7 @@ def test_a_dry_run_says_in_few_words_what_has_changed(project, edit, old, new, j
 
 def test_an_overlay_changes_parameters_and_leaves_the_results_that_are_there(project):
     """With this step both runs diverge, which is a result: the table is made and says so."""
-    (project / "mine.yaml").write_text("changes: {small_table: {bandwidth: 4, step_size: 1e5}}\n")
+    (project / "mine.yaml").write_text("changes: {small_table: {bandwidth: 4, step: 1e5}}\n")
     before = {path: path.stat().st_mtime_ns for path in (project / "results").rglob("*") if path.is_file()}
     done = snakemake(project, "small_table", "--configfile", "mine.yaml", *SMALL)
     assert done.returncode == 0, done.stdout
