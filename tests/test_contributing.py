@@ -166,7 +166,7 @@ def test_the_targets_of_the_page_are_made(project):
 def test_the_new_method_is_planned_where_a_target_names_it(project):
     paper = yaml.safe_load((project / "config/papers/example.yaml").read_text(encoding="utf-8"))
     target = paper["targets"].pop("example_features")
-    target["methods"] = {"r-Pegasos": {"method": "averaged_sgd", "parameters": {"batch_size": 64}}}
+    target["methods"] = {"r-Pegasos": {"method": "averaged_sgd", "parameters": {"solver__batch_size": 64}}}
     del target["metrics"]["iterations_needed"]
     again = {**paper, "paper": "again", "targets": {"example_again": target}}
     place = project / "config/papers/again.yaml"
