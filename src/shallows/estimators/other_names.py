@@ -67,6 +67,8 @@ def refuse_other_names(estimator: type[Any], parameters: Mapping[str, Any], erro
     Parameters of the solver, the options or early stopping are refused with the object that has them.
     """
     known = set(estimator._get_param_names())
+    if parameters.keys() <= known:
+        return
     old = OLD_ESTIMATORS.get(estimator.__name__)
     objects, of_solver = (set(), set()) if old is None else (old.of_objects(), old.of_solver.keys())
     for name in sorted(parameters.keys() - known, key=lambda name: (name not in objects, name)):

@@ -15,7 +15,7 @@ from ..models.centring import stay_sparse
 from ..solvers.least_squares.normal_equations import solve_by_features
 from ..spectrum.kernel_ridge_choice import join_copies, with_enough_rows
 from ..spectrum.leave_one_out import RidgeChoice, choose_ridge
-from .narrower_bandwidth import narrower, scores_of_centres
+from .narrower_bandwidth import FEWEST_ROWS, narrower, scores_of_centres
 
 
 def with_bandwidth(transformer: Any, bandwidth: float | None) -> Any:
@@ -92,7 +92,7 @@ def choose_on_features(
 
     choice = with_enough_rows(n, choose_with)
     known = transformer.get_params()
-    if choice is None or choice.bandwidth is None or not n_features or "kernel" not in known:
+    if choice is None or choice.bandwidth is None or not n_features or "kernel" not in known or n < FEWEST_ROWS:
         return choice
     scores_of: Any = functools.partial(_scores_of_features, transformer)
     if of_landmarks:
