@@ -18,7 +18,7 @@ BLOCK_SIZE = 2048
 """Default number of features of a block."""
 
 
-class Columns(Protocol):
+class FeatureMatrix(Protocol):
     """The matrix Z of features in blocks of columns, each of which comes in strips of rows."""
 
     spans: list[slice]
@@ -31,7 +31,7 @@ class Columns(Protocol):
 class FeatureBlockProblem:
     """Minimize Σᵢ ‖zᵢᵀw − yᵢ‖² + λ ‖w‖²."""
 
-    columns: Columns  # Z, of shape (n, D) in all
+    columns: FeatureMatrix  # Z, of shape (n, D) in all
     targets: np.ndarray  # (n, c)
     regularisation: float  # λ > 0
     most_factors: int = 0  # Blocks whose factors are kept from one pass to the next

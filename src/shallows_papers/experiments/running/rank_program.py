@@ -15,6 +15,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from shallows import distributed
 from shallows.distributed.mpi import Mpi
 from shallows.errors import DivergenceError, ShallowsError, TrainingInterrupted
 from shallows.utils.atomic import write_json
@@ -59,7 +60,8 @@ def _train(task: dict[str, Any], folder: Path) -> dict[str, Any]:
     prepared = Path(task["prepared"])
     preconditioner = Path(task["preconditioner"]) if task["preconditioner"] else None
     job = Job(task["spec"], prepared, out=folder, checkpoints=folder.parent, preconditioner=preconditioner)
-    return training_run.train(job, datasets.load(prepared), Conditions(**task["conditions"]), folder, task["key"])
+    data, conditions = datasets.load(prepared), Conditions(**task["conditions"])
+    return training_run.train(job, data, conditions, folder, task["key"], fit=distributed.fit)
 
 
 def _stop_when_asked() -> None:

@@ -22,8 +22,6 @@ from .record import plain
 
 #: Files in the folder of a run: the parameters of its processes, and their result.
 TASK, OUTCOME = "ranks-task.json", "ranks-outcome.json"
-#: The module of the estimators that several processes fit, named as those of one process.
-ESTIMATORS = "shallows.distributed.estimators"
 #: What the starting process writes to the first of its processes; the end of the input asks them to stop.
 BEGIN = "begin\n"
 
@@ -73,12 +71,10 @@ def starter(launcher: str | None) -> list[str]:
 
 
 def task_of(job: Job, conditions: Conditions, folder: Path, key: str) -> dict[str, Any]:
-    """The parameters of the processes: the run, with the estimators that several processes fit."""
-    definition = dict(job.spec["definition"])
-    definition["call"] = {task: f"{ESTIMATORS}:{place.partition(':')[2]}" for task, place in definition["call"].items()}
+    """The parameters of the processes: the run, its places and its conditions."""
     return plain(
         {
-            "spec": {**job.spec, "definition": definition},
+            "spec": job.spec,
             "prepared": job.prepared,
             "preconditioner": job.preconditioner,
             "conditions": {name: getattr(conditions, name) for name in ("device", "memory", "checkpoint_seconds")},
