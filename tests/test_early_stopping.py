@@ -126,7 +126,7 @@ def test_a_parameter_of_early_stopping_out_of_its_range_is_named(name, value):
 
 
 def test_a_share_that_leaves_no_row_is_told_so():
-    with pytest.raises(ShallowsError, match=r"validation_fraction=0.1 gives no validation row of 3 rows"):
+    with pytest.raises(ShallowsError, match=r"fraction 0.1 gives no validation row of 3 rows"):
         KernelRidgeClassifier(solver="eigenpro", early_stopping=True).fit(sample(3), [0, 1, 1])
 
 

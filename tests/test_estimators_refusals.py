@@ -165,7 +165,7 @@ def test_features_whose_squares_overflow_are_refused(Estimator, scale, dtype):
 @each
 def test_a_step_of_the_users_that_is_too_large_is_an_error_that_names_it(Estimator):
     X, y, _ = table(Estimator)
-    with pytest.raises(DivergenceError, match=r"step_size=1e\+15.*smaller step_size"):
+    with pytest.raises(DivergenceError, match=r"step_size=1e\+15.*smaller step"):
         Estimator(step_size=1e15).fit(X, y)
 
 

@@ -260,12 +260,43 @@ def test_parameters_of_a_solver_are_set_by_their_paths():
         ({"solver": EigenPro(eigensystem="rsvd")}, "has no certificate for step='certified'"),
         ({"solver": EigenPro}, r"is a class. Give an object: solver=EigenPro\(\)"),
         ({"solver": "sdca"}, "solver of KernelRidgeRegressor 'sdca'"),
+        ({"solver": {"eigenpro": {"rank": 3}}}, "or an object of shallows.solvers, got"),
+        ({"solver": 3}, r"an object of shallows.solvers such as Cholesky\(\)"),
+        ({"solver": EigenPro(step="exat")}, "There is no step 'exat'. Did you mean 'exact'"),
         ({"bandwidth": None}, "bandwidth must be"),
+        ({"bandwidth": [1.0]}, "bandwidth must be one value"),
     ],
 )
 def test_a_solver_that_cannot_do_what_is_asked_is_refused(given, words):
     with pytest.raises(ShallowsError, match=words):
         KernelRidgeRegressor(**given).fit(X, y)
+
+
+def test_a_parameter_of_the_solver_is_answered_with_the_present_solver():
+    for solver in ("eigenpro", EigenPro(rank=3)):
+        with pytest.raises(ValueError, match=r"belongs to the solver: solver=EigenPro\(rank=80\)"):
+            KernelRidgeRegressor(solver=solver).set_params(rank=80)
+    with pytest.raises(ValueError, match="Set solver to an object first, such as solver='eigenpro'"):
+        KernelRidgeRegressor().set_params(solver__max_epochs=5)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"dtype": "float32"}, r"set it for each estimator: options=Options\(dtype='float32'\)"),
+        ({"devise": "gpu"}, "Its options are device, memory and verbose"),
+    ],
+)
+def test_a_block_of_options_refuses_other_options(given, words):
+    with pytest.raises(TypeError, match=words), shallows.options(**given):
+        pass
+
+
+@pytest.mark.parametrize("solver", ["auto", "nystrom_conjugate_gradients", "projected_eigenpro"])
+def test_more_centers_than_rows_are_warned_about(solver):
+    with pytest.warns(UserWarning, match=f"centers=10000 are more than the {len(X)} training rows"):
+        model = KernelRidgeRegressor(solver=solver, centers=10_000, random_state=0).fit(X, y)
+    assert len(model.centers_) == len(X)
 
 
 def test_kernel_sgd_chooses_the_bandwidth_of_ridge_regression():

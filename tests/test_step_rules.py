@@ -69,7 +69,7 @@ def test_the_exact_step_wants_everything_in_the_batch_and_in_the_subsample():
 
 
 def test_an_unknown_rule_is_told_the_known_ones_and_a_function_is_one():
-    with pytest.raises(UnknownNameError, match=r"step_rule 'certifed'. Did you mean 'certified'"):
+    with pytest.raises(UnknownNameError, match=r"step 'certifed'. Did you mean 'certified'"):
         step_rules.make("certifed")
     assert step_rules.make(lambda p, m, n: 0.5)(None, 1, 1) == 0.5
 
@@ -77,9 +77,9 @@ def test_an_unknown_rule_is_told_the_known_ones_and_a_function_is_one():
 def test_a_rule_with_parameters_is_a_name_with_them():
     assert step_rules.make({"certified": {"noise": 0.3}}) == step_rules.Certified(noise=0.3)
     assert step_rules.make({"theorem": {}}) == step_rules.make("theorem")
-    with pytest.raises(UnknownNameError, match=r"parameter of the step_rule certified 'nois'. Did you mean 'noise'"):
+    with pytest.raises(UnknownNameError, match=r"parameter of the step certified 'nois'. Did you mean 'noise'"):
         step_rules.make({"certified": {"nois": 0.3}})
-    with pytest.raises(UnknownNameError, match=r"step_rule 'certifed'. Did you mean 'certified'"):
+    with pytest.raises(UnknownNameError, match=r"step 'certifed'. Did you mean 'certified'"):
         step_rules.make({"certifed": {"noise": 0.3}})
     for malformed in ({}, {"certified": 0.3}, {"certified": {}, "paper": {}}):
         with pytest.raises(ShallowsError, match="a mapping of one name"):

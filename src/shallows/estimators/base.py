@@ -58,8 +58,8 @@ def keeps_model_on_failure(fit: _Method) -> _Method:
             if arrays.is_out_of_device_memory(error):
                 raise DeviceMemoryError(
                     f"The GPU has no room for this fit: {' '.join(str(error).split())[:200]} End other processes on "
-                    "the GPU ('nvidia-smi' lists them), fit on fewer rows or in smaller batches (batch_size), take "
-                    "dtype='float32', or device='cpu'."
+                    "the GPU ('nvidia-smi' lists them), fit on fewer rows or in smaller batches (batch_size of the "
+                    "solver), or use Options(dtype='float32') or Options(device='cpu')."
                 ) from error
             raise
 
@@ -106,7 +106,8 @@ def check_kinds(estimator: Any) -> None:
             # A name is never a list, an array or a dictionary.
             is_name = isinstance(default, str) and name not in ("kernel", "features", "loss", "centers")
             several = isinstance(value, list | set | np.ndarray | dict)
-            right, kind = not (is_name and several), f"a name, such as {default!r}"
+            right, kind = not (is_name and several), f"one value, such as {default!r}"
+            kind += ", or an object of shallows.solvers" if name == "solver" else ""
         if not right and not (value is None and default is None):
             raise ShallowsError(f"{name} must be {kind}, got {value!r}.")
 
@@ -178,7 +179,7 @@ class Estimator(BaseEstimator):
         ValueError
             If the estimator has no such parameter. For a name of another library, the message gives ours.
         """
-        refuse_other_names(type(self), parameters, ValueError)
+        refuse_other_names(type(self), parameters, ValueError, getattr(self, "solver", None))
         whole = {name: value for name, value in parameters.items() if "__" not in name}
         super().set_params(**whole)
         parts: dict[str, dict[str, Any]] = {}
@@ -208,7 +209,8 @@ class Estimator(BaseEstimator):
         if name == "early_stopping" and isinstance(value, bool):
             return EarlyStopping()
         if not (frozen.is_frozen(value) or hasattr(value, "set_params")) or isinstance(value, type):
-            example = f", such as {name}={next(iter(table))!r}" if table else ""
+            having = [key for key in table if path.partition("__")[0] in frozen.parameters(table[key]())]
+            example = f", such as {name}={(having or [*table])[0]!r}" if table else ""
             raise ValueError(f"{name}={value!r} has no parameter {path!r}. Set {name} to an object first{example}.")
         return value
 

@@ -35,6 +35,7 @@ OTHER_NAMES = {
     "penalty": ("alpha", "the factor of the squared norm"),
     "centres": ("centers", "how many training points, or the points themselves"),
     "n_centers": ("centers", "how many training points, or the points themselves"),
+    "cache_size": ("cache", "a size such as '200MB'"),
     "max_iter": ("max_epochs", "passes over the training data"),
     "epochs": ("max_epochs", "passes over the training data"),
     "n_epochs": ("max_epochs", "passes over the training data"),
@@ -61,18 +62,22 @@ NEXT_TO_A_MEAN = {
 """The same for estimators whose λ is next to a mean loss."""
 
 
-def refuse_other_names(estimator: type[Any], parameters: Mapping[str, Any], error: type[Exception]) -> None:
+def refuse_other_names(
+    estimator: type[Any], parameters: Mapping[str, Any], error: type[Exception], solver: Any = None
+) -> None:
     """Raise ``error`` with our name if a parameter has the name of another library; other unknown names pass.
 
-    Parameters of the solver, the options or early stopping are refused with the object that has them.
+    Parameters of the solver, the options or early stopping are refused with the object that has them. ``solver`` is
+    the present one of an estimator that exists already.
     """
     known = set(estimator._get_param_names())
     if parameters.keys() <= known:
         return
+    present = {} if solver is None else {"solver": solver}
     old = OLD_ESTIMATORS.get(estimator.__name__)
     objects, of_solver = (set(), set()) if old is None else (old.of_objects(), old.of_solver.keys())
     for name in sorted(parameters.keys() - known, key=lambda name: (name not in objects, name)):
-        advice, least = "" if name in objects else _advice(estimator, name, parameters, known), 2
+        advice, least = "" if name in objects else _advice(estimator, name, present | {**parameters}, known), 2
         if not advice and name in objects | of_solver:
             advice, least = "it belongs to the solver", 1
         if advice:
@@ -165,7 +170,7 @@ def _solver_with(
     table = estimator._named.get("solver", {})
     default = inspect.signature(estimator).parameters["solver"].default if table else None
     named = parameters.get("solver", default)
-    chosen = [named] if isinstance(named, str) and named in table else []
+    chosen = [key for key in table if named == key or type(named) is table[key]]
     for key in table if others else chosen:
         own = [item.name for item in fields(table[key])]
         if name in own:

@@ -330,7 +330,7 @@ def _message(calibration: Calibration | None, reason: str) -> str:
     instead = used[calibration and calibration.form]
     return (
         f"The usual calibration of probabilities is not used: {reason}. {instead}. If some outputs are far too large, "
-        "a larger regularisation or scaled columns (StandardScaler) help."
+        "more regularization or scaled columns (StandardScaler) help."
     )
 
 

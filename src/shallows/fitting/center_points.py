@@ -14,6 +14,7 @@ from ..arrays import Array, Device
 from ..errors import ShallowsError
 from ..models.centring import Centring, TrainingRows, check_scale
 from ..spectrum.kernel_ridge_choice import LEAST_ROWS, is_automatic, number_of_rows
+from ..utils.checks import warn_user
 from .choices import Choices, Sample, held_out_spans
 from .machine import SMALL
 
@@ -136,6 +137,12 @@ def place_centers(
         p = max(1, min(n, wanted, MOST_CENTRES, room.fitting(budget // 2)))
     else:
         p = min(int(centers), n) if sampled else centers.shape[0]
+        if sampled and centers > n:
+            warn_user(
+                f"centers={int(centers)} are more than the {n} training rows, so every row is a center. Set centers to "
+                f"at most {n}, or centers=None for a solver on all points.",
+                UserWarning,
+            )
     needed = room.bytes_of(p)
     if needed > budget:
         raise too_many_centers(p, needed, room.fitting(budget) if sampled else 0, budget, device)

@@ -258,5 +258,5 @@ def check_finite(state: Any, step_size: float | None) -> None:
     if not state.is_finite():
         said = "" if step_size is None else f" with step_size={step_size:.3g}"
         raise DivergenceError(
-            f"Training diverged{said}. Take a smaller step_size, or leave it to the program (step_size=None)."
+            f"Training diverged{said}. Give the solver a smaller step_size, or step_size=None to let it choose."
         )

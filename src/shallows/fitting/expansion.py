@@ -181,8 +181,8 @@ def fit_expansion(
         phases.end("training", run)
         if not run.state.is_finite():
             raise DivergenceError(
-                f"Training diverged with step_size={plan.stepper.step_size:.3g}. Take a smaller step_size, or "
-                "leave it to the program (step_size=None)."
+                f"Training diverged with step_size={plan.stepper.step_size:.3g}. Give the solver a "
+                "smaller step_size, or step_size=None to let it choose."
             )
         sample = None
         if isinstance(targets, NoveltyTargets):

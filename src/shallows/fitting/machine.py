@@ -8,7 +8,7 @@ import math
 import re
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -130,7 +130,7 @@ class Options:
 
 @contextlib.contextmanager
 def options(
-    *, device: str | None = None, memory: int | str | None = None, verbose: int | None = None
+    *, device: str | None = None, memory: int | str | None = None, verbose: int | None = None, **others: Any
 ) -> Iterator[None]:
     """A block whose fits and predictions use these options, except where an estimator has its own.
 
@@ -146,6 +146,8 @@ def options(
     ------
     ShallowsError
         For a value that is not allowed.
+    TypeError
+        For another option.
 
     Examples
     --------
@@ -153,6 +155,13 @@ def options(
     >>> with shallows.options(device="cpu", memory="2GB"):
     ...     model = shallows.KernelRidgeRegressor().fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0])
     """
+    for name, value in others.items():
+        of_estimator = name in {item.name for item in fields(Options)}
+        advice = f"It changes the model, so set it for each estimator: options=Options({name}={value!r})"
+        raise TypeError(
+            f"shallows.options has no option {name!r}. "
+            f"{advice if of_estimator else 'Its options are device, memory and verbose'}."
+        )
     given = {"device": device, "memory": memory, "verbose": verbose}
     given = {name: value for name, value in given.items() if value is not None}
     Options(**given).check()  # type: ignore[arg-type]

@@ -162,8 +162,8 @@ def split_rows(
         )
     if not taken.any():
         raise ShallowsError(
-            f"early_stopping=True with validation_fraction={fraction:g} gives no validation row of {n} rows. Use a "
-            "larger fraction, or set early_stopping=False."
+            f"early_stopping with the fraction {fraction:g} gives no validation row of {n} rows. Use a larger "
+            "fraction, such as early_stopping=EarlyStopping(fraction=0.5), give more rows, or set early_stopping=False."
         )
     held_out, training_rows = np.flatnonzero(taken), np.flatnonzero(~taken)
     return rows.take(training_rows), HeldOut(*rows.take(held_out)[:3], held_out, training_rows, of_labels)

@@ -173,8 +173,9 @@ def resolve(solver: Any, solvers: Mapping[str, type[Any]], estimator: str) -> An
     if isinstance(solver, type):
         raise ShallowsError(f"solver={solver.__name__} is a class. Give an object: solver={solver.__name__}().")
     if not isinstance(solver, Settings):
+        usual = next(iter(solvers.values())).__name__
         raise ShallowsError(
-            f"solver must be one of {names}, or an object such as shallows.solvers.X(...); got {solver!r}."
+            f"solver must be one of {names}, or an object of shallows.solvers such as {usual}(); got {solver!r}."
         )
     if type(solver) not in [solvers[name] for name in solvers]:
         raise ShallowsError(f"{estimator} cannot use the solver {type(solver).__name__}. Its solvers are {names}.")

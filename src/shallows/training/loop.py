@@ -326,7 +326,7 @@ class _Training:
                     f"Training diverged in {place}. Scale the features, for instance with "
                     "sklearn.preprocessing.StandardScaler."
                 )
-            remedy = "Take a smaller step_size, or leave it to the program (step_size=None)."
+            remedy = "Give the solver a smaller step, or none: then it chooses the step."
             if not self.step_is_given:
                 remedy = (
                     "Scale the features, for instance with sklearn.preprocessing.StandardScaler, or set a smaller step."

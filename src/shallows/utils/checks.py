@@ -75,7 +75,7 @@ def width(bandwidth: Any) -> float | None:
 def check_choice(estimator: Any, **known: Collection[Any]) -> None:
     """Refuse parameters that are not among their known values, and suggest the nearest value."""
     for name, values in known.items():
-        UnknownNameError.check(f"value of {name}", getattr(estimator, name), values)
+        UnknownNameError.check(name, getattr(estimator, name), values)
 
 
 def check_whole(estimator: Any, *names: str, least: int = 1, optional: bool = False) -> None:

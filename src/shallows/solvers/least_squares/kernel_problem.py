@@ -413,7 +413,7 @@ def kernel_of_preconditioner(given: Preconditioner, kernel: Any, bandwidth: Any,
     if not same or not math.isclose(wanted.bandwidth or 0.0, given.kernel.bandwidth or 0.0):
         raise ShallowsError(
             f"The preconditioner was made for the kernel {given.kernel.name!r} of bandwidth "
-            f"{given.kernel.bandwidth} and parameters {given.kernel.parameters}, but kernel={kernel!r}, "
-            f"bandwidth={bandwidth!r}, kernel_params={kernel_params!r} was asked for."
+            f"{given.kernel.bandwidth} and parameters {given.kernel.parameters}, but the fit "
+            f"has the kernel {wanted.name!r} of bandwidth {wanted.bandwidth} and parameters {wanted.parameters}."
         )
     return given.kernel

@@ -99,8 +99,8 @@ def _factor(make: Callable[[], Array], shift: float) -> tuple[Array, float]:
         except np.linalg.LinAlgError:
             shift *= 10.0
     raise ShallowsError(
-        f"The kernel matrix of the {matrix.shape[0]} centres is singular to rounding; use dtype='float64', fewer "
-        "centres or another bandwidth."
+        f"The kernel matrix of the {matrix.shape[0]} centers is singular to rounding; use dtype='float64', fewer "
+        "centers or another bandwidth."
     )
 
 

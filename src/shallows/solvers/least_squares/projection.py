@@ -141,7 +141,7 @@ def make_projection(kernel: Kernel, centres: Array, *, relative_jitter: float | 
                 strips[i] = _in_tiles(strips[i])
         return Projection(strips, share * trace, p)
     raise ShallowsError(
-        f"The kernel matrix of the {p} centres is singular to rounding; use dtype='float64', fewer centres or another "
+        f"The kernel matrix of the {p} centers is singular to rounding; use dtype='float64', fewer centers or another "
         "bandwidth."
     )
 

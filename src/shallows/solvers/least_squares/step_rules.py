@@ -268,14 +268,14 @@ def make(rule: str | Mapping[str, Mapping[str, Any]] | StepRule) -> StepRule:
     if isinstance(rule, Mapping):
         if len(rule) != 1 or not isinstance(next(iter(rule.values())), Mapping):
             raise ShallowsError(
-                "A step_rule with parameters is a mapping of one name, like {'certified': {'noise': 0.3}}, "
+                "A step with parameters is a mapping of one name, like {'certified': {'noise': 0.3}}, "
                 f"not {rule!r}."
             )
         ((name, parameters),) = rule.items()
-    UnknownNameError.check("step_rule", name, RULES)
+    UnknownNameError.check("step", name, RULES)
     known = [field.name for field in fields(RULES[name])]
     for parameter in parameters:
-        UnknownNameError.check(f"parameter of the step_rule {name}", parameter, known)
+        UnknownNameError.check(f"parameter of the step {name}", parameter, known)
     found = RULES[name](**parameters)
     found.check()
     return found

@@ -113,7 +113,12 @@ class Pegasos(RiskSettings):
     def why_not(self, loss: Loss) -> str:
         """Only losses with bounded slopes."""
         bounded = np.isfinite(loss.slope_bound)
-        return "" if bounded else "the first steps are long, so it needs a loss of bounded slopes"
+        if bounded:
+            return ""
+        return (
+            "its first steps are long and need a loss with bounded slopes, such as 'hinge' or 'logistic' for classes, "
+            "'epsilon_insensitive' or 'huber' for values"
+        )
 
     def build(self, problem: RiskProblem, batch_size: int) -> PegasosStepper:
         return PegasosStepper(bool(self.projection), bool(self.averaging))
