@@ -10,28 +10,28 @@ were set aside.
 from __future__ import annotations
 
 from shallows_papers.experiments.planning import gpu_costs
-from shallows_papers.experiments.planning.costs import Size
+from shallows_papers.experiments.planning.costs import ProblemSize
 
 #: What was measured: model, sizes (training and test points, features, outputs), parameters, epochs or iterations,
 #: seconds, and whether a constant was taken from it.
 ROWS = [
-    ("a million digits, one epoch", "kernel_epochs", Size(10**6, 10_000, 784, 10), {}, 1, 57.0, True),
-    ("60,000 digits, five epochs of 645 steps in all", "kernel_epochs", Size(60_000, 10_000, 784, 10),
+    ("a million digits, one epoch", "kernel_epochs", ProblemSize(10**6, 10_000, 784, 10), {}, 1, 57.0, True),
+    ("60,000 digits, five epochs of 645 steps in all", "kernel_epochs", ProblemSize(60_000, 10_000, 784, 10),
      {"batch_size": 465}, 5, 2.0, True),
-    ("doubly SGD, 60,000 digits, 60 steps of 1,024 features", "growing", Size(60_000, 10_000, 784, 10),
+    ("doubly SGD, 60,000 digits, 60 steps of 1,024 features", "growing", ProblemSize(60_000, 10_000, 784, 10),
      {"block_size": 1024, "batch_size": 10_240}, 60, 4.3, True),
-    ("Table 6's run, 40 epochs in batches of 256", "kernel_epochs", Size(60_000, 10_000, 784, 10),
+    ("Table 6's run, 40 epochs in batches of 256", "kernel_epochs", ProblemSize(60_000, 10_000, 784, 10),
      {"batch_size": 256}, 40, 26.0, False),
-    ("10^6 points of 18 features, one epoch", "kernel_epochs", Size(10**6, 0, 18, 1), {"batch_size": 640}, 1, 10.2,
-     False),
-    ("400,000 points of 440 features, 144 outputs, one epoch", "kernel_epochs", Size(400_000, 0, 440, 144), {}, 1, 10.5,
-     False),
-    ("the same, an epoch of 20,000 centres", "centre_epochs", Size(400_000, 0, 440, 144), {"centres": 20_000}, 1, 0.45,
-     False),
-    ("10^6 points of 18 features, an epoch of 10,000 centres", "centre_epochs", Size(10**6, 0, 18, 1),
+    ("10^6 points of 18 features, one epoch", "kernel_epochs", ProblemSize(10**6, 0, 18, 1), {"batch_size": 640}, 1,
+     10.2, False),
+    ("400,000 points of 440 features, 144 outputs, one epoch", "kernel_epochs", ProblemSize(400_000, 0, 440, 144), {},
+     1, 10.5, False),
+    ("the same, an epoch of 20,000 centres", "centre_epochs", ProblemSize(400_000, 0, 440, 144), {"centres": 20_000}, 1,
+     0.45, False),
+    ("10^6 points of 18 features, an epoch of 10,000 centres", "centre_epochs", ProblemSize(10**6, 0, 18, 1),
      {"centres": 10_000}, 1, 0.103, False),
-    ("60,000 centres, 10^6 digits, an epoch", "centre_epochs", Size(10**6, 0, 784, 10), {"centres": 60_000}, 1, 2.6,
-     False),
+    ("60,000 centres, 10^6 digits, an epoch", "centre_epochs", ProblemSize(10**6, 0, 784, 10), {"centres": 60_000}, 1,
+     2.6, False),
 ]  # fmt: skip
 
 

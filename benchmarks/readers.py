@@ -23,7 +23,7 @@ import pandas
 import scipy.sparse
 from sklearn.datasets import load_svmlight_file
 
-from shallows_papers.datasets.formats.delimited_text import Columns, TextLayout, csv_blocks
+from shallows_papers.datasets.formats.delimited_text import TableColumns, TextLayout, csv_blocks
 from shallows_papers.datasets.formats.libsvm import libsvm_blocks
 
 ALLOWED = 1.1
@@ -85,7 +85,7 @@ def csv_readers(target: int, dtype: str, n_columns: int) -> dict[str, Callable[[
     """Readers of a table into an array of features and one of targets."""
 
     def ours(path: Path) -> Any:
-        return together(csv_blocks(path, TextLayout(), Columns(target=target, dtype=dtype), _BLOCK_ROWS))
+        return together(csv_blocks(path, TextLayout(), TableColumns(target=target, dtype=dtype), _BLOCK_ROWS))
 
     def with_pandas(path: Path) -> Any:
         types = {column: dtype for column in range(n_columns) if column != target}

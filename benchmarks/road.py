@@ -15,7 +15,7 @@ import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 
-from shallows_papers.experiments.planning.gpu_costs import FUSED_FEATURES, H100, WITHIN, Device
+from shallows_papers.experiments.planning.gpu_costs import FUSED_FEATURES, H100, WITHIN, Card
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "to_a_billion_points.rst"
 #: Bytes a second that a card sends (400 Gbit/s InfiniBand, data sheet), seconds of a message, bytes a second of a disk;
@@ -42,11 +42,11 @@ class Training:
         """Kernel values, or features, of the whole training."""
         return self.epochs * self.n * self.m
 
-    def arithmetic(self, card: Device) -> float:
+    def arithmetic(self, card: Card) -> float:
         """Seconds of products on one card: distances or projections, values times coefficients, and the gradient."""
         return self.pairs * (2 * self.d + 4 * self.c) / card.flops
 
-    def elementwise(self, card: Device) -> float:
+    def elementwise(self, card: Card) -> float:
         """Seconds of exponentials or cosines and of their memory traffic on one card."""
         return self.pairs * (card.fused_seconds if self.d <= FUSED_FEATURES else card.value_seconds)
 
@@ -57,7 +57,7 @@ class Training:
         steps = self.epochs * self.n / BATCH
         return steps * (4 * BATCH * (self.d + 2 * self.c) / NETWORK + 2 * MESSAGE_SECONDS * math.log2(cards))
 
-    def cards_for(self, card: Device, seconds: float) -> int | None:
+    def cards_for(self, card: Card, seconds: float) -> int | None:
         """The fewest cards that take no longer; None where the messages alone take longer."""
         work, cards = self.arithmetic(card) + self.elementwise(card), 1
         while work / cards + self.network(cards) > seconds:

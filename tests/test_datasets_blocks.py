@@ -31,7 +31,7 @@ def test_one_file_is_divided_in_the_order_of_its_rows(tmp_path):
 
 
 def test_some_rows_of_a_part_are_those_in_any_blocks():
-    part = parts.Rows(ArrayPart(np.arange(20).reshape(10, 2), np.arange(10)), 3, 9)
+    part = parts.RowRange(ArrayPart(np.arange(20).reshape(10, 2), np.arange(10)), 3, 9)
     for rows in (1, 2, 4, 10):
         blocks = list(part.blocks(rows))
         np.testing.assert_array_equal(np.concatenate([block.y for block in blocks]), np.arange(3, 9))

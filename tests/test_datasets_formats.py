@@ -17,7 +17,7 @@ from datasets_example import CSV, MIRROR, dataset, entry, needs_mirror, read, re
 from shallows.errors import UnknownNameError
 from shallows_papers.datasets import DatasetError, File, get
 from shallows_papers.datasets.formats.containers import open_binary
-from shallows_papers.datasets.formats.delimited_text import Columns, TextLayout, csv_blocks
+from shallows_papers.datasets.formats.delimited_text import TableColumns, TextLayout, csv_blocks
 from shallows_papers.datasets.formats.idx import read_idx, write_idx
 
 LIBSVM = b"-1 2:0.5\n+1 1:1 3:-2.5\n"
@@ -65,7 +65,7 @@ def test_a_small_csv_is_read_in_one_block_and_a_large_one_in_many(tmp_path):
     table = np.arange(3000).reshape(1000, 3)
     np.savetxt(path, table, "%d", ",")
     for rows, n_blocks in ((None, 1), (5000, 1), (100, 10)):
-        blocks = list(csv_blocks(path, TextLayout(), Columns(), rows))
+        blocks = list(csv_blocks(path, TextLayout(), TableColumns(), rows))
         assert len(blocks) == n_blocks
         assert np.array_equal(np.concatenate([block.x for block in blocks]), table[:, :2])
 

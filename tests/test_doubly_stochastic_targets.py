@@ -132,7 +132,7 @@ def test_the_demonstration_of_both_papers_is_a_matter_of_minutes(plan):
 
 
 def test_a_pass_costs_more_where_it_is_longer():
-    size = costs.Size(10_000, 1000, 50, 2)
+    size = costs.ProblemSize(10_000, 1000, 50, 2)
     for model in (costs.growing, costs.one_pass, costs.feature_pass):
         few, many = (model(size, {"batch_size": 100, "block_size": 64}, (marks,)).seconds for marks in (10, 100))
         assert many > few

@@ -8,7 +8,7 @@ import pytest
 from own_plan import own_plan
 from shallows.errors import UnknownNameError
 from shallows_papers.experiments.planning import explain, gpu_costs
-from shallows_papers.experiments.planning.costs import Size
+from shallows_papers.experiments.planning.costs import ProblemSize
 from workflow_runs import PROJECT
 
 
@@ -29,7 +29,7 @@ def test_measured_runs_on_an_h100_are_estimated_within_the_factor_that_is_told()
 
 
 def test_a_matrix_that_does_not_fit_a_card_is_made_in_every_epoch():
-    size, batches = Size(100_000, 0, 784, 10), {"batch_size": 10_000}  # a matrix of 40 GB
+    size, batches = ProblemSize(100_000, 0, 784, 10), {"batch_size": 10_000}  # a matrix of 40 GB
     kept, anew = (gpu_costs.kernel_epochs(gpu_costs.find(name), size, batches, (10,)) for name in ("h100", "rtx4090"))
     assert kept.memory_bytes > 4 * 10**10 > anew.memory_bytes
     products = {name: 2 * 784 * 1e10 / gpu_costs.find(name).flops for name in ("h100", "rtx4090")}

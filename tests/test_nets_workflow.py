@@ -106,7 +106,7 @@ def test_what_stands_after_features_of_a_net_depends_on_the_code_of_nets_and_nee
 
 
 def test_the_cost_of_a_net_grows_with_its_products():
-    size = costs.Size(60_000, 10_000, 784, 10)
+    size = costs.ProblemSize(60_000, 10_000, 784, 10)
     # Convolutions of 28 x 28 x 16 x 25 and 14 x 14 x 32 x 400, then 1,568 x 128 and 128 x 10.
     assert ARCHITECTURES["lenet"].products((1, 28, 28), 10) == 313_600 + 2_508_800 + 200_704 + 1_280
     one, ten = (costs.net_epochs(size, {"architecture": "lenet"}, (epochs,)).seconds for epochs in (1, 10))

@@ -141,7 +141,7 @@ HEADERS = [
 def test_a_first_line_of_names_is_told_from_a_row(tmp_path, first, other, header):
     others = [",".join(other)] * 10 + [",".join(reversed(other))] * (not header)
     text = "\n".join([",".join(first), *others])
-    layout = describe.FORMS["table"].layout(write(tmp_path / "my.csv", text), request.Request("my", "my.csv"))
+    layout = describe.FORMS["table"].layout(write(tmp_path / "my.csv", text), request.FileRequest("my", "my.csv"))
     assert (layout.named, layout.decimal) == (header, ".")
 
 

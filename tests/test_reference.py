@@ -13,7 +13,7 @@ from own_plan import own_plan
 from shallows.errors import ShallowsError, UnknownNameError
 from shallows_papers.experiments.comparing.table_rows import COLUMNS, Row
 from shallows_papers.experiments.planning.plan import Plan
-from shallows_papers.experiments.planning.runs import Run
+from shallows_papers.experiments.planning.runs import PlannedRun
 from shallows_papers.experiments.running import record as records
 from shallows_papers.reference import agreement, collection, compaction, earlier, folder, renaming
 from shallows_papers.report import target as targets
@@ -444,7 +444,7 @@ def plan_data(rank_name, ranks=(1, 2), seeds=(0, 1)):
     runs, series = {}, []
     for rank in ranks:
         parameters = {rank_name: rank, "fit_intercept": False}
-        of_rank = [Run("demo", "digits", "plain", "eigenpro", parameters, seed, (5,)) for seed in seeds]
+        of_rank = [PlannedRun("demo", "digits", "plain", "eigenpro", parameters, seed, (5,)) for seed in seeds]
         series.append(["Digits", "EigenPro", {"rank": str(rank)}, [5], [run.id for run in of_rank]])
         for run in of_rank:
             asked = run.dataset, run.variant, run.method, run.parameters, run.seed, run.unit
@@ -455,7 +455,7 @@ def plan_data(rank_name, ranks=(1, 2), seeds=(0, 1)):
 def test_runs_of_the_reference_get_the_names_that_the_present_plan_gives_to_them(tmp_path):
     old, new = plan_data("rank"), plan_data("solver__rank")
     names = renaming.pairs(old, new)
-    lacking = Run("", "digits", "plain", "eigenpro", {"rank": 2}, 1)  # made before the intercept was a parameter
+    lacking = PlannedRun("", "digits", "plain", "eigenpro", {"rank": 2}, 1)  # made before the intercept was a parameter
     stored = [
         {"folder": "runs/old", "run": {"id": one, "dataset": "digits", "variant": "plain", "method": "eigenpro"}}
         for one in [*[*old["runs"]][:3], lacking.id]
@@ -471,7 +471,7 @@ def test_runs_of_the_reference_get_the_names_that_the_present_plan_gives_to_them
     ]
     found = folder.read_target(tmp_path, "invented", folder.read_index(tmp_path))
     ids = [one["run"]["id"] for one in found.record["runs"]]
-    now = Run("", "digits", "plain", "eigenpro", {"solver__rank": 2}, 1)
+    now = PlannedRun("", "digits", "plain", "eigenpro", {"solver__rank": 2}, 1)
     assert ids == [*(names[one["run"]["id"]] for one in stored[:3]), now.id]
     assert found.record["runs"][3]["run"]["parameters"] == {"solver__rank": 2}
     assert found.record["runs"][3]["folder"] == now.folder

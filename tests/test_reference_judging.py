@@ -14,7 +14,7 @@ from shallows_papers.experiments.comparing import target_table, verdicts
 from shallows_papers.experiments.comparing.table_rows import Row, counts_by_kind
 from shallows_papers.experiments.comparing.verdicts import Verdict
 from shallows_papers.experiments.planning.plan import Plan
-from shallows_papers.experiments.planning.runs import Run
+from shallows_papers.experiments.planning.runs import PlannedRun
 from shallows_papers.reference import collection, folder, judging
 
 REFERENCE = "results/reference"
@@ -47,7 +47,7 @@ def requested(plan, scale, run):
     for names in itertools.chain.from_iterable(itertools.combinations(unnamed, n) for n in range(len(unnamed) + 1)):
         parameters = {**{name: unnamed[name] for name in names}, **run["parameters"]}
         about = run["dataset"], run["variant"], run["method"], parameters, run["seed"]
-        found = Run(scale, *about, unit=run.get("unit", "")).id
+        found = PlannedRun(scale, *about, unit=run.get("unit", "")).id
         if found in of_plan:
             return found
     return None

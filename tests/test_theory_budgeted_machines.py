@@ -7,17 +7,17 @@ import pytest
 
 from shallows.errors import ShallowsError
 from shallows_papers.theory import budgeted_machines
-from shallows_papers.theory.budgeted_machines import Size, orders_of_budgeted_machines, rows_of
+from shallows_papers.theory.budgeted_machines import MachineSize, orders_of_budgeted_machines, rows_of
 
 SMALL = {"n": 60, "nonzeros": 5, "d": 40, "classes": 3, "budget": 12, "iterations": 5}
 
 
 def test_rows_have_so_many_entries_and_labels_of_all_classes():
-    made = rows_of(Size(50, 7, 30, 4), 50, 0, "train")
+    made = rows_of(MachineSize(50, 7, 30, 4), 50, 0, "train")
     assert (np.diff(made.points.indptr) == 7).all()
     assert made.points.shape == (50, 30)
     assert set(made.labels) == {0, 1, 2, 3}
-    assert rows_of(Size(50, 30, 30, 4), 50, 0, "train").points.nnz == 1500
+    assert rows_of(MachineSize(50, 30, 30, 4), 50, 0, "train").points.nnz == 1500
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_a_pass_over_four_times_the_rows_takes_about_four_times_as_long():
 
 
 def test_the_budget_is_full_before_the_timed_pass_and_after_it():
-    given = Size(**SMALL)
+    given = MachineSize(**SMALL)
     train = rows_of(given, given.n, 0, "train")
     for name, count in (("bsgd", "n_points"), ("amm", "n_weights")):
         fit, _ = budgeted_machines.MACHINES[name](given, train)

@@ -29,7 +29,7 @@ class Block(NamedTuple):
     y: np.ndarray
 
 
-class Part(Protocol):
+class DataPart(Protocol):
     """The training or the test rows of a source."""
 
     def blocks(self, rows: int) -> Iterator[Block]:
@@ -41,8 +41,8 @@ class Part(Protocol):
 class Source:
     """The rows of a dataset; `test` is None where the data have no test part."""
 
-    train: Part
-    test: Part | None = None
+    train: DataPart
+    test: DataPart | None = None
 
 
 @dataclass(frozen=True)

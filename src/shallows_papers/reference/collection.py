@@ -14,7 +14,7 @@ from shallows.errors import ShallowsError
 from shallows_papers.experiments.comparing import evaluations, target_table
 from shallows_papers.experiments.comparing.table_rows import Row
 from shallows_papers.experiments.planning.plan import Plan
-from shallows_papers.experiments.planning.runs import Run
+from shallows_papers.experiments.planning.runs import PlannedRun
 from shallows_papers.experiments.running import job
 from shallows_papers.experiments.running import record as records
 from shallows_papers.report.target import Target
@@ -121,7 +121,7 @@ def _collect_one(
     return {**sums, "rows": len(table), "thinned": every, "of_the_collecting_code": current, **facts(found.values())}
 
 
-def is_current(plan: Plan, run: Run, record: Mapping[str, Any]) -> bool:
+def is_current(plan: Plan, run: PlannedRun, record: Mapping[str, Any]) -> bool:
     """Whether a record is of the present code, parameters and data."""
     return job.key_of(plan.job(run), record["data"]["sha256"]) == record["run"]["key"]
 

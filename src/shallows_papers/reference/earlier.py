@@ -11,13 +11,15 @@ from shallows_papers.experiments.claim_functions import Curve
 from shallows_papers.experiments.comparing.evaluations import RunResult, number
 from shallows_papers.experiments.comparing.table_rows import Measured, Row
 from shallows_papers.experiments.planning.plan import Plan
-from shallows_papers.experiments.planning.runs import Run
+from shallows_papers.experiments.planning.runs import PlannedRun
 from shallows_papers.experiments.setting_text import parse_setting
 
 from . import compaction, folder
 
 
-def run_of_reference(plan: Plan, run: Run, target: str, reference: Path, index: Mapping[str, Any]) -> RunResult | None:
+def run_of_reference(
+    plan: Plan, run: PlannedRun, target: str, reference: Path, index: Mapping[str, Any]
+) -> RunResult | None:
     """A run from the records and tables that the reference holds, those of a target first; None where none has it.
 
     Its curve has the evaluation points that stand in these tables, and none of a metric whose first passage the target

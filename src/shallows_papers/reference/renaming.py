@@ -17,7 +17,7 @@ from typing import Any
 
 from shallows.errors import ShallowsError
 from shallows_papers.experiments.planning.configuration import SCALES
-from shallows_papers.experiments.planning.runs import Run
+from shallows_papers.experiments.planning.runs import PlannedRun
 
 from . import folder
 
@@ -137,5 +137,5 @@ def _renamed(
         raise ShallowsError(f"The older plan does not ask for the run {run['id']}.")
     left_out = lacks(old["runs"][same[0]][PARAMETERS])
     parameters = {key: value for key, value in new["runs"][names[same[0]]][PARAMETERS].items() if key not in left_out}
-    now = Run("", *place, parameters, run["seed"], unit=run.get("unit", ""))
+    now = PlannedRun("", *place, parameters, run["seed"], unit=run.get("unit", ""))
     return {**entry, "folder": now.folder, "run": {**run, "id": now.id, "parameters": parameters}}

@@ -56,7 +56,7 @@ class Claim:
 
 
 @dataclass(frozen=True)
-class Summary:
+class PaperSummary:
     """A paper in short."""
 
     name: str
@@ -73,7 +73,7 @@ class Summary:
     picture: Target | None  # None where nothing of it was measured
 
 
-def read(paths: Iterable[str | Path], targets: Mapping[str, Target]) -> list[Summary]:
+def read(paths: Iterable[str | Path], targets: Mapping[str, Target]) -> list[PaperSummary]:
     """Read the summaries in the order of their ``place``, with what the tables hold."""
     import yaml
 
@@ -86,13 +86,13 @@ def read(paths: Iterable[str | Path], targets: Mapping[str, Target]) -> list[Sum
     return [_summary(one, targets) for one in sorted(given, key=lambda one: one["place"])]
 
 
-def _summary(given: Mapping[str, Any], targets: Mapping[str, Target]) -> Summary:
+def _summary(given: Mapping[str, Any], targets: Mapping[str, Target]) -> PaperSummary:
     headlines = {name: _headline(one, targets[one["target"]]) for name, one in given["numbers"].items()}
     picture, ledger = targets[given["picture"]], given["ledger"]
     named = tuple(targets[one["target"]] for one in ledger["rows"])
     found = [find(target.rows, one["where"]) for one, target in zip(ledger["rows"], named, strict=True)]
     counts = Counter(row.verdict for rows in found for row in rows)
-    return Summary(
+    return PaperSummary(
         name=given["name"],
         title=str(picture.meta.get("paper", "")),
         citation=str(picture.meta.get("citation", "")),

@@ -33,7 +33,7 @@ LONG = 8  # rows; a longer table of nothing but measured values is folded where 
 
 
 @dataclass(frozen=True)
-class Part:
+class TablePart:
     """A part of a target's values with a table of its own, which may be folded until it is clicked."""
 
     title: str  # what it holds; empty for the first
@@ -41,14 +41,14 @@ class Part:
     is_folded: bool
 
 
-def parts_of(target: Target, is_drawn: bool = False) -> list[Part]:
+def parts_of(target: Target, is_drawn: bool = False) -> list[TablePart]:
     """Split a target's values: printed and measured, measured only, printed and not run, quoted."""
     whole, rows = pivot(target), tabulated(target)
     printed = _beside(whole, rows, [row for row in rows if row.published or row.ratio is not None])
     if not printed:
         is_long = len(whole.rows) > LONG or whole.n_rows > len(whole.rows)
         fold = is_drawn and is_long and not target.meta.get("layout", {}).get("open")
-        return [Part("The numbers as a table" if fold else "", whole, fold)]
+        return [TablePart("The numbers as a table" if fold else "", whole, fold)]
     compared = _beside(whole, printed, [row for row in printed if row.measured_mean is not None])
     besides = _without(rows, printed)
     unmeasured = _without(printed, compared)
@@ -60,7 +60,7 @@ def parts_of(target: Target, is_drawn: bool = False) -> list[Part]:
         (absent, f"{_values(len(absent))} printed and not run here"),
         (quoted, f"{_values(len(quoted))} quoted, which nobody can run again"),
     ]
-    return [Part(title, pivot(target, some), bool(title)) for some, title in found if some]
+    return [TablePart(title, pivot(target, some), bool(title)) for some, title in found if some]
 
 
 def _without(rows: Sequence[Row], taken: Sequence[Row]) -> list[Row]:
@@ -236,7 +236,7 @@ def html_context(target: Target, is_drawn: bool = False) -> dict[str, Any]:
     }
 
 
-def _part_context(target: Target, part: Part) -> dict[str, Any]:
+def _part_context(target: Target, part: TablePart) -> dict[str, Any]:
     table, printed = part.table, {}
     for column in table.columns:
         cells = [table.cells.get((row, column)) for row in table.rows]

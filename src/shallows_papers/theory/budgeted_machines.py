@@ -39,7 +39,7 @@ PASSES = 1  # passes of LIBLINEAR over the features of a low-rank machine
 
 
 @dataclass(frozen=True)
-class Size:
+class MachineSize:
     """The symbols of the table: N, S, D, C, B and I."""
 
     n: int = 1000
@@ -63,17 +63,17 @@ def orders_of_budgeted_machines(
     """Training, prediction and size of the model of a machine against one of the table's symbols.
 
     Rows have normal numbers in random columns, and random labels, so that nearly every example violates its margin. The
-    symbols that are not varied are those of `Size`, or `fixed`. "pegasos" is "amm" with one hyperplane for each class.
-    Budgets are full before the timed pass, and kept by removal. "llsvm" has dense rows, S = D, sampled landmarks and
-    one pass of LIBLINEAR. "svm" is LIBSVM with a cache of a megabyte: I iterations for each pair of classes, and
+    symbols that are not varied are those of `MachineSize`, or `fixed`. "pegasos" is "amm" with one hyperplane for each
+    class. Budgets are full before the timed pass, and kept by removal. "llsvm" has dense rows, S = D, sampled landmarks
+    and one pass of LIBLINEAR. "svm" is LIBSVM with a cache of a megabyte: I iterations for each pair of classes, and
     predictions with all examples as support vectors.
 
     Over the sizes: ``training`` and ``prediction`` of 1,000 points, in units of the first size, and ``model``, the
     numbers that a prediction needs.
     """
     UnknownNameError.check("method", method, MACHINES)
-    UnknownNameError.check("symbol", along, Size.__dataclass_fields__)
-    given = {size: replace(Size(**(fixed or {})), **{along: size}) for size in sizes}
+    UnknownNameError.check("symbol", along, MachineSize.__dataclass_fields__)
+    given = {size: replace(MachineSize(**(fixed or {})), **{along: size}) for size in sizes}
     if method == "llsvm":
         given = {size: replace(one, d=one.nonzeros) for size, one in given.items()}
     seconds: dict[str, dict[int, list[float]]] = {
@@ -92,7 +92,7 @@ def orders_of_budgeted_machines(
     )
 
 
-def rows_of(size: Size, n: int, random_state: int, purpose: str) -> SparseRows:
+def rows_of(size: MachineSize, n: int, random_state: int, purpose: str) -> SparseRows:
     """Rows with S normal numbers in random columns, and random labels of C classes."""
     rng = np.random.default_rng([random_state, sum(map(ord, purpose)), n, size.nonzeros, size.d])
     if size.nonzeros >= size.d:
@@ -106,7 +106,7 @@ def rows_of(size: Size, n: int, random_state: int, purpose: str) -> SparseRows:
     return sparse_rows(points, labels, None, size.classes)
 
 
-def _measured(method: str, size: Size, random_state: int) -> tuple[dict[str, float], int]:
+def _measured(method: str, size: MachineSize, random_state: int) -> tuple[dict[str, float], int]:
     """Seconds of the process for training and prediction, and the numbers of the model."""
     train = rows_of(size, size.n, random_state, "train")
     new = rows_of(size, PREDICTED, random_state, "new").points
@@ -118,11 +118,13 @@ def _measured(method: str, size: Size, random_state: int) -> tuple[dict[str, flo
     return {"training": trained, "prediction": processor_seconds(predict, new)}, held
 
 
-Machine = Callable[[Size, SparseRows], tuple[Callable[[], Any], Callable[[Any], tuple[Callable[[Any], Any], int]]]]
+Machine = Callable[
+    [MachineSize, SparseRows], tuple[Callable[[], Any], Callable[[Any], tuple[Callable[[Any], Any], int]]]
+]
 """From sizes and training rows to a training, and from what that makes to a prediction and the numbers of a model."""
 
 
-def _hyperplanes(size: Size, train: SparseRows, per_class: int) -> tuple[Any, Any]:
+def _hyperplanes(size: MachineSize, train: SparseRows, per_class: int) -> tuple[Any, Any]:
     solver = MultiHyperplaneStepper(1e-3, per_class, batch=False, prune_every=2**40)
     state = solver.init(train)
     capacity = len(state.weights)
@@ -140,7 +142,7 @@ def _hyperplanes(size: Size, train: SparseRows, per_class: int) -> tuple[Any, An
     return lambda: solver.step(train, state, np.arange(size.n)), made
 
 
-def _budgeted(size: Size, train: SparseRows) -> tuple[Any, Any]:
+def _budgeted(size: MachineSize, train: SparseRows) -> tuple[Any, Any]:
     kernel = kernels.Gaussian(math.sqrt(2.0 * size.nonzeros))
     solver = BudgetedSGDStepper(kernel, size.budget, 1e-3, "removal")
     state = solver.init(train)
@@ -161,7 +163,7 @@ def _budgeted(size: Size, train: SparseRows) -> tuple[Any, Any]:
     return lambda: solver.step(train, state, np.arange(size.n)), made
 
 
-def _low_rank(size: Size, train: SparseRows) -> tuple[Any, Any]:
+def _low_rank(size: MachineSize, train: SparseRows) -> tuple[Any, Any]:
     x = train.points.toarray()
     model = LowRankLinearizedSVMClassifier(
         size.budget, landmarks="sample", bandwidth=math.sqrt(2.0 * size.d), C=1.0, max_iterations=PASSES, random_state=0
@@ -180,7 +182,7 @@ def _low_rank(size: Size, train: SparseRows) -> tuple[Any, Any]:
     return fit, made
 
 
-def _kernel_machine(size: Size, train: SparseRows) -> tuple[Any, Any]:
+def _kernel_machine(size: MachineSize, train: SparseRows) -> tuple[Any, Any]:
     x, options = _short(train.points), {"gamma": 0.25 / size.nonzeros, "cache_size": 1, "shrinking": False}
     # With so large a C no pair of classes is done before its last iteration.
     timed = SVC(C=1e3, max_iter=size.iterations, **options)

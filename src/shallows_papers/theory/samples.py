@@ -12,7 +12,7 @@ from shallows.arrays import Array
 
 
 @dataclass(frozen=True)
-class Sample:
+class AnalysisSample:
     """A random part of training data in float64, with a kernel."""
 
     inputs: Array  # (n, d): Centred
@@ -39,7 +39,7 @@ def sample(
     n_points: int | None = None,
     random_state: int = 0,
     device: str = "auto",
-) -> Sample:
+) -> AnalysisSample:
     """A random part of the training data.
 
     The median rule chooses the bandwidth where none is given, and all points are taken where there are no more than
@@ -60,7 +60,7 @@ def sample(
             bandwidth = kernels.median_bandwidth(inputs, random_state)
         made = kernels.make(kernel, bandwidth)
     effective = {"kernel": kernel, "bandwidth": bandwidth, "n_points": len(chosen), "device": str(device)}
-    return Sample(inputs, targets, made, {**effective, "precision": "float64"})
+    return AnalysisSample(inputs, targets, made, {**effective, "precision": "float64"})
 
 
 def codes(y: np.ndarray, classes: np.ndarray | None = None) -> np.ndarray:

@@ -13,7 +13,7 @@ from typing import Any
 
 from shallows_papers.datasets.catalogue import Dataset, Form
 from shallows_papers.datasets.formats.containers import open_binary
-from shallows_papers.datasets.formats.delimited_text import Columns, TextLayout, table_blocks
+from shallows_papers.datasets.formats.delimited_text import TableColumns, TextLayout, table_blocks
 from shallows_papers.datasets.formats.parts import Parts, Read, each_part, reader_options
 from shallows_papers.datasets.sources import Block
 
@@ -43,7 +43,7 @@ def arff_blocks(path: Path, target: int | str, rows: int, regression: bool, dtyp
                 raise ValueError(f"its attribute {name} holds text; numbers and {{lists}} are read")
         words = {place: kind for place, (_, kind) in enumerate(lines.attributes) if isinstance(kind, list)}
         words.pop(column, None)
-        columns = Columns(target=column, dtype=dtype, categories=words, regression=regression)
+        columns = TableColumns(target=column, dtype=dtype, categories=words, regression=regression)
         yield from table_blocks(lines, TextLayout(spaces=True), columns, len(names), rows)
 
 

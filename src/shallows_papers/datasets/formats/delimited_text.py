@@ -13,7 +13,7 @@ from shallows.errors import MissingExtraError
 from shallows_papers.datasets.catalogue import Dataset, Form
 from shallows_papers.datasets.formats.containers import open_binary
 from shallows_papers.datasets.formats.parts import Parts, Read, each_part, reader_options
-from shallows_papers.datasets.sources import Block, Part
+from shallows_papers.datasets.sources import Block, DataPart
 
 MissingExtraError.check("data", "A table of text", "pandas")
 
@@ -33,7 +33,7 @@ class TextLayout:
 
 
 @dataclass(frozen=True)
-class Columns:
+class TableColumns:
     """The columns of a table of the catalogue.
 
     The target is counted from 0, or from the end when negative; with several targets, as many of the last columns. A
@@ -62,9 +62,9 @@ def open_parts(dataset: Dataset, form: Form, paths: Mapping[str, Path]) -> Parts
     layout = {key: options.pop(key) for key in ("separator", "comment", "spaces") if key in options}
     layout = TextLayout(**layout, skipped=options.pop("header", 0))
     options["categories"] = {int(column): words for column, words in options.get("categories", {}).items()}
-    columns = Columns(n_targets=dataset.n_targets, regression=dataset.task == "regression", **options)
+    columns = TableColumns(n_targets=dataset.n_targets, regression=dataset.task == "regression", **options)
 
-    def one(path: Path, start: int = 0, stop: int | None = None) -> Part:
+    def one(path: Path, start: int = 0, stop: int | None = None) -> DataPart:
         return Read(path, "csv", lambda rows: csv_blocks(path, layout, columns, rows, start, stop))
 
     if "all" in paths and dataset.n_test:  # skipping rows is faster than parsing and dropping them
@@ -94,7 +94,7 @@ def frames(file: BinaryIO, layout: TextLayout, rows: int | None, **options: Any)
 
 
 def csv_blocks(
-    path: Path, layout: TextLayout, columns: Columns, rows: int | None, start: int = 0, stop: int | None = None
+    path: Path, layout: TextLayout, columns: TableColumns, rows: int | None, start: int = 0, stop: int | None = None
 ) -> Iterator[Block]:
     """Read the rows start:stop of a table in blocks of at most `rows`, or in one block (None)."""
     with open_binary(path) as file:
@@ -106,7 +106,7 @@ def csv_blocks(
 def table_blocks(
     file: BinaryIO,
     layout: TextLayout,
-    columns: Columns,
+    columns: TableColumns,
     n_columns: int,
     rows: int | None,
     start: int = 0,

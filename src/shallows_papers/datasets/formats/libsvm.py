@@ -15,7 +15,7 @@ from shallows_papers.datasets.catalogue import Dataset, Form
 from shallows_papers.datasets.formats import idx
 from shallows_papers.datasets.formats.containers import CONTAINER_ERRORS, open_binary
 from shallows_papers.datasets.formats.parts import Parts, Read, each_part, reader_options, unreadable_error
-from shallows_papers.datasets.sources import ArrayPart, Block, Part
+from shallows_papers.datasets.sources import ArrayPart, Block, DataPart
 
 # Text that is parsed at once: enough that the calls cost nothing, and little beside any memory budget.
 TEXT_BYTES = 8 << 20
@@ -24,7 +24,7 @@ TEXT_BYTES = 8 << 20
 def open_parts(dataset: Dataset, form: Form, paths: Mapping[str, Path]) -> Parts:
     """Open one LIBSVM file a part; MNIST-8M is tested on MNIST's own idx files."""
 
-    def one(path: Path) -> Part:
+    def one(path: Path) -> DataPart:
         return Read(path, "libsvm", lambda rows: libsvm_blocks(path, dataset.n_features, rows, **reader_options(form)))
 
     return idx.open_parts(dataset, form, paths) | each_part(paths, one)

@@ -13,13 +13,13 @@ import numpy as np
 from shallows_papers.datasets.catalogue import Dataset, Form
 from shallows_papers.datasets.files import DatasetError
 from shallows_papers.datasets.formats.containers import CONTAINER_ERRORS
-from shallows_papers.datasets.sources import Block, Part
+from shallows_papers.datasets.sources import Block, DataPart
 
 #: The parts "train" and "test" of a dataset, or "all" where one part is divided in the order of its rows.
-Parts = dict[str, Part]
+Parts = dict[str, DataPart]
 
 
-def each_part(paths: Mapping[str, Path], one: Callable[[Path], Part]) -> Parts:
+def each_part(paths: Mapping[str, Path], one: Callable[[Path], DataPart]) -> Parts:
     """Open the parts "train", "test" and "all", each of its one file or of its numbered ones in their order."""
     parts = {}
     for kind in ("train", "test", "all"):
@@ -40,7 +40,7 @@ def reader_options(form: Form) -> dict[str, Any]:
 class Chain:
     """The rows of several files, one file after the other."""
 
-    parts: Sequence[Part]
+    parts: Sequence[DataPart]
 
     def blocks(self, rows: int) -> Iterator[Block]:  # noqa: D102
         for part in self.parts:
@@ -48,10 +48,10 @@ class Chain:
 
 
 @dataclass(frozen=True)
-class Rows:
+class RowRange:
     """The rows start:stop of a part."""
 
-    part: Part
+    part: DataPart
     start: int
     stop: int | None = None
 
@@ -94,7 +94,7 @@ def unreadable_error(path: Path, format: str, error: BaseException) -> DatasetEr
 class TwoClasses:
     """Labels as 0 and 1: the listed ones against all others."""
 
-    part: Part
+    part: DataPart
     positive: tuple[Any, ...] = ()
     negative: tuple[Any, ...] = ()
 
@@ -105,10 +105,10 @@ class TwoClasses:
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckedPart:
     """A part whose rows, columns and classes are compared with the catalogue while they are read."""
 
-    part: Part
+    part: DataPart
     dataset: Dataset
     name: str
     n: int | None

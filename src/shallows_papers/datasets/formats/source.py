@@ -9,7 +9,7 @@ from pathlib import Path
 from shallows_papers.datasets.catalogue import Dataset, File, Form
 from shallows_papers.datasets.files import DatasetError
 from shallows_papers.datasets.formats import READERS
-from shallows_papers.datasets.formats.parts import Checked, Rows, TwoClasses
+from shallows_papers.datasets.formats.parts import CheckedPart, RowRange, TwoClasses
 from shallows_papers.datasets.sources import Source
 
 # Formats of which one file can be read without the others.
@@ -33,7 +33,7 @@ def open_source(dataset: Dataset, paths: Mapping[str, Path]) -> Source:
     if "all" in parts:
         whole = parts.pop("all")
         if dataset.n_test:
-            parts |= {"train": Rows(whole, 0, dataset.n_train), "test": Rows(whole, dataset.n_train)}
+            parts |= {"train": RowRange(whole, 0, dataset.n_train), "test": RowRange(whole, dataset.n_train)}
         else:
             parts["train"] = whole
     labels = {key: tuple(form.options[key]) for key in ("positive", "negative") if key in form.options}
@@ -41,8 +41,8 @@ def open_source(dataset: Dataset, paths: Mapping[str, Path]) -> Source:
         parts = {name: TwoClasses(part, **labels) for name, part in parts.items()}
     n = {"train": dataset.n_train, "test": dataset.n_test} if dataset.exact else {"train": None, "test": None}
     return Source(
-        Checked(parts["train"], dataset, "training", n["train"]),
-        Checked(parts["test"], dataset, "test", n["test"]) if "test" in parts else None,
+        CheckedPart(parts["train"], dataset, "training", n["train"]),
+        CheckedPart(parts["test"], dataset, "test", n["test"]) if "test" in parts else None,
     )
 
 

@@ -18,7 +18,7 @@ from shallows_papers.datasets import prepared
 from shallows_papers.datasets.catalogue import Dataset
 from shallows_papers.datasets.files import DatasetError
 from shallows_papers.datasets.preparation.row_store import Allowance
-from shallows_papers.datasets.preparation.step import Step
+from shallows_papers.datasets.preparation.step import PreparationStep
 from shallows_papers.datasets.preparation.steps import check_steps
 from shallows_papers.datasets.preparation.working_table import Table
 from shallows_papers.datasets.sources import ArrayPart, NpyRows, Source
@@ -41,7 +41,7 @@ class Beginning:
 
 def begin(
     dataset: Dataset, record: Path, out: Path, steps: Sequence[Mapping[str, Any]]
-) -> tuple[Beginning, list[Step]]:
+) -> tuple[Beginning, list[PreparationStep]]:
     """Begin from the arrays beside an earlier ``prepared.json`` of a dataset.
 
     The further steps are checked as the rest of one list that the earlier ones began.

@@ -21,7 +21,7 @@ from shallows_papers.datasets.files import DatasetError, replacing, write_json
 from shallows_papers.datasets.preparation import continuation
 from shallows_papers.datasets.preparation.continuation import Beginning
 from shallows_papers.datasets.preparation.row_store import Allowance
-from shallows_papers.datasets.preparation.step import Step
+from shallows_papers.datasets.preparation.step import PreparationStep
 from shallows_papers.datasets.preparation.steps import check_steps
 from shallows_papers.datasets.preparation.working_table import BLOCK_BYTES, Table
 from shallows_papers.datasets.prepared import ARRAYS, CSR, RECORD, SECOND_VIEW
@@ -97,7 +97,7 @@ def prepare_source(
     source: Source,
     sources: Sequence[Mapping[str, Any]],
     out: Path,
-    todo: Sequence[Step],
+    todo: Sequence[PreparationStep],
     memory: int | float | str | None = None,
 ) -> dict[str, Any]:
     """Do the work of `prepare` on the rows of any source; `sources` are the name, size and sha256 of its files."""
@@ -105,7 +105,7 @@ def prepare_source(
 
 
 def _prepare(
-    dataset: Dataset, beginning: Beginning, out: Path, todo: Sequence[Step], memory: int | float | str | None
+    dataset: Dataset, beginning: Beginning, out: Path, todo: Sequence[PreparationStep], memory: int | float | str | None
 ) -> dict[str, Any]:
     from threadpoolctl import threadpool_limits
 

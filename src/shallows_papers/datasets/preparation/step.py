@@ -24,7 +24,7 @@ _MAX_RECORDED = 4096
 
 
 @dataclass(frozen=True)
-class Size:
+class DataSize:
     """The size of a dataset at one point of a preparation, as far as it is known without reading it."""
 
     n_train: int
@@ -33,13 +33,13 @@ class Size:
     n_classes: int
     image: Mapping[str, Any] | None
 
-    def with_features(self, n_features: int, image: Mapping[str, Any] | None = None) -> Size:
+    def with_features(self, n_features: int, image: Mapping[str, Any] | None = None) -> DataSize:
         """Return the size after the features were replaced."""
         return replace(self, n_features=n_features, image=image)
 
 
 @dataclass
-class Step:
+class PreparationStep:
     """A step: a dataclass of its parameters, each with its rule as metadata.
 
     Rules are in `shallows_papers.datasets.parameter_rules`.
@@ -62,7 +62,7 @@ class Step:
         """Return the step with every parameter, in the form of a configuration."""
         return {self.name: asdict(self)}
 
-    def size_after(self, size: Size) -> Size:
+    def size_after(self, size: DataSize) -> DataSize:
         """Return the size of a dataset after the step."""
         return size
 
@@ -71,7 +71,7 @@ class Step:
         raise NotImplementedError
 
 
-class FeatureStep(Step):
+class FeatureStep(PreparationStep):
     """A step that changes the features.
 
     ``keeps_sparse``: whether `transform` takes CSR blocks; others are made dense before it. ``transformer_``: made by
@@ -92,7 +92,7 @@ class FeatureStep(Step):
         """Set on the table what the step changed about its features."""
 
     def apply(self, table: Table) -> dict[str, Any]:
-        """See `Step.apply`."""
+        """See `PreparationStep.apply`."""
         learned = self.fit(table)
         table.add(self.transform, keeps_sparse=self.keeps_sparse)
         self.describe_output(table)

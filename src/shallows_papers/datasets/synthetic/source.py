@@ -19,7 +19,7 @@ _READ_ROWS = 8192
 
 
 @dataclass(frozen=True)
-class Rows:
+class GeneratedRows:
     """The examples ``start``, ..., ``stop - 1`` of a generator."""
 
     generator: Generator
@@ -44,8 +44,8 @@ def open_source(dataset: Dataset, paths: Mapping[str, Path]) -> sources.Source:
     n_train, n_test = dataset.n_train, dataset.n_test
     if made_from is None:
         generator = make(name, **parameters)
-        test = Rows(generator, n_train, n_train + n_test) if n_test else None
-        return sources.Source(Rows(generator, 0, n_train), test)
+        test = GeneratedRows(generator, n_train, n_train + n_test) if n_test else None
+        return sources.Source(GeneratedRows(generator, 0, n_train), test)
     parameter = GENERATORS[name].made_of
     if parameter is None:
         raise DatasetError(f"'{dataset.name}' cannot be made from '{made_from}': the generator '{name}' takes no data.")
@@ -60,9 +60,9 @@ def open_source(dataset: Dataset, paths: Mapping[str, Path]) -> sources.Source:
     test = None
     if n_test and base.test is not None:
         test = sources.ArrayPart(*generator.test_rows(*_whole(base.test)))
-    return sources.Source(Rows(generator, 0, n_train), test)
+    return sources.Source(GeneratedRows(generator, 0, n_train), test)
 
 
-def _whole(part: sources.Part) -> tuple[Any, np.ndarray]:
+def _whole(part: sources.DataPart) -> tuple[Any, np.ndarray]:
     blocks = list(part.blocks(_READ_ROWS))
     return np.concatenate([block.x for block in blocks]), np.concatenate([block.y for block in blocks])

@@ -17,7 +17,7 @@ from shallows_papers.datasets.formats.containers import CONTAINER_ERRORS, open_b
 from shallows_papers.datasets.formats.libsvm import libsvm_blocks
 from shallows_papers.datasets.formats.matlab import load_matlab
 from shallows_papers.datasets.sources import Block, NpyRows
-from shallows_papers.datasets.user_data.request import Request
+from shallows_papers.datasets.user_data.request import FileRequest
 from shallows_papers.datasets.user_data.summary import some_of
 
 _FEATURES = ("x_train", "x", "data", "features", "inputs")
@@ -45,7 +45,7 @@ class _Unread:
     holds: str
 
 
-def arrays_layout(path: Path, request: Request) -> dict[str, Any]:
+def arrays_layout(path: Path, request: FileRequest) -> dict[str, Any]:
     """Find the arrays of a file that are the features and the target.
 
     The result names ``x`` and ``y``, and where it is so ``x_test`` and ``y_test``; ``y`` is None where the target is
@@ -213,7 +213,7 @@ class ArrayFilePart:
 # LIBSVM ---------------------------------------------------------------------------------------------------------------
 
 
-def libsvm_layout(path: Path, request: Request) -> dict[str, Any]:
+def libsvm_layout(path: Path, request: FileRequest) -> dict[str, Any]:
     """Say whether the lines have numbers of queries; the rest is found when they are read."""
     with open_binary(path) as file:
         ranked = b" qid:" in file.read(1 << 14)

@@ -15,13 +15,13 @@ from shallows_papers.datasets.catalogue import Dataset, File
 from shallows_papers.datasets.files import DatasetError, digest, write_json
 from shallows_papers.datasets.formats.containers import open_binary
 from shallows_papers.datasets.user_data.file_forms import FORMS
-from shallows_papers.datasets.user_data.request import Request, form_of
+from shallows_papers.datasets.user_data.request import FileRequest, form_of
 from shallows_papers.datasets.user_data.summarise_arrays import summarise_arrays
 from shallows_papers.datasets.user_data.summarise_table import summarise_table
 from shallows_papers.datasets.user_data.summary import (
     LARGEST,
     LARGEST_UNSCALED,
-    Summary,
+    FileSummary,
     TargetSummary,
     cells_of,
     count_of,
@@ -43,7 +43,7 @@ _LIBSVM_ROW = re.compile(
 )
 
 
-def describe(request: Request) -> dict[str, Any]:
+def describe(request: FileRequest) -> dict[str, Any]:
     """Read the files of a request and describe them.
 
     The result has ``request``, ``told`` (a paragraph, and lines on what was dropped or taken for missing), ``scaling``,
@@ -107,7 +107,7 @@ def describe(request: Request) -> dict[str, Any]:
     }
 
 
-def write(request: Request, out: str | Path) -> dict[str, Any]:
+def write(request: FileRequest, out: str | Path) -> dict[str, Any]:
     """Write the description and the checksums of the files to `out`, the stamp that `datasets.prepare` takes.
 
     A project that is moved keeps what was made of a file in it: the path is written relative to the stamp's folder
@@ -156,7 +156,7 @@ def _form_of_text(path: Path) -> str:
     return "libsvm" if is_libsvm else "table"
 
 
-def _guess_task(request: Request, summary: Summary) -> str:
+def _guess_task(request: FileRequest, summary: FileSummary) -> str:
     """Return the task, and note why it was guessed; refuse a target that does not suit the task asked for."""
     target, stated = summary.target, request.task
     values = target.values
@@ -195,7 +195,7 @@ def _guess_task(request: Request, summary: Summary) -> str:
     return task
 
 
-def _check_classes(request: Request, target: TargetSummary) -> None:
+def _check_classes(request: FileRequest, target: TargetSummary) -> None:
     if target.values is None or len(target.values) > max(2, target.n_rows // 2):
         raise DatasetError(
             f"The target of {request.file} has {target.how_many} different values in {target.n_rows:,} rows: those are "
@@ -211,7 +211,7 @@ def _check_classes(request: Request, target: TargetSummary) -> None:
         )
 
 
-def _shared_range(summary: Summary) -> list[float] | None:
+def _shared_range(summary: FileSummary) -> list[float] | None:
     """Return the range that most features share, as pixels do."""
     if summary.low is None or len(summary.low) < 16 or summary.categorical:
         return None
@@ -220,7 +220,7 @@ def _shared_range(summary: Summary) -> list[float] | None:
     return [low, high] if high > low and filled >= 0.5 else None
 
 
-def _guess_scaling(request: Request, summary: Summary) -> str:
+def _guess_scaling(request: FileRequest, summary: FileSummary) -> str:
     """Return the scaling of the features, and note why."""
     if request.scaling is not None:
         return request.scaling
@@ -236,7 +236,7 @@ def _guess_scaling(request: Request, summary: Summary) -> str:
     return "zscore"
 
 
-def _paragraph(request: Request, summary: Summary, form: str, task: str, n_classes: int) -> str:
+def _paragraph(request: FileRequest, summary: FileSummary, form: str, task: str, n_classes: int) -> str:
     rows = f"{count_of(summary.n_train, 'row')}" + (
         f" and {count_of(summary.n_test, 'test row')}" if summary.n_test else ""
     )
@@ -254,7 +254,7 @@ def _paragraph(request: Request, summary: Summary, form: str, task: str, n_class
     return "\n".join(lines)
 
 
-def _check_magnitude(request: Request, summary: Summary) -> None:
+def _check_magnitude(request: FileRequest, summary: FileSummary) -> None:
     """Refuse infinite numbers and those that overflow, themselves or in distances, by their row and column."""
     unscaled = request.scaling == "none" or (request.scaling is None and summary.sparse)
     limits = ((summary.largest_target, LARGEST), (summary.largest, LARGEST_UNSCALED if unscaled else LARGEST))
@@ -268,7 +268,7 @@ def _check_magnitude(request: Request, summary: Summary) -> None:
             )
 
 
-def _advice_on_words(summary: Summary) -> str:
+def _advice_on_words(summary: FileSummary) -> str:
     """Return what to do if a word that was taken for missing is a value; nothing where there was no word."""
     words = " or ".join(dict.fromkeys(repr(word) for word, _, _ in summary.taken_for_missing if word))
     if not words:

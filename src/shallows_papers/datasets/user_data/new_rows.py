@@ -12,7 +12,7 @@ import numpy as np
 from shallows_papers.datasets.files import DatasetError
 from shallows_papers.datasets.formats.delimited_text import category_codes
 from shallows_papers.datasets.user_data.file_forms import FORMS
-from shallows_papers.datasets.user_data.request import Request, form_of
+from shallows_papers.datasets.user_data.request import FileRequest, form_of
 from shallows_papers.datasets.user_data.summary import LARGEST, largest_of, numbers_of, some_of
 
 _ROWS = 16_384
@@ -74,7 +74,7 @@ def _table_rows(path: Path, columns: Mapping[str, Any], fills_missing: bool) -> 
     if form.frames is None:
         raise DatasetError(f"{path} is {form.title}, and the model was fitted to a table, {columns['file']}.")
     stated = columns.get("stated", {})
-    layout = form.layout(path, Request(name="new", file=str(path), header=columns["named"] or None, **stated))
+    layout = form.layout(path, FileRequest(name="new", file=str(path), header=columns["named"] or None, **stated))
     form.count(path, layout)
     features = columns["features"]
     places = _places(path, columns, list(layout.names), named=layout.named and columns["named"])

@@ -49,7 +49,7 @@ _NOT_READ = (".xlsx", ".xls", ".ods", ".h5", ".hdf5", ".pkl", ".pickle", ".feath
 
 
 @dataclass(frozen=True)
-class Request:
+class FileRequest:
     """A user's file and the settings for reading it; a setting that is None is guessed.
 
     ``separator, decimal``: the separator of columns, and the decimal sign ("." or ","), of a text table. ``categorical,
@@ -96,12 +96,12 @@ class Request:
         return asdict(self)
 
 
-_KEYS = tuple(field.name for field in fields(Request) if field.name not in ("name", "file"))
+_KEYS = tuple(field.name for field in fields(FileRequest) if field.name not in ("name", "file"))
 #: Keys that the configuration and the command line may have besides `dataset`.
 SETTINGS = ("target", "task", "missing", "na_values", "test_file")
 
 
-def resolve(settings: Mapping[str, Any], root: str | Path = ".") -> Request | None:
+def resolve(settings: Mapping[str, Any], root: str | Path = ".") -> FileRequest | None:
     """Return the request that the configuration makes, or None where it makes none.
 
     The settings are ``config.yaml`` with what a person overrides: ``dataset`` and `SETTINGS`; `root` is the folder that
@@ -123,7 +123,7 @@ def resolve(settings: Mapping[str, Any], root: str | Path = ".") -> Request | No
     return make(_name_of(wanted, _stem(wanted), settings), {"file": wanted}, "the command line", **given)
 
 
-def make(name: str, content: Any, where: str, **given: Any) -> Request:
+def make(name: str, content: Any, where: str, **given: Any) -> FileRequest:
     """Check an entry and make a request of it; `given` comes before what it says."""
     if not isinstance(content, Mapping) or "file" not in content:
         raise DatasetError(f"{where} must hold names with values, among them file: the path of the data.")
@@ -150,7 +150,9 @@ def make(name: str, content: Any, where: str, **given: Any) -> Request:
         raise DatasetError(f"missing must be one of {', '.join(IMPUTATIONS)}, or a number, not {missing!r}.")
     if "header" in values and not isinstance(values["header"], bool):
         raise DatasetError(f"header must be true or false, not {values['header']!r} ({where}).")
-    request = Request(name=name, **{key: str(v) if key in ("file", "test_file") else v for key, v in values.items()})
+    request = FileRequest(
+        name=name, **{key: str(v) if key in ("file", "test_file") else v for key, v in values.items()}
+    )
     for path in request.files:
         if not Path(path).is_file():
             raise DatasetError(_not_there(path))

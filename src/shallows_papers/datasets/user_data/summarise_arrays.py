@@ -9,9 +9,9 @@ import numpy as np
 
 from shallows_papers.datasets.files import DatasetError
 from shallows_papers.datasets.user_data.file_forms import FORMS, FileForm
-from shallows_papers.datasets.user_data.request import Request
+from shallows_papers.datasets.user_data.request import FileRequest
 from shallows_papers.datasets.user_data.summarise_table import target_columns
-from shallows_papers.datasets.user_data.summary import Summary, largest_of
+from shallows_papers.datasets.user_data.summary import FileSummary, largest_of
 
 _ROWS = 16_384
 # A LIBSVM file that states more than this share of its values is not sparse in fact.
@@ -19,11 +19,11 @@ _DENSE_SHARE = 0.25
 _MOST_MEASURED = 10_000
 
 
-def summarise_arrays(request: Request, form: FileForm) -> Summary:
+def summarise_arrays(request: FileRequest, form: FileForm) -> FileSummary:
     """Read the arrays of a request once."""
     path = Path(request.file)
     layout = form.layout(path, request)
-    summary = Summary(guesses=list(layout.pop("guesses")))
+    summary = FileSummary(guesses=list(layout.pop("guesses")))
     summary.options = {"layout": layout}
     if request.categorical or request.ignore:
         raise DatasetError(f"categorical and ignore are for tables; {request.file} holds numbers only.")
@@ -46,7 +46,7 @@ def summarise_arrays(request: Request, form: FileForm) -> Summary:
     return summary
 
 
-def _read_libsvm(request: Request, summary: Summary) -> None:
+def _read_libsvm(request: FileRequest, summary: FileSummary) -> None:
     form, widest, stated, n_zeros, found = FORMS["libsvm"], 0, 0, 0, {"first_index": 0}
     for number, path in enumerate(request.files):
         for block in form.part(Path(path), found).blocks(_ROWS):
@@ -69,7 +69,7 @@ def _read_libsvm(request: Request, summary: Summary) -> None:
     summary.guesses.append(f"indices count from {first}")
 
 
-def _measure_sparse(summary: Summary, x: Any) -> None:
+def _measure_sparse(summary: FileSummary, x: Any) -> None:
     from sklearn.utils.sparsefuncs import min_max_axis
 
     low, high = min_max_axis(x, axis=0)
@@ -84,7 +84,7 @@ def _measure_sparse(summary: Summary, x: Any) -> None:
     summary.low, summary.high = np.minimum(low, low_before), np.maximum(high, high_before)
 
 
-def _add(summary: Summary, block: Any, number: int, first: int = 0) -> None:
+def _add(summary: FileSummary, block: Any, number: int, first: int = 0) -> None:
     before = summary.n_test if number else summary.n_train
     y = np.asarray(block.y)
     sparse = hasattr(block.x, "indptr")

@@ -15,8 +15,8 @@ from shallows.errors import UnknownNameError
 from shallows_papers.datasets.files import DatasetError
 from shallows_papers.datasets.user_data.file_forms import FileForm
 from shallows_papers.datasets.user_data.number_text import odd_character, plain_number
-from shallows_papers.datasets.user_data.request import Request
-from shallows_papers.datasets.user_data.summary import MOST_CATEGORIES, ColumnSummary, Summary, count_of, some_of
+from shallows_papers.datasets.user_data.request import FileRequest
+from shallows_papers.datasets.user_data.summary import MOST_CATEGORIES, ColumnSummary, FileSummary, count_of, some_of
 from shallows_papers.datasets.user_data.table_files import targets_of
 
 #: The files of a request, each with its layout.
@@ -24,7 +24,7 @@ _Files = Sequence[tuple[Path, Any]]
 _TARGET_NAMES = ("target", "label", "class", "y")
 
 
-def summarise_table(request: Request, form: FileForm) -> Summary:
+def summarise_table(request: FileRequest, form: FileForm) -> FileSummary:
     """Read the tables of a request once, twice where categories looked like numbers, and the target once more."""
     files = [(path, form.layout(path, request)) for path in map(Path, request.files)]
     layout, other = files[0][1], files[-1][1]
@@ -34,7 +34,7 @@ def summarise_table(request: Request, form: FileForm) -> Summary:
         if len(other.names) != len(layout.names):
             what = f"{len(other.names)} against {len(layout.names)}"
         raise DatasetError(f"The columns of {request.test_file} are not those of {request.file}: {what}.")
-    summary = Summary(guesses=list(layout.guesses))
+    summary = FileSummary(guesses=list(layout.guesses))
     summary.n_train, summary.n_test = ([form.count(*one) for one in files] + [0])[:2]
     names = list(layout.names)
     targets = target_columns(request, names, summary)
@@ -135,13 +135,13 @@ def _taken_for_missing(
 
 
 def _features(
-    request: Request,
+    request: FileRequest,
     layout: Any,
     columns: Sequence[ColumnSummary],
     targets: Sequence[int],
     ignored: set[int],
     asked: set[int],
-    summary: Summary,
+    summary: FileSummary,
 ) -> list[dict[str, Any]]:
     features, coded, mixed, left_out = [], [], [], []
     as_text = asked | set(layout.declared)
@@ -209,7 +209,7 @@ def _remedy(value: str, name: str) -> str:
     return "Mend that value or remove its row."
 
 
-def target_columns(request: Request, names: Sequence[str], summary: Summary) -> list[int]:
+def target_columns(request: FileRequest, names: Sequence[str], summary: FileSummary) -> list[int]:
     """Return the numbers of the columns of the target, and note how they were found."""
     wanted = request.target
     if wanted is None:

@@ -153,7 +153,7 @@ class TargetSummary:
 
 
 @dataclass
-class Summary:
+class FileSummary:
     """Summary of a user's files."""
 
     n_train: int = 0

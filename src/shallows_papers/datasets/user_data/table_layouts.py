@@ -20,7 +20,7 @@ from shallows_papers.datasets.formats import arff
 from shallows_papers.datasets.formats.containers import open_binary
 from shallows_papers.datasets.formats.delimited_text import TextLayout
 from shallows_papers.datasets.user_data.number_text import character, plain_number
-from shallows_papers.datasets.user_data.request import DECIMALS, NA_VALUES, Request
+from shallows_papers.datasets.user_data.request import DECIMALS, NA_VALUES, FileRequest
 from shallows_papers.datasets.user_data.summary import some_of
 
 # The first one is preferred where two of them divide the lines alike.
@@ -82,7 +82,7 @@ class TableLayout:
             yield arff.CsvRows(text) if self.arff else text
 
 
-def text_layout(path: Path, request: Request) -> TableLayout:
+def text_layout(path: Path, request: FileRequest) -> TableLayout:
     """Guess separator, header and encoding of a text table from its first lines; refuse an empty file or no text.
 
     By hand, since neither `csv.Sniffer` nor DuckDB nor pandas recognises the header of columns of text, nor says what
@@ -290,7 +290,7 @@ def _has_header(rows: Sequence[Sequence[str]], decimal: str, na_values: Sequence
     return not any(word in cells for word, cells in zip(first, below, strict=True))
 
 
-def arff_layout(path: Path, request: Request) -> TableLayout:
+def arff_layout(path: Path, request: FileRequest) -> TableLayout:
     """Read the header of an ARFF file; its data are a table of text, in which ? stands for a missing value."""
     layout = TableLayout(
         (),
@@ -310,7 +310,7 @@ def arff_layout(path: Path, request: Request) -> TableLayout:
     return replace(layout, names=tuple(name for name, _ in attributes), declared=declared)
 
 
-def parquet_layout(path: Path, request: Request) -> TableLayout:
+def parquet_layout(path: Path, request: FileRequest) -> TableLayout:
     """Read the names of a Parquet file's columns, those of a data frame's index first, and which are categories."""
     with open_parquet(path) as file:
         schema, stored = file.schema_arrow, (file.metadata.metadata or {}).get(b"ARROW:schema")

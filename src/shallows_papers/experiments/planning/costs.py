@@ -49,7 +49,7 @@ SPARSE_ITERATIONS = 200  # of conjugate gradients on sparse features
 
 
 @dataclass(frozen=True)
-class Size:
+class ProblemSize:
     """Sizes of prepared data."""
 
     n_train: int
@@ -66,7 +66,7 @@ class Cost:
     memory_bytes: int = 0
 
 
-def kernel_epochs(size: Size, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
+def kernel_epochs(size: ProblemSize, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
     """Epochs of products with the kernel matrix, evaluated on the test data at every mark."""
     n, epochs = size.n_train, max(marks, default=10)
     matrix_bytes = 2 * n * n  # float32, the upper triangle
@@ -89,7 +89,7 @@ def kernel_epochs(size: Size, parameters: Mapping[str, Any], marks: Sequence[int
     return Cost(OVERHEAD_SECONDS + seconds, PROCESS_BYTES + held)
 
 
-def subsample_eigensystem(size: Size, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
+def subsample_eigensystem(size: ProblemSize, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
     """Top eigenpairs of the kernel matrix of a subsample: in full where it is small, by block iteration where not."""
     m = min(parameters.get("n_subsample") or 2000, size.n_train)
     wanted = min(parameters.get("n_eigenvalues") or parameters.get("rank") or 160, m)
@@ -104,14 +104,14 @@ def subsample_eigensystem(size: Size, parameters: Mapping[str, Any], marks: Sequ
     )
 
 
-def full_eigensystem(size: Size, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
+def full_eigensystem(size: ProblemSize, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
     """All eigenpairs of the kernel matrix in float64, and its product with the test data."""
     n = size.n_train
     seconds = 9 * n**3 / EIGEN_FLOPS + 4 * n * (n + size.n_test) * size.n_features / FLOPS
     return Cost(OVERHEAD_SECONDS + seconds, PROCESS_BYTES + 40 * n * n + 8 * n * size.n_test)
 
 
-def exact_ridge(size: Size, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
+def exact_ridge(size: ProblemSize, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
     """A factorisation in float64 where the estimator makes one, else passes of conjugate gradients over the matrix."""
     n = size.n_train
     predicted = 2 * n * size.n_test * (size.n_features + size.n_classes) / FLOPS
@@ -123,13 +123,13 @@ def exact_ridge(size: Size, parameters: Mapping[str, Any], marks: Sequence[int])
     return Cost(epochs.seconds + predicted, epochs.memory_bytes + 8 * n * 1000)
 
 
-def all_distances(size: Size, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
+def all_distances(size: ProblemSize, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
     """The distance of every test point from every training point."""
     seconds = 2 * size.n_train * size.n_test * size.n_features / FLOPS
     return Cost(OVERHEAD_SECONDS + seconds, PROCESS_BYTES + 12 * (size.n_train + size.n_test) * size.n_features)
 
 
-def support_vectors(size: Size, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
+def support_vectors(size: ProblemSize, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
     """A support vector machine with a kernel, whose rows are made when they are needed and kept while there is room."""
     n, d = size.n_train, size.n_features
     seconds = PAIR_SECONDS * d * n * (n + 0.6 * size.n_test)
@@ -137,7 +137,7 @@ def support_vectors(size: Size, parameters: Mapping[str, Any], marks: Sequence[i
     return Cost(OVERHEAD_SECONDS + seconds, int(PROCESS_BYTES + kept + 16 * (n + size.n_test) * d))
 
 
-def feature_epochs(size: Size, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
+def feature_epochs(size: ProblemSize, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
     """Epochs of explicit features that are made anew for every batch."""
     n, epochs, width = size.n_train, max(marks, default=10), parameters.get("n_features") or 2000
     row = 2 * size.n_features * width + 4 * width * (size.n_classes + (parameters.get("rank") or 0))
@@ -147,7 +147,7 @@ def feature_epochs(size: Size, parameters: Mapping[str, Any], marks: Sequence[in
     return Cost(OVERHEAD_SECONDS + seconds, PROCESS_BYTES + 2 * data_bytes + 4 * width * (size.n_features + 4000))
 
 
-def centre_epochs(size: Size, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
+def centre_epochs(size: ProblemSize, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
     """Epochs of products with the kernel values between the points and fewer centres, made anew where large."""
     n, epochs = size.n_train, max(marks, default=10)
     m = min(parameters.get("centers") or 2000, n)
@@ -160,7 +160,7 @@ def centre_epochs(size: Size, parameters: Mapping[str, Any], marks: Sequence[int
     return Cost(OVERHEAD_SECONDS + STEP_SECONDS * epochs * max(1, n / 512) + seconds, PROCESS_BYTES + held)
 
 
-def net_epochs(size: Size, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
+def net_epochs(size: ProblemSize, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
     """Epochs of a neural net's forward and backward passes, and a forward pass over all data at every mark."""
     from shallows_papers.nets.architectures import find, shape_of_examples
 
@@ -173,12 +173,12 @@ def net_epochs(size: Size, parameters: Mapping[str, Any], marks: Sequence[int]) 
     return Cost(OVERHEAD_SECONDS + 2 + rows * forward / NET_FLOPS, 2 * PROCESS_BYTES + 12 * n * size.n_features)
 
 
-def closed_form(size: Size, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
+def closed_form(size: ProblemSize, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
     """Formulas, or one pass over the data."""
     return Cost(2 * OVERHEAD_SECONDS, PROCESS_BYTES + 8 * min(size.n_train, 100_000) * size.n_features)
 
 
-def sampled_matrix(size: Size, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
+def sampled_matrix(size: ProblemSize, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
     """Decompositions in float64 of the kernel matrix of a sample, or of the covariance of its features."""
     n = min(parameters.get("n_points") or 1000, size.n_train)
     width = parameters.get("n_features") or n
@@ -186,14 +186,14 @@ def sampled_matrix(size: Size, parameters: Mapping[str, Any], marks: Sequence[in
     return Cost(OVERHEAD_SECONDS + seconds, PROCESS_BYTES + 64 * n * width + 16 * size.n_train * size.n_features)
 
 
-def timed_iterations(size: Size, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
+def timed_iterations(size: ProblemSize, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
     """Iterations that are made to be timed, each over all points, some dozens of them."""
     n = min(parameters.get("n_points") or size.n_train, size.n_train)
     seconds = 150 * 2 * 256 * n * size.n_features / FLOPS
     return Cost(2 * OVERHEAD_SECONDS + seconds, PROCESS_BYTES + 24 * n * size.n_features + 8 * 1024 * n)
 
 
-def growing(size: Size, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
+def growing(size: ProblemSize, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
     """A function that grows by a block of features an iteration, each of which evaluates all blocks on its batch."""
     n, F = size.n_train, parameters.get("block_size") or 256
     T = max(marks, default=parameters.get("n_iter") or 10)
@@ -209,7 +209,7 @@ def growing(size: Size, parameters: Mapping[str, Any], marks: Sequence[int]) -> 
     return Cost(OVERHEAD_SECONDS + seconds, PROCESS_BYTES + 3 * data_bytes + held + 2**26)
 
 
-def one_pass(size: Size, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
+def one_pass(size: ProblemSize, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
     """A pass of a kernel machine over the data: half of the kernel matrix, made and dropped."""
     n, c = size.n_train, size.n_classes
     B = parameters.get("batch_size") or 256
@@ -223,14 +223,14 @@ def one_pass(size: Size, parameters: Mapping[str, Any], marks: Sequence[int]) ->
     return Cost(OVERHEAD_SECONDS + seconds, PROCESS_BYTES + kept + 12 * (n + size.n_test) * size.n_features + 2**26)
 
 
-def growing_components(size: Size, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
+def growing_components(size: ProblemSize, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
     """Components that grow by a block of features an iteration, each of which evaluates all blocks on its batch."""
     B, F, T = (parameters.get(name) or 128 for name in ("batch_size", "block_size", "max_blocks"))
     seconds = COMPONENT_VALUE_SECONDS * B * F * T * T / 2
     return Cost(OVERHEAD_SECONDS + seconds, PROCESS_BYTES + 64 * F * T + 4 * size.n_train * size.n_features)
 
 
-def feature_pass(size: Size, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
+def feature_pass(size: ProblemSize, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
     """Iterations on explicit features, which are held where there is room; without marks, a system is solved once."""
     D = parameters.get("n_features") or parameters.get("max_features") or 512
     n, T, B = size.n_train, max(marks, default=1), parameters.get("batch_size") or 64
@@ -255,7 +255,7 @@ def feature_pass(size: Size, parameters: Mapping[str, Any], marks: Sequence[int]
     return Cost(OVERHEAD_SECONDS + seconds, PROCESS_BYTES + held + data_bytes)
 
 
-def timed_training(size: Size, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
+def timed_training(size: ProblemSize, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
     """A training for a number of seconds, evaluated in between."""
     n = size.n_train
     kept = 0 if {"n_features", "block_size"} & parameters.keys() else min(KEPT_BYTES / 2, 2 * n * n)
@@ -263,14 +263,14 @@ def timed_training(size: Size, parameters: Mapping[str, Any], marks: Sequence[in
     return Cost(OVERHEAD_SECONDS + 1.2 * max(marks, default=10), int(PROCESS_BYTES + kept + held + 2**27))
 
 
-def net_passes(size: Size, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
+def net_passes(size: ProblemSize, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
     """Iterations of a neural net, evaluated on a part of the training points."""
     iterations = max(marks, default=10)
     epochs = iterations * (parameters.get("batch_size") or 128) / max(1, size.n_train)
     return net_epochs(size, parameters, (max(1, round(epochs)),))
 
 
-def followed_errors(size: Size, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
+def followed_errors(size: ProblemSize, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
     """Many trajectories of one point and one feature a step, each followed at every point of a sample."""
     steps, repeats = parameters.get("n_iterations") or 2000, parameters.get("n_repeats") or 32
     points = (parameters.get("n_points") or 200) + (parameters.get("n_places") or 50)
@@ -279,7 +279,7 @@ def followed_errors(size: Size, parameters: Mapping[str, Any], marks: Sequence[i
     return Cost(OVERHEAD_SECONDS + seconds, int(PROCESS_BYTES + held + 16 * size.n_train * size.n_features))
 
 
-def preparation(n_rows: int, n_features: int, size: Size) -> Cost:
+def preparation(n_rows: int, n_features: int, size: ProblemSize) -> Cost:
     """Reading published files of so many rows and features, and the steps to data of a size."""
     values = n_rows * n_features + (size.n_train + size.n_test) * size.n_features
     # Rows beyond the memory at hand are kept on disk, so that more than this is never needed.
@@ -287,7 +287,7 @@ def preparation(n_rows: int, n_features: int, size: Size) -> Cost:
     return Cost(2 + values / PREPARED_VALUES, PROCESS_BYTES + 2**28 + UNMEASURED_BYTES + held)
 
 
-def net_features(size: Size, parameters: Mapping[str, Any]) -> Cost:
+def net_features(size: ProblemSize, parameters: Mapping[str, Any]) -> Cost:
     """The training of the net whose features a preparation takes, and its pass over all rows; ``size`` before it."""
     trained_on = replace(size, n_train=parameters.get("rows") or size.n_train, n_test=0)
     training = net_epochs(trained_on, parameters, (parameters.get("epochs") or 10,))
@@ -295,7 +295,7 @@ def net_features(size: Size, parameters: Mapping[str, Any]) -> Cost:
     return Cost(training.seconds + whole.seconds, training.memory_bytes)
 
 
-def any_estimator(size: Size, holds_matrix: bool) -> Cost:
+def any_estimator(size: ProblemSize, holds_matrix: bool) -> Cost:
     """An estimator of another library; all that is known is whether it holds the matrix of all pairs."""
     n, d = size.n_train, size.n_features
     pairs = float(n) * (n + size.n_test)
@@ -306,7 +306,7 @@ def any_estimator(size: Size, holds_matrix: bool) -> Cost:
     )
 
 
-MODELS: dict[str, Callable[[Size, Mapping[str, Any], Sequence[int]], Cost]] = {
+MODELS: dict[str, Callable[[ProblemSize, Mapping[str, Any], Sequence[int]], Cost]] = {
     one.__name__: one
     for one in (
         kernel_epochs, subsample_eigensystem, full_eigensystem, closed_form, sampled_matrix, timed_iterations,

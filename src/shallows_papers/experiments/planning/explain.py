@@ -23,10 +23,10 @@ from . import costs, gpu_costs, target_entry
 from .configuration import SCALES
 from .costs import Cost
 from .plan import Plan
-from .runs import Run, Series
+from .runs import PlannedRun, Series
 
 
-def explain(plan: Plan, target: str, scale: str, card: gpu_costs.Device | None = None) -> Iterator[str]:
+def explain(plan: Plan, target: str, scale: str, card: gpu_costs.Card | None = None) -> Iterator[str]:
     """Lines that explain a target at a scale, with times on two cores, and on a GPU where a card is named."""
     spec, runs = plan.target(target), plan.runs_of(target, scale)
     settings = plan.configuration.settings
@@ -91,9 +91,9 @@ def explain(plan: Plan, target: str, scale: str, card: gpu_costs.Device | None =
     yield f"  Run it: snakemake --cores all {results}/tables/{target}.csv"
 
 
-def _distinct(plan: Plan, target: str, scale: str) -> Iterator[tuple[Series, list[Run]]]:
+def _distinct(plan: Plan, target: str, scale: str) -> Iterator[tuple[Series, list[PlannedRun]]]:
     """The series of a target with their runs, each run once: series that differ in seeds and marks alone are joined."""
-    joined: dict[str, tuple[Series, dict[str, Run]]] = {}
+    joined: dict[str, tuple[Series, dict[str, PlannedRun]]] = {}
     for series in plan.series(target, scale):
         runs = {run: plan.runs(scale)[run] for run in series.run_ids}
         same = json.dumps([series.data, series.method, series.setting, series.parameters], default=str)
@@ -105,7 +105,7 @@ def _about(cost: Cost) -> str:
     return f"about {duration(max(1, cost.seconds))} and {size_of(cost.memory_bytes)}"
 
 
-def _cost_on(plan: Plan, run: Run, card: gpu_costs.Device) -> Cost | None:
+def _cost_on(plan: Plan, run: PlannedRun, card: gpu_costs.Card) -> Cost | None:
     """The cost of a run on a card; None where its work stays on the processor."""
     model, _ = plan.unscaled_cost(run)
     if model not in gpu_costs.MODELS:
@@ -113,7 +113,7 @@ def _cost_on(plan: Plan, run: Run, card: gpu_costs.Device) -> Cost | None:
     return gpu_costs.MODELS[model](card, plan.size(run.dataset, run.variant), by_last_name(run.parameters), run.marks)
 
 
-def _all_on(plan: Plan, runs: Sequence[Run], card: gpu_costs.Device) -> Iterator[str]:
+def _all_on(plan: Plan, runs: Sequence[PlannedRun], card: gpu_costs.Card) -> Iterator[str]:
     """The cost of all runs with a card, and the source of its constants."""
     on_card = [_cost_on(plan, run, card) for run in runs]
     there = [cost for cost in on_card if cost is not None]

@@ -16,7 +16,7 @@ from typing import Any
 
 from shallows.errors import UnknownNameError
 
-from .costs import CG_ITERATIONS, MOST_FACTORED, Cost, Size
+from .costs import CG_ITERATIONS, MOST_FACTORED, Cost, ProblemSize
 
 FUSED_FEATURES = 32  # up to which products are made in one pass, without a matrix
 KEPT_SHARE = 0.6  # of a card's memory that a kept kernel matrix may take
@@ -26,7 +26,7 @@ WITHIN = 1.8  # factor within which estimates of nine measured runs on an H100 l
 
 
 @dataclass(frozen=True)
-class Device:
+class Card:
     """Constants of a card: rates and times are in seconds, operations or bytes a second."""
 
     title: str
@@ -40,7 +40,7 @@ class Device:
     start_seconds: float = 0.5  # preparation of a fit on the host
 
 
-H100 = Device(
+H100 = Card(
     "NVIDIA H100 80 GB",
     4.8e13,
     3.35e12,
@@ -51,13 +51,13 @@ H100 = Device(
 )
 
 
-def _by_data_sheet(title: str, teraflops: float, terabytes: float, gigabytes: float, sheet: str) -> Device:
+def _by_data_sheet(title: str, teraflops: float, terabytes: float, gigabytes: float, sheet: str) -> Card:
     """A card that was not measured: the H100's constants times the ratio of both data sheets.
 
     Products take 0.72 of the 67 TFLOP/s that the H100's sheet promises; elementwise work goes with the bandwidth.
     """
     slower = H100.bandwidth / (terabytes * 1e12)
-    return Device(
+    return Card(
         title,
         H100.flops / 67.0 * teraflops,
         terabytes * 1e12,
@@ -77,21 +77,21 @@ DEVICES = {
 }
 
 
-def find(name: str) -> Device:
+def find(name: str) -> Card:
     """The card of a name; an error gives the nearest."""
     if name.lower() not in DEVICES:
         raise UnknownNameError("device", name, DEVICES)
     return DEVICES[name.lower()]
 
 
-def values(device: Device, rows: float, columns: float, n_features: int, n_outputs: int) -> float:
+def values(device: Card, rows: float, columns: float, n_features: int, n_outputs: int) -> float:
     """Seconds of a block of kernel values and of its product with coefficients."""
     fused = n_features <= FUSED_FEATURES
     elementwise = device.fused_seconds if fused else device.value_seconds
     return rows * columns * ((2 * n_features + 2 * n_outputs) / device.flops + elementwise)
 
 
-def kernel_epochs(device: Device, size: Size, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
+def kernel_epochs(device: Card, size: ProblemSize, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
     """Epochs with the kernel matrix: made once where it fits, else anew in every epoch."""
     n, c, epochs = size.n_train, size.n_classes, max(marks, default=10)
     matrix = 4.0 * n * n
@@ -106,7 +106,7 @@ def kernel_epochs(device: Device, size: Size, parameters: Mapping[str, Any], mar
     return Cost(device.start_seconds + seconds, int((matrix if kept else 0) + 2 * data + 2**30))
 
 
-def centre_epochs(device: Device, size: Size, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
+def centre_epochs(device: Card, size: ProblemSize, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
     """Epochs of products between all points and fewer centres, whose own system is factored once."""
     n, c, epochs = size.n_train, size.n_classes, max(marks, default=10)
     m = min(parameters.get("centers") or 2000, n)
@@ -116,7 +116,7 @@ def centre_epochs(device: Device, size: Size, parameters: Mapping[str, Any], mar
     return Cost(device.start_seconds + seconds, int(2 * data + 32 * m * m + 2**30))
 
 
-def exact_ridge(device: Device, size: Size, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
+def exact_ridge(device: Card, size: ProblemSize, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
     """A factorisation in float64 of half the product rate, else conjugate gradients over the matrix."""
     n = size.n_train
     if parameters.get("solver") != "conjugate_gradients" and n <= MOST_FACTORED:
@@ -125,7 +125,7 @@ def exact_ridge(device: Device, size: Size, parameters: Mapping[str, Any], marks
     return kernel_epochs(device, size, {"batch_size": n}, (CG_ITERATIONS,))
 
 
-def feature_epochs(device: Device, size: Size, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
+def feature_epochs(device: Card, size: ProblemSize, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
     """Epochs of explicit features that are made anew for every batch."""
     n, epochs, width = size.n_train, max(marks, default=10), parameters.get("n_features") or 2000
     outputs = 2 * (size.n_classes + (parameters.get("rank") or 0))
@@ -135,7 +135,7 @@ def feature_epochs(device: Device, size: Size, parameters: Mapping[str, Any], ma
     return Cost(device.start_seconds + seconds, int(8.0 * n * size.n_features + 2**31))
 
 
-def growing(device: Device, size: Size, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
+def growing(device: Card, size: ProblemSize, parameters: Mapping[str, Any], marks: Sequence[int]) -> Cost:
     """A function that grows by a block of features an iteration, each of which evaluates all blocks on its batch."""
     n, F, T = size.n_train, parameters.get("block_size") or 256, max(marks, default=10)
     B = min(n, parameters.get("batch_size") or 10 * F)
@@ -149,6 +149,6 @@ def growing(device: Device, size: Size, parameters: Mapping[str, Any], marks: Se
 
 
 #: The functions of `costs` whose work a card does; the other work stays on the processor.
-MODELS: dict[str, Callable[[Device, Size, Mapping[str, Any], Sequence[int]], Cost]] = {
+MODELS: dict[str, Callable[[Card, ProblemSize, Mapping[str, Any], Sequence[int]], Cost]] = {
     one.__name__: one for one in (kernel_epochs, centre_epochs, exact_ridge, feature_epochs, growing)
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .configuration import SCALES
 from .plan import Plan
-from .runs import Preconditioner, Run
+from .runs import PlannedRun, PreconditionerJob
 
 
 class Placement:
@@ -22,11 +22,11 @@ class Placement:
         self._long: dict[str, frozenset[str]] = {}
         self._preconditioners: dict[str, frozenset[str]] = {}
 
-    def device_of(self, member: Run | Preconditioner) -> str:
+    def device_of(self, member: PlannedRun | PreconditionerJob) -> str:
         """``"cpu"`` for what stays there; else the configuration's ``device``."""
         return self._device if self._device == "cpu" or self._is_long(member) else "cpu"
 
-    def gpus(self, member: Run | Preconditioner) -> int:
+    def gpus(self, member: PlannedRun | PreconditionerJob) -> int:
         """GPUs to ask for: one where the configuration insists on them and the run is made there."""
         return int(self._device == "gpu" and self._is_long(member))
 
@@ -34,8 +34,8 @@ class Placement:
         """Whether GPUs are insisted on, and all runs of a scale stay on the CPU."""
         return self._device == "gpu" and not self._long_runs(scale)
 
-    def _is_long(self, member: Run | Preconditioner) -> bool:
-        if isinstance(member, Run):
+    def _is_long(self, member: PlannedRun | PreconditionerJob) -> bool:
+        if isinstance(member, PlannedRun):
             return member.id in self._long_runs(member.scale)
         # A preconditioner has no scale; it is the same one wherever it is made.
         self._long_runs(self._plan.configuration.settings["scale"])

@@ -19,7 +19,7 @@ from ..identity import code, signatures
 from ..parameters import by_last_name, last_name
 from . import configuration, costs, target_entry
 from .configuration import SCALES, Configuration, ConfigurationError, load, look_up, placed
-from .runs import Preconditioner, Run, Series, digest, fixed_parameters
+from .runs import PlannedRun, PreconditionerJob, Series, digest, fixed_parameters
 
 #: Forms in which a target leaves its numbers, and its picture where it has one, by their folder.
 PRODUCTS = {"tables": ("csv", "json", "md", "html"), "figures": ("svg", "png")}
@@ -99,7 +99,7 @@ class Plan:
         """The entry of one target; of an unknown one the nearest name is given."""
         return look_up("target", name, self.targets)
 
-    def runs(self, scale: str) -> dict[str, Run]:
+    def runs(self, scale: str) -> dict[str, PlannedRun]:
         """All runs of a scale, by identifier."""
         return self._expanded[look_up("scale", scale, SCALES)][0]
 
@@ -108,29 +108,29 @@ class Plan:
         self.target(target)
         return self._expanded[look_up("scale", scale, SCALES)][1][target]
 
-    def runs_of(self, target: str, scale: str) -> list[Run]:
+    def runs_of(self, target: str, scale: str) -> list[PlannedRun]:
         """The runs that a target needs, each once."""
         wanted = dict.fromkeys(run for series in self.series(target, scale) for run in series.run_ids)
         return [self.runs(scale)[run] for run in wanted]
 
-    def preconditioners(self, scale: str) -> dict[str, Preconditioner]:
+    def preconditioners(self, scale: str) -> dict[str, PreconditionerJob]:
         """All preconditioners of a scale, by identifier."""
         return {run.preconditioner.id: run.preconditioner for run in self.runs(scale).values() if run.preconditioner}
 
-    def run_named(self, scale: str, name: str) -> Run:
+    def run_named(self, scale: str, name: str) -> PlannedRun:
         """The run whose folder has this name, which ends with its identifier."""
         return _named("run", name, self.runs(scale), scale)
 
-    def preconditioner_named(self, scale: str, name: str) -> Preconditioner:
+    def preconditioner_named(self, scale: str, name: str) -> PreconditionerJob:
         """The preconditioner whose file has this name, without its ending."""
         return _named("preconditioner", name, self.preconditioners(scale), scale)
 
-    def job(self, run: Run) -> dict[str, Any]:
+    def job(self, run: PlannedRun) -> dict[str, Any]:
         """Every parameter of the job of a run."""
         spec = run.spec(self.configuration.methods)
         return {**spec, "target_ids": list(run.targets), "code": self.code_of(run)}
 
-    def code_of(self, run: Run) -> str:
+    def code_of(self, run: PlannedRun) -> str:
         """Digest of the code that a run depends on."""
         return code.digest_of_run(self.configuration.methods[run.method], run.parameters)
 
@@ -139,11 +139,11 @@ class Plan:
         return code.digest_of_preparation(self.catalogue[dataset], self.configuration.steps_of(variant))
 
     @cached_property
-    def _expanded(self) -> dict[str, tuple[dict[str, Run], dict[str, list[Series]]]]:
+    def _expanded(self) -> dict[str, tuple[dict[str, PlannedRun], dict[str, list[Series]]]]:
         return {scale: self._expand(scale) for scale in SCALES}
 
-    def _expand(self, scale: str) -> tuple[dict[str, Run], dict[str, list[Series]]]:
-        merged: dict[str, Run] = {}
+    def _expand(self, scale: str) -> tuple[dict[str, PlannedRun], dict[str, list[Series]]]:
+        merged: dict[str, PlannedRun] = {}
         series: dict[str, list[Series]] = {}
         for target, spec in self.targets.items():
             with placed(f"target {target}, scale {scale}"):
@@ -163,7 +163,7 @@ class Plan:
             runs[name] = replace(run, cost=costs.scaled(cost, run.method, model))
         return runs, series
 
-    def _series(self, target: str, spec: dict[str, Any], scale: str) -> Iterator[tuple[Series, list[Run]]]:
+    def _series(self, target: str, spec: dict[str, Any], scale: str) -> Iterator[tuple[Series, list[PlannedRun]]]:
         at = spec["scales"][scale]
         absent, changes = self.absent(target, scale), self._changes.get(target, {})
         for group in at["runs"]:
@@ -200,7 +200,7 @@ class Plan:
                 altered |= {name: (value, before[name]) for name, value in changed.items() if before[name] != value}
                 parameters |= changed
                 _check_parameters(definition, parameters, task)
-                run = Run(scale, data["dataset"], "", entry["method"], parameters, 0, marks, unit)
+                run = PlannedRun(scale, data["dataset"], "", entry["method"], parameters, 0, marks, unit)
                 runs = [
                     self._with_preconditioner(replace(run, variant=variant, seed=seed), definition)
                     for variant in target_entry.variants(data)
@@ -210,7 +210,7 @@ class Plan:
                 ids = tuple(run.id for run in runs)
                 yield Series(word, method, setting, marks, ids, altered, parameters), runs
 
-    def _with_preconditioner(self, run: Run, definition: Mapping[str, Any]) -> Run:
+    def _with_preconditioner(self, run: PlannedRun, definition: Mapping[str, Any]) -> PlannedRun:
         """A run with the preconditioner that its method takes, if any."""
         if not definition.get("preconditioner"):
             return run
@@ -221,7 +221,7 @@ class Plan:
             if name in wanted or (name.partition("__")[0] in ("kernel",) and "kernel" in wanted)
         }
         cost = costs.subsample_eigensystem(self.size(run.dataset, run.variant), own, ())
-        return replace(run, preconditioner=Preconditioner(run.dataset, run.variant, own, run.seed, cost))
+        return replace(run, preconditioner=PreconditionerJob(run.dataset, run.variant, own, run.seed, cost))
 
     def absent(self, target: str, scale: str) -> dict[str, str]:
         """Why some of a target's datasets are not used at a scale, by the paper's words for them.
@@ -248,7 +248,7 @@ class Plan:
     def _not_installed(self, extra: str | None) -> str | None:
         return None if self.deployed else _not_installed(extra)
 
-    def extra_of_run(self, run: Run) -> str | None:
+    def extra_of_run(self, run: PlannedRun) -> str | None:
         """The extra that a run needs."""
         return self.configuration.methods[run.method].get("extra")
 
@@ -279,7 +279,7 @@ class Plan:
             return None
         return supplied_files.not_run(entry, place)
 
-    def size(self, dataset: str, variant: str) -> costs.Size:
+    def size(self, dataset: str, variant: str) -> costs.ProblemSize:
         """Sizes of prepared data, as known before it is prepared."""
         if (dataset, variant) not in self._sizes:
             steps = self.configuration.steps_of(variant)
@@ -287,13 +287,13 @@ class Plan:
         return self._sizes[dataset, variant]
 
     @staticmethod
-    def _size_after(entry: Any, steps: list[dict[str, Any]]) -> costs.Size:
+    def _size_after(entry: Any, steps: list[dict[str, Any]]) -> costs.ProblemSize:
         from shallows_papers.datasets import shape_after
 
-        return costs.Size(*shape_after(entry, steps), entry.n_classes or entry.n_targets)
+        return costs.ProblemSize(*shape_after(entry, steps), entry.n_classes or entry.n_targets)
 
     @cached_property
-    def _sizes(self) -> dict[tuple[str, str], costs.Size]:
+    def _sizes(self) -> dict[tuple[str, str], costs.ProblemSize]:
         return {}  # of the few data that thousands of runs share
 
     def cost_of_preparation(self, dataset: str, variant: str) -> costs.Cost:
@@ -343,7 +343,7 @@ class Plan:
             "no_row": [f"{one['item']}: {one['why_not']}" for one in self.items.get(target, ()) if "why_not" in one],
         }
 
-    def unscaled_cost(self, run: Run) -> tuple[str, costs.Cost]:
+    def unscaled_cost(self, run: PlannedRun) -> tuple[str, costs.Cost]:
         """The function of `costs` that counts a run, and what it gives, before the factors that were measured."""
         model = self.configuration.methods[run.method].get("cost", "all_distances")
         model = "timed_training" if run.unit == "seconds" else model

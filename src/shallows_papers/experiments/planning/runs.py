@@ -50,7 +50,7 @@ def slug(parameters: Mapping[str, Any], seed: int, length: int = 60) -> str:
 
 
 @dataclass(frozen=True)
-class Preconditioner:
+class PreconditionerJob:
     """A preconditioner as an artifact of its own, shared by the runs that need the same one."""
 
     dataset: str
@@ -76,7 +76,7 @@ class Preconditioner:
 
 
 @dataclass(frozen=True)
-class Run:
+class PlannedRun:
     """One method on one prepared dataset with one seed.
 
     Its identity is its dataset, variant, method, parameters, seed and unit. How far it goes (``marks``) is the union of
@@ -92,7 +92,7 @@ class Run:
     marks: tuple[int, ...] = ()
     unit: str = ""
     targets: tuple[str, ...] = ()
-    preconditioner: Preconditioner | None = None
+    preconditioner: PreconditionerJob | None = None
     cost: costs.Cost = field(default_factory=costs.Cost)
 
     @cached_property

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from shallows_papers.datasets.user_data.request import Request, resolve
+from shallows_papers.datasets.user_data.request import FileRequest, resolve
 
 from ..parameters import by_last_name
 from ..planning import costs
@@ -38,7 +38,7 @@ _FEWER = 10
 class Comparison:
     """A comparison of methods on one user's dataset."""
 
-    request: Request  # the data file with the options of the comparison
+    request: FileRequest  # the data file with the options of the comparison
     methods: dict[str, Any]  # those that take part, as the configuration defines them
     division: dict[str, Any]  # the shares and the most rows of each part of the data
     seeds: tuple[int, ...]  # one for each division of the data into training and test rows
@@ -140,7 +140,7 @@ class Comparison:
         ]
 
 
-def affordable(division: Mapping[str, Any], request: Request) -> list[int]:
+def affordable(division: Mapping[str, Any], request: FileRequest) -> list[int]:
     """The seeds that the size of a user's files allows: all, three, or one; one where the test rows are given.
 
     By the bytes, since the rows are not counted when the workflow is planned.
@@ -241,9 +241,9 @@ def cost(definition: Mapping[str, Any], choose: str | Path, test: str | Path) ->
     return costs.Cost(seconds, max(one.memory_bytes for one in found))
 
 
-def _size(path: str | Path) -> costs.Size:
+def _size(path: str | Path) -> costs.ProblemSize:
     if not Path(path).is_dir():  # Snakemake estimates the job later where an error names one of its inputs
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
     info = json.loads((Path(path) / "prepared.json").read_text(encoding="utf-8"))
     n_outputs = len(info.get("classes") or []) or math.prod(info["arrays"]["y_train"]["shape"][1:])
-    return costs.Size(info["n_train"], info["n_test"], info["n_features"], n_outputs)
+    return costs.ProblemSize(info["n_train"], info["n_test"], info["n_features"], n_outputs)

@@ -12,7 +12,7 @@ from shallows import arrays, streams
 from ..eigenvalues import check_rank, eigenpairs
 from ..results import AnalysisResult
 from ..resumable import ResumableLoop
-from ..samples import Sample, sample
+from ..samples import AnalysisSample, sample
 
 
 def epochs_by_batch_size(
@@ -72,7 +72,7 @@ def epochs_by_batch_size(
     )
 
 
-def _epochs(part: Sample, operator: Any, m: int, step: float, n_epochs: int, share: float, seed: int) -> float:
+def _epochs(part: AnalysisSample, operator: Any, m: int, step: float, n_epochs: int, share: float, seed: int) -> float:
     """Epochs until the training loss is a share of its start; infinite where that does not come about."""
     xp = arrays.namespace(operator)
     n = operator.shape[0]

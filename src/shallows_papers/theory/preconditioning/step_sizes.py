@@ -16,7 +16,7 @@ from shallows.training.steps import Batches
 
 from ..results import AnalysisResult
 from ..resumable import ResumableLoop
-from ..samples import Sample, sample
+from ..samples import AnalysisSample, sample
 
 #: A run whose loss on a batch exceeds this many times that of zero on all points has diverged.
 DIVERGED = 1e3
@@ -111,7 +111,7 @@ def rules_by_batch(
     return AnalysisResult(list(batch_sizes), curve, effective=found[0].effective)
 
 
-def _problem(part: Sample, matrix: Gram, rank: int, n_subsample: int, power: float, seed: int) -> KernelProblem:
+def _problem(part: AnalysisSample, matrix: Gram, rank: int, n_subsample: int, power: float, seed: int) -> KernelProblem:
     n = part.inputs.shape[0]
     preconditioner = make_preconditioner(
         part.kernel, part.points, rank=rank, n_subsample=min(n_subsample, n), seed=seed, power=power

@@ -12,7 +12,7 @@ from shallows_papers.datasets.files import DatasetError
 
 if TYPE_CHECKING:
     from shallows_papers.datasets.catalogue import Dataset
-    from shallows_papers.datasets.preparation.step import Step
+    from shallows_papers.datasets.preparation.step import PreparationStep
 
 #: Every step by its name.
 STEPS = LazyTable(
@@ -41,7 +41,7 @@ STEPS = LazyTable(
 )
 
 
-def check_steps(steps: Sequence[Mapping[str, Any]]) -> list[Step]:
+def check_steps(steps: Sequence[Mapping[str, Any]]) -> list[PreparationStep]:
     """Check a list of steps as a configuration holds it.
 
     Parameters
@@ -52,7 +52,7 @@ def check_steps(steps: Sequence[Mapping[str, Any]]) -> list[Step]:
 
     Returns
     -------
-    list of Step
+    list of PreparationStep
 
     Raises
     ------
@@ -61,7 +61,7 @@ def check_steps(steps: Sequence[Mapping[str, Any]]) -> list[Step]:
     DatasetError
         For a missing or impossible value, or rows held out after a step that has already learned from them.
     """
-    checked: list[Step] = []
+    checked: list[PreparationStep] = []
     for entry in steps:
         if not isinstance(entry, Mapping) or len(entry) != 1:
             raise DatasetError(f"A preparation step is one name with its parameters, like 'unit: {{}}', not {entry!r}.")
@@ -94,16 +94,16 @@ def shape_after(dataset: Dataset, steps: Sequence[Mapping[str, Any]]) -> tuple[i
         and for the rows after ``keep_classes`` (classes of equal size are supposed). Rows of which the catalogue does
         not know how many there are count as none, and so do such features as one.
     """
-    from shallows_papers.datasets.preparation.step import Size
+    from shallows_papers.datasets.preparation.step import DataSize
 
     known = dataset.n_train or 0, dataset.n_test or 0, dataset.n_features or 1
-    size = Size(*known, dataset.n_classes, dict(dataset.picture) or None)
+    size = DataSize(*known, dataset.n_classes, dict(dataset.picture) or None)
     for step in check_steps(steps):
         size = step.size_after(size)
     return size.n_train, size.n_test, size.n_features
 
 
-def _step(name: str, parameters: Mapping[str, Any]) -> Step:
+def _step(name: str, parameters: Mapping[str, Any]) -> PreparationStep:
     kind = STEPS[name]
     if not isinstance(parameters, Mapping):
         raise DatasetError(f"The parameters of the step {name} must be names with values, not {parameters!r}.")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from shallows_papers.datasets.files import DatasetError
 from shallows_papers.datasets.parameter_rules import COUNT, is_number, is_whole, rule
-from shallows_papers.datasets.preparation.step import FeatureStep, Size, Step
+from shallows_papers.datasets.preparation.step import DataSize, FeatureStep, PreparationStep
 from shallows_papers.lazy_numpy import np
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Grayscale(_ImageStep):
     # together
     order: str | None = field(default=None, metadata=_ORDER)
 
-    def size_after(self, size: Size) -> Size:
+    def size_after(self, size: DataSize) -> DataSize:
         return size.with_features(size.n_features // 3, size.image and {**size.image, "channels": 1})
 
     def fit(self, table: Table) -> dict[str, Any]:
@@ -122,7 +122,7 @@ class Halves(_ImageStep):
 
 
 @dataclass
-class Views(Step):
+class Views(PreparationStep):
     """Take the first features for one view and the others for another; the arrays are then written apart."""
 
     name: ClassVar[str] = "views"

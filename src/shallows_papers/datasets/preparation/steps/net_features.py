@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from shallows.errors import MissingExtraError, ShallowsError
 from shallows_papers.datasets.files import DatasetError
 from shallows_papers.datasets.parameter_rules import COUNT, COUNT_OR_NULL, SEED, is_number, rule
-from shallows_papers.datasets.preparation.step import FeatureStep, Size
+from shallows_papers.datasets.preparation.step import DataSize, FeatureStep
 from shallows_papers.lazy_numpy import np
 from shallows_papers.nets import architectures
 
@@ -57,7 +57,7 @@ class NetFeatures(FeatureStep):
         stated = None if image is None else (image["channels"], image["height"], image["width"])
         return net.n_features(architectures.shape_of_examples(n_inputs, net.of_images, stated))
 
-    def size_after(self, size: Size) -> Size:
+    def size_after(self, size: DataSize) -> DataSize:
         return size.with_features(self.n_features(size.n_features, size.image))
 
     def fit(self, table: Table) -> dict[str, Any]:

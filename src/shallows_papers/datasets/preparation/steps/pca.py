@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from shallows.errors import UnknownNameError
 from shallows_papers.datasets.files import DatasetError
 from shallows_papers.datasets.parameter_rules import COUNT, SEED
-from shallows_papers.datasets.preparation.step import FeatureStep, Size, recorded
+from shallows_papers.datasets.preparation.step import DataSize, FeatureStep, recorded
 from shallows_papers.lazy_numpy import np
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class PCA(FeatureStep):
             raise UnknownNameError("method of the step pca", self.method, METHODS)
         return super().check()
 
-    def size_after(self, size: Size) -> Size:
+    def size_after(self, size: DataSize) -> DataSize:
         return size.with_features(self.n_components)
 
     def fit(self, table: Table) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from shallows.errors import UnknownNameError
 from shallows_papers.datasets.files import DatasetError
 from shallows_papers.datasets.parameter_rules import COUNT_OR_NULL, SEED, is_whole, rule
-from shallows_papers.datasets.preparation.step import Size, Step
+from shallows_papers.datasets.preparation.step import DataSize, PreparationStep
 from shallows_papers.lazy_numpy import np
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Subset(Step):
+class Subset(PreparationStep):
     """Keep a seeded draw of the rows.
 
     ``n_train, n_test``: rows to keep of each part; None keeps them all.
@@ -29,7 +29,7 @@ class Subset(Step):
     seed: int = field(default=0, metadata=SEED)
     stratify: bool | None = None  # Whether every class keeps its share; None: in classification
 
-    def size_after(self, size: Size) -> Size:
+    def size_after(self, size: DataSize) -> DataSize:
         return replace(size, n_train=self.n_train or size.n_train, n_test=self.n_test or size.n_test)
 
     def apply(self, table: Table) -> dict[str, Any]:
@@ -50,14 +50,14 @@ class Subset(Step):
         return _sizes(table)
 
 
-class _HoldOut(Step):
+class _HoldOut(PreparationStep):
     holds_out = True
 
     def n_held_out(self, n_rows: int) -> int:
         """Return how many of `n_rows` training rows are held out."""
         raise NotImplementedError
 
-    def size_after(self, size: Size) -> Size:
+    def size_after(self, size: DataSize) -> DataSize:
         held = self.n_held_out(size.n_train)
         return replace(size, n_train=size.n_train - held, n_test=held)
 
@@ -89,7 +89,7 @@ class Split(_HoldOut):
     stratify: bool | None = None  # Whether every class keeps its share; None: in classification
     pooled: bool = False  # Whether the publisher's test rows are drawn from as well
 
-    def size_after(self, size: Size) -> Size:
+    def size_after(self, size: DataSize) -> DataSize:
         return super().size_after(replace(size, n_train=size.n_train + size.n_test) if self.pooled else size)
 
     def n_held_out(self, n_rows: int) -> int:
@@ -168,14 +168,14 @@ def _are_names(names: Any) -> bool:
 
 
 @dataclass
-class KeepClasses(Step):
+class KeepClasses(PreparationStep):
     """Keep the rows of some classes: a pair of digits, say."""
 
     name: ClassVar[str] = "keep_classes"
     # Their names, in the order that they are to have: with ``[6, 8]`` and the step signs, 8 becomes +1
     classes: Sequence[str | int] = field(metadata=rule(_are_names, "two or more different names"))
 
-    def size_after(self, size: Size) -> Size:
+    def size_after(self, size: DataSize) -> DataSize:
         share = len(self.classes) / max(size.n_classes, len(self.classes))
         return replace(size, n_train=round(size.n_train * share), n_test=round(size.n_test * share))
 

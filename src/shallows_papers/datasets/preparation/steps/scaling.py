@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from shallows_papers.datasets.parameter_rules import is_number, rule
-from shallows_papers.datasets.preparation.step import FeatureStep, Step, recorded
+from shallows_papers.datasets.preparation.step import FeatureStep, PreparationStep, recorded
 from shallows_papers.lazy_numpy import np
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def _extremes(block: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 @dataclass
-class Logarithm(Step):
+class Logarithm(PreparationStep):
     """Replace numbers v by sign(v) log(1 + |v|): counts, times and prices that spread over many sizes.
 
     It learns nothing, so that it may stand before rows are held out.

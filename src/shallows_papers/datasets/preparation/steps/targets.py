@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from shallows.errors import UnknownNameError
 from shallows_papers.datasets.files import DatasetError
-from shallows_papers.datasets.preparation.step import Step
+from shallows_papers.datasets.preparation.step import PreparationStep
 from shallows_papers.lazy_numpy import np
 
 if TYPE_CHECKING:
     from shallows_papers.datasets.preparation.working_table import Table
 
 
-class _ClassCoding(Step):
+class _ClassCoding(PreparationStep):
     def codes(self, table: Table) -> np.ndarray:
         """Return the number, or the row of numbers, that each class becomes."""
         raise NotImplementedError
@@ -72,7 +72,7 @@ class Indicators(_ClassCoding):
 
 
 @dataclass
-class CenterTarget(Step):
+class CenterTarget(PreparationStep):
     """Subtract the training mean from a regression target."""
 
     name: ClassVar[str] = "center_target"

@@ -47,7 +47,7 @@ MEASURES = LazyTable(
     "measure",
     __name__,
     {
-        "components": ".components:Components",
+        "components": ".components:ComponentQuality",
         "correlations": ".correlations:Correlations",
         "predictions": ".predictions:Predictions",
         "relative_errors": ".predictions:RelativeErrors",

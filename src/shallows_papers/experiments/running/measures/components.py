@@ -9,7 +9,7 @@ import numpy as np
 from . import Measure
 
 
-class Components(Measure):
+class ComponentQuality(Measure):
     """What the components of a transformer hold of the test part.
 
     A model offers ``transform(x)``, shape (n, k). Where it has ``inverse_transform``, the error of reconstruction is
