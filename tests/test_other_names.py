@@ -327,6 +327,20 @@ def test_an_import_of_an_old_name_shows_the_new_calls_of_the_program(tmp_path):
     ]
 
 
+def test_the_package_of_estimators_shows_the_new_call_too():
+    with pytest.raises(ImportError, match=r"EigenProClassifier is now KernelRidgeClassifier\(solver='eigenpro'\)"):
+        from shallows.estimators import EigenProClassifier  # noqa: F401
+
+
+def test_a_pickle_of_another_version_says_so():
+    with pytest.raises(ModuleNotFoundError, match="another version of shallows wrote the pickle"):
+        pickle.loads(b"cshallows.estimators.least_squares.eigenpro\nEigenProClassifier\n.")
+    state = {"kernel_params": None, **vars(KernelRidgeRegressor())}
+    del state["options"]
+    with pytest.raises(ShallowsError, match="wrote this pickle of KernelRidgeRegressor: it has no 'options'"):
+        KernelRidgeRegressor().__setstate__(state)
+
+
 def test_a_name_that_is_in_a_module_now_is_answered_with_its_import():
     with pytest.raises(ImportError, match=r"Write: from shallows.svm import AMMClassifier"):
         shallows.AMMClassifier  # noqa: B018

@@ -25,6 +25,9 @@ of the documentation has the conventions that all estimators share.
 
 from __future__ import annotations
 
+import importlib
+import inspect
+import sys
 from typing import Any
 
 from ..utils.lazy_tables import LazyTable
@@ -76,7 +79,27 @@ ESTIMATORS = LazyTable(
 __all__ = [*ESTIMATORS]
 
 
+class _MissingModules:
+    """The last finder of modules: it explains a missing module of this package, which only old pickles need."""
+
+    @staticmethod
+    def find_spec(name: str, path: Any = None, target: Any = None) -> None:
+        """Raise a ModuleNotFoundError for modules of this package; leave others to Python."""
+        if name.startswith(f"{__name__}."):
+            raise ModuleNotFoundError(
+                f"No module named {name!r}. If a pickle needs it, another version of shallows wrote the pickle. Load "
+                "it with that version, or fit the model again.",
+                name=name,
+            )
+
+
+sys.meta_path.append(_MissingModules)
+
+
 def __getattr__(name: str) -> Any:
+    old_names = importlib.import_module(".old_names", __name__)
+    if name in old_names.OLD_ESTIMATORS and name not in ESTIMATORS:
+        old_names.refuse_old_estimator(name, inspect.currentframe().f_back)  # type: ignore[union-attr]
     return ESTIMATORS.attribute(name)
 
 

@@ -140,6 +140,15 @@ class Estimator(BaseEstimator):
             raise TypeError(f"{cls.__name__} has no parameter {unknown[0]!r}.{hint}")
         return super().__new__(cls)
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Refuse a pickle without the present parameters, which another version wrote."""
+        if missing := [name for name in self._get_param_names() if name not in state]:
+            raise ShallowsError(
+                f"Another version of shallows wrote this pickle of {type(self).__name__}: it has no {missing[0]!r}. "
+                "Load it with that version, or fit the model again."
+            )
+        super().__setstate__(state)
+
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, plain_parameter(self, name, value))
 

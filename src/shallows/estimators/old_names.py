@@ -550,6 +550,7 @@ def _calls_of(name: str, frame: FrameType | None) -> list[tuple[int, ast.Call]]:
     """Line and call of each call of a name in the source of a frame, the present line first."""
     if frame is None:
         return []
+    linecache.checkcache(frame.f_code.co_filename)
     source = "".join(linecache.getlines(frame.f_code.co_filename, frame.f_globals))
     if frame.f_code.co_filename == "<string>" and "-c" in sys.orig_argv[:-1]:
         source = sys.orig_argv[sys.orig_argv.index("-c") + 1]
