@@ -18,7 +18,7 @@ from flat import flat
 from forms import eigenpro_classifier, kernel_ridge_classifier
 from own_plan import own_configuration, own_plan
 from running_example import job_spec
-from shallows import FeatureRidgeClassifier, KernelRidgeClassifier, Options
+from shallows import FeatureRidgeClassifier, KernelRidgeClassifier, KernelSVMClassifier, Options
 from shallows.errors import DivergenceError, ShallowsError, TrainingInterrupted
 from shallows.estimators.base import Estimator
 from shallows.kernels import Gaussian, Matern
@@ -403,6 +403,12 @@ def test_parameters_of_a_run_by_their_paths_make_objects():
     assert made.solver.rank == 5
     paths = {name: calls.path_of(calls.make_estimator(Machine, named), name) for name in ("max_epochs", "max_seconds")}
     assert paths == {"max_epochs": "solver__max_epochs", "max_seconds": "options__max_seconds"}
+
+
+@pytest.mark.parametrize("solver", ["lasvm", "smo"])
+def test_a_device_that_the_solver_cannot_use_is_left_out(solver):
+    made = calls.make_estimator(KernelSVMClassifier, {"solver": solver}, device="gpu:1", memory="1GB")
+    assert made.options == Options(device="auto" if solver == "lasvm" else "gpu:1", memory="1GB")
 
 
 def test_a_solver_without_epochs_keeps_no_checkpoints():

@@ -53,7 +53,8 @@ class KernelSVMClassifier(SupportVectorClassifier):
     random_state : int, RandomState or None, default=None
         Seed of all random draws. An int gives the same model every time.
     options : Options, optional
-        Device of the kernel values, memory, precision, time limit and progress. The steps are taken on the CPU.
+        Device of the kernel values (the CPU for "lasvm"), memory, precision, time limit and progress. The steps are
+        taken on the CPU.
 
     Attributes
     ----------
@@ -152,7 +153,9 @@ class KernelSVMClassifier(SupportVectorClassifier):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_choice(self, loss=("auto", "hinge", "squared_hinge"))
-        self._settings()
+        solver = self._settings()
+        if self.options is not None:
+            settings.refuse_device(self.options.device, solver, SOLVERS)
 
     @keeps_model_on_failure
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:  # noqa: D102

@@ -43,12 +43,16 @@ def accepted(function: Any, offered: Mapping[str, Any]) -> dict[str, Any]:
 def make_estimator(make: Any, parameters: Mapping[str, Any], **own: Any) -> Any:
     """An estimator with the parameters of a run, by their paths, and those of ``own`` that it has.
 
-    An estimator of this package has the device and the memory among its options.
+    An estimator of this package has the device and the memory among its options. A device that its solver cannot use
+    is left out.
     """
     own = accepted(make, own) | _in_options(make, own)
     whole, inside = divided({**parameters, **own})
     estimator = make(**whole)
     paths = {f"{name}__{path}": value for name, given in inside.items() for path, value in given.items()}
+    devices = getattr(_part(estimator, "solver"), "devices", None)
+    if devices is not None and str(own.get("options__device")).partition(":")[0] not in ("auto", *devices):
+        paths.pop("options__device", None)  # Its solver runs on another device.
     return estimator.set_params(**paths) if paths else estimator
 
 
