@@ -175,10 +175,9 @@ def divided_arrays(estimator: Any) -> tuple[str, ...] | None:
     what = type(estimator).__name__
     if isinstance(estimator, KernelRidgeMachine):
         solver = estimator._settings()
-        if estimator._takes_centers(solver):
-            return ()
-        if solver is not None and solver.takes_ranks:
-            return None
+        on_centers = estimator._takes_centers(solver)
+        if on_centers if solver is None else solver.takes_ranks:
+            return () if on_centers else None
         what = f"{what} with solver={estimator.solver!r}"
     raise ShallowsError(
         f"{what} cannot be fitted by several processes. KernelRidgeClassifier with solver='eigenpro' or with centers, "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -212,6 +212,8 @@ class Oja(ComponentSettings):
     >>> model.set_params(solver__n_iter=50).solver.n_iter
     50
     """
+
+    takes_outputs: ClassVar[bool] = False  # Principal components have no targets.
 
     method: str = setting(choice("subspace", "individual"))
     scaling: str | None = setting(choice("eigenvalues", None))

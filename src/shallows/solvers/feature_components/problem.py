@@ -137,6 +137,7 @@ class FeaturePCASettings(Settings):
     default_batch_size: ClassVar[int] = 256
     n_passes: ClassVar[int] = 3
     takes_weights: ClassVar[bool] = False
+    takes_outputs: ClassVar[bool] = False  # Principal components have no targets.
     is_online: ClassVar[bool] = True
 
     def build(self, plan: FeaturePCAPlan) -> Any:
