@@ -89,7 +89,7 @@ class Huber(Loss):
 
 @dataclass(frozen=True)
 class Quantile(Loss):
-    """max(τ (y − u), (τ − 1)(y − u)), whose minimiser is the τ-quantile.
+    """max(τ (y − u), (τ − 1)(y − u)), whose minimizer is the τ-quantile.
 
     Parameters
     ----------
