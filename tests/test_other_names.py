@@ -327,6 +327,16 @@ def test_an_import_of_an_old_name_shows_the_new_calls_of_the_program(tmp_path):
     ]
 
 
+def test_a_value_by_position_too_many_is_told_the_names():
+    with pytest.raises(TypeError, match="KernelRidgeRegressor: kernel may be given by position, got 2 values"):
+        KernelRidgeRegressor("gaussian", 1.0)
+
+
+@pytest.mark.parametrize("solver", ["normal_equations", "feature_block_descent", "feature_eigenpro"])
+def test_ridge_on_features_reports_its_solver(solver):
+    assert FeatureRidgeRegressor(solver=solver, random_state=0).fit(X, y).report_["solver"] == solver
+
+
 def test_the_package_of_estimators_shows_the_new_call_too():
     with pytest.raises(ImportError, match=r"EigenProClassifier is now KernelRidgeClassifier\(solver='eigenpro'\)"):
         from shallows.estimators import EigenProClassifier  # noqa: F401

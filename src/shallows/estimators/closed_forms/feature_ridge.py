@@ -176,6 +176,7 @@ class FeatureRidge(TransformedEstimator):
             self.alpha_ = found.alpha
             if self.transformer_.bandwidth_ is not None:
                 self.bandwidth_ = self.transformer_.bandwidth_
+        self.report_ = {**self.report_, "solver": settings.name_of(self._settings(), FEATURE_RIDGE_SOLVERS)}
 
     def _settings(self) -> Any:
         """The checked settings of the solver."""
