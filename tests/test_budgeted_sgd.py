@@ -213,7 +213,8 @@ def test_parameters_out_of_range_are_told():
 
 
 COMPILED = """
-import numba.core.event as event, numpy as np, shallows
+import numba.core.event as event, numpy as np
+from shallows.svm import AMMClassifier, BudgetedSVMClassifier
 with event.install_recorder("numba:compile") as seen:
     x, y = np.random.default_rng(0).normal(size=(80, 3)), np.arange(80) % 2
     BudgetedSVMClassifier(10, random_state=0).fit(x, y)

@@ -41,19 +41,19 @@ def test_the_norm_of_the_coefficients_comes_from_the_runs_of_the_iterations_tabl
 
 def test_what_the_exact_solution_takes_was_tried_on_a_validation_part(plan):
     tried = {
-        (run.dataset, run.parameters["kernel"], run.parameters["bandwidth"], run.parameters["regularisation"])
+        (run.dataset, run.parameters["kernel"], run.parameters["bandwidth"], run.parameters["alpha"])
         for run in plan.runs_of("eigenpro_choice", "laptop")
     }
     for run in plan.runs_of("eigenpro_table_krls", "laptop"):
         given = run.parameters
-        assert (run.dataset, given["kernel"], given["bandwidth"], given["regularisation"]) in tried
+        assert (run.dataset, given["kernel"], given["bandwidth"], given["alpha"]) in tried
 
 
 def test_the_noise_that_table_3_lets_in_on_cifar_10_was_tried_on_a_validation_part(plan):
     def taken(target):
         runs = [run for run in plan.runs_of(target, "laptop") if (run.dataset, run.method) == ("cifar10", "eigenpro")]
-        given = [{"step_rule": "certified", **run.parameters} for run in runs]
-        return {json.dumps(one, sort_keys=True) for one in given if "certified" in one["step_rule"]}
+        given = [{"solver__step": "certified", **run.parameters} for run in runs]
+        return {json.dumps(one, sort_keys=True) for one in given if one["solver__step"] == "certified"}
 
     assert taken("eigenpro_table3") and taken("eigenpro_table3") <= taken("eigenpro_choice_noise")
 
@@ -65,13 +65,13 @@ def test_both_methods_are_judged_with_the_algorithm_and_the_step_of_the_authors_
     for one in plan.series(target, scale):
         at = one.setting.get("sigma2", "")
         if one.method == "Pegasos":
-            steps.setdefault(at, set()).add(256 * one.parameters["step_size"])
+            steps.setdefault(at, set()).add(256 * one.parameters["solver__step"])
         elif one.method == "EigenPro":
-            assert one.parameters["eigensystem"] == "rsvd" and one.parameters["power"] == "sqrt"
-            steps.setdefault(at, set()).add(one.parameters["step_rule"]["release2017"]["eta"])
+            assert one.parameters["solver__eigensystem"] == "rsvd" and one.parameters["solver__power"] == 0.5
+            steps.setdefault(at, set()).add(one.parameters["solver__step__eta"])
     assert steps == ({"50": {4.0}, "25": {5.0}, "5": {50.0}} if target == "eigenpro_table8" else {"": {5.0}})
     ours = [one.parameters for one in plan.series(target, scale) if one.method in ("EigenPro (ours)", "Pegasos (ours)")]
-    assert ours and not any({"step_size", "power"} & {*one} or "release2017" in str(one) for one in ours)
+    assert ours and not any({"solver__step", "solver__power"} & {*one} or "release2017" in str(one) for one in ours)
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -87,8 +87,10 @@ def test_tables_4_and_5_shrink_directions_as_the_first_release(plan, target, sca
     runs = [one for one in plan.series(target, scale) if one.method in released]
     assert {one.method for one in runs} == {*released}
     for one in runs:
-        assert one.parameters["power"] == "sqrt"
-        assert shrinkage(values, one.parameters["damping"], 0.5) == pytest.approx(released[one.method], rel=1e-12)
+        assert one.parameters["solver__power"] == 0.5
+        assert shrinkage(values, one.parameters["solver__damping"], 0.5) == pytest.approx(
+            released[one.method], rel=1e-12
+        )
 
 
 def test_choosing_never_sees_the_test_part(plan):

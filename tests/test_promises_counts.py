@@ -23,6 +23,7 @@ COUNTS = {
     "max_epochs",
     "max_features",
     "max_iterations",
+    "max_steps",
     "n_bins",
     "n_components",
     "n_features",

@@ -97,7 +97,11 @@ def test_parameters_that_are_set_after_a_fit_change_no_prediction(name, options)
 
 def fitted_attributes(model):
     """What the model shows of its fit, as text; of a transformer also the names of its columns."""
-    names = [name for name in {*vars(model), *dir(type(model))} if name.endswith("_") and not name.startswith("_")]
+    names = [
+        name
+        for name in {*vars(model), *dir(type(model))}
+        if name.endswith("_") and not name.startswith("_") and hasattr(model, name)
+    ]
     columns = list(model.get_feature_names_out()) if hasattr(model, "get_feature_names_out") else None
     return {name: repr(getattr(model, name)) for name in names} | {"columns": columns}
 
@@ -173,12 +177,14 @@ def test_given_parameters_stay_the_same_objects():
 def test_a_search_over_numpys_numbers_is_that_over_pythons():
     sizes = [np.arange(20, 60, 20), [20, 40]]
     model = RandomKitchenSinksRegressor(random_state=0, features=HiddenUnits(activation="cosine", n_units=20))
-    searches = [GridSearchCV(model, {"max_iterations": some, "n_units": some}, cv=2).fit(X, NUMBERS) for some in sizes]
+    searches = [
+        GridSearchCV(model, {"max_iterations": some, "features__n_units": some}, cv=2).fit(X, NUMBERS) for some in sizes
+    ]
     assert np.array_equal(*[search.cv_results_["mean_test_score"] for search in searches])
 
 
 def test_a_small_integer_type_allows_as_many_iterations_as_it_says():
-    options = {"n_units": 20, "random_state": 0, "tol": 0.0}
+    options = {"features": HiddenUnits("cosine", n_units=20), "random_state": 0, "tol": 0.0}
     few, many = (
         RandomKitchenSinksRegressor(max_iterations=most, **options).fit(X, NUMBERS)
         for most in (np.int16(20_000), 20_000)

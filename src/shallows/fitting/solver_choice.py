@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import scipy.sparse
 
 from ..solvers.least_squares import KERNEL_RIDGE_SOLVERS
@@ -66,7 +65,7 @@ def choose_for_rows(rows: TrainingSet, options: Options, *, of_classes: bool, in
         d = -(-rows.X.nnz // n)
     n_outputs = 1 if rows.y.ndim == 1 else rows.y.shape[1]
     if of_classes and rows.y.ndim == 1:
-        n_classes = len(np.unique(rows.y))
+        n_classes = len(set(rows.y.tolist()))
         n_outputs = n_classes if n_classes > 2 else 1
     budget = options.budget(options.fit_device())
     found = choose_solver(n, d, n_outputs, budget, max_seconds=options.max_seconds, in_epochs=in_epochs)

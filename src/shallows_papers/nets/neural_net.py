@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from shallows import arrays, streams, training
 from shallows.errors import ShallowsError
 from shallows.estimators.base import keeps_model_on_failure
+from shallows.fitting.machine import Options
 from shallows.utils.plain_numbers import numeric_targets, plain_parameter
 from shallows.utils.stored_parameters import stores_parameters
 
@@ -246,6 +247,10 @@ class NeuralNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             "evaluation": max(0.0, time.perf_counter() - prepared - run.seconds),
         }
         return self
+
+    def _options(self) -> Options:
+        """What the parameters say about the progress that a fit prints."""
+        return Options(verbose=self.verbose)
 
     def _seed(self) -> int:
         if isinstance(self.random_state, numbers.Integral):

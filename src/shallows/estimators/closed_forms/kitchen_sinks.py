@@ -71,7 +71,8 @@ class RandomKitchenSinks(TransformedEstimator):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if not (isinstance(self.features, HiddenUnits) or self.features == "hidden_units"):
+        named = isinstance(self.features, str) and self.features == "hidden_units"
+        if not (named or isinstance(self.features, HiddenUnits)):
             raise ShallowsError(
                 f"features must be 'hidden_units' or HiddenUnits(...), whose units are bounded; got {self.features!r}."
             )
