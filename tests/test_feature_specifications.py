@@ -110,7 +110,7 @@ def test_kernel_and_bandwidth_of_an_estimator_are_for_named_maps():
     request = map_request("nystrom", "Machine", kernel=Matern(nu=0.5), bandwidth=3.0)
     assert request == MapRequest("nystrom", "matern", 3.0, {"nu": 0.5})
     assert map_request(None, "Machine", kernel="laplace") == MapRequest(None, "laplace", "auto", None)
-    with pytest.raises(ShallowsError, match=r"bandwidth=3.0 next to it would be ignored.*features='nystrom'"):
+    with pytest.raises(ShallowsError, match=r"bandwidth=3.0 of Machine would be ignored. Give only one"):
         map_request(NystroemFeatures(bandwidth=2.0), "Machine", bandwidth=3.0)
 
 
