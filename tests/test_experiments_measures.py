@@ -14,10 +14,12 @@ from sklearn.linear_model import LinearRegression
 
 from own_plan import own_configuration
 from running_example import job_spec, prepared_example
+from shallows import DoublyStochasticRegressor
 from shallows.errors import ShallowsError
+from shallows.solvers import DoublyStochastic
 from shallows_papers.experiments.identity import code
 from shallows_papers.experiments.running import measures, record, run
-from shallows_papers.experiments.running.measures import Measure
+from shallows_papers.experiments.running.measures import Measure, sampled
 from shallows_papers.experiments.running.measures.components import squared_sine
 from shallows_papers.experiments.running.measures.correlations import total_correlation
 from workflow_runs import PROJECT
@@ -291,3 +293,11 @@ def test_relative_errors_need_values_and_some_that_are_not_zero(task, problem):
     data = SimpleNamespace(x_test=np.zeros((2, 1)), y_test=np.zeros(2), info={"task": task})
     with pytest.raises(ShallowsError, match=problem):
         measures.make("relative_errors", data).of_estimator(SimpleNamespace(predict=lambda x: np.ones(2)))
+
+
+def test_what_a_training_chose_is_named_as_its_report_names_it():
+    x = np.random.default_rng(0).normal(size=(40, 2))
+    solver = DoublyStochastic(n_iter=3, block_size=8)
+    model = DoublyStochasticRegressor(regularization=1e-3, bandwidth=1.0, solver=solver).fit(x, x[:, 0])
+    assert {*sampled.CHOSEN} - {"feature_variance"} <= model.report_.keys()
+    assert "regularization" in sampled.CHOSEN

@@ -14,7 +14,7 @@ from . import Measure
 MEASURED_ROWS = 10_000
 
 #: What was chosen or estimated for a training, as numbers at no mark.
-CHOSEN = ("batch_size", "block_size", "regularisation", "bandwidth", "step_size", "feature_variance", "gradient_rms")
+CHOSEN = ("batch_size", "block_size", "regularization", "bandwidth", "step_size", "feature_variance", "gradient_rms")
 
 
 class Sampled(Measure):
