@@ -28,7 +28,7 @@ HOUR = 3600.0
 
 @dataclass(frozen=True)
 class Training:
-    """One training: n points of d inputs and c outputs, beside m centres or random features, for some epochs."""
+    """One training: n points of d inputs and c outputs, beside m centers or random features, for some epochs."""
 
     name: str
     n: float
@@ -84,11 +84,11 @@ HEADLINES = [
 ]
 BILLION = [
     Training("every point a centre, one epoch", 1e9, 784, 10, 1e9),
-    Training("a million centres, one epoch", 1e9, 784, 10, 1e6),
-    Training("100,000 centres, one epoch", 1e9, 784, 10, 1e5),
+    Training("a million centers, one epoch", 1e9, 784, 10, 1e6),
+    Training("100,000 centers, one epoch", 1e9, 784, 10, 1e5),
     Training("100,000 random features, one epoch", 1e9, 784, 10, 1e5),
     Training("18 inputs, every point a centre, one epoch", 1e9, 18, 1, 1e9),
-    Training("18 inputs, a million centres, one epoch", 1e9, 18, 1, 1e6),
+    Training("18 inputs, a million centers, one epoch", 1e9, 18, 1, 1e6),
 ]
 
 
@@ -142,7 +142,7 @@ def page() -> str:
             many cards was measured."""
         ),
         "The formula\n-----------",
-        filled("An epoch meets each of n points with each of m centres (or random features). Each meeting costs"),
+        filled("An epoch meets each of n points with each of m centers (or random features). Each meeting costs"),
         filled(
             """*arithmetic*: 2 d operations for the distance (or projection) and 4 c for the prediction and the gradient
             of c outputs, at the product rate;""",
@@ -150,7 +150,7 @@ def page() -> str:
         ),
         filled("*bandwidth*: elementwise work, which goes with the card's memory more than with its arithmetic.", "- "),
         filled(
-            f"""Cards share the centres. In each step the batch goes to all of them and its predictions are summed:
+            f"""Cards share the centers. In each step the batch goes to all of them and its predictions are summed:
             4 · {BATCH:,} · (d + 2 c) bytes, and two messages for each doubling of the cards. That is the *network*. It
             takes as long however many cards there are, so it bounds what more of them can bring. The cards for an hour
             are the fewest for which the work divided by the cards, and the network, come to 3,600 seconds."""
@@ -161,10 +161,10 @@ def page() -> str:
         table(BILLION),
         filled(
             f"""With every point a centre, {products:.0%} of the work is arithmetic and the rest bandwidth. Both grow
-            with n², and the network is no limit. With a million centres the network takes
+            with n², and the network is no limit. With a million centers the network takes
             {duration(million.network(2))} an epoch on two cards, and the points as bytes take
             {duration(million.n * million.d / DISK)} to be read from a
-            disk of {DISK / 1e9:.0f} GB/s, while the work goes on. So the road leads through fewer centres than points,
+            disk of {DISK / 1e9:.0f} GB/s, while the work goes on. So the road leads through fewer centers than points,
             or through random features, and then through several cards. Faster products alone would shorten an epoch to
             its elementwise part."""
         ),

@@ -155,7 +155,7 @@ def test_impossible_parameters_are_refused_with_what_can():
         ({"activation": "gaussian"}, "Known: cosine, hard_limit, sigmoid, tanh"),
         ({"n_units": 0}, "n_units must be a whole number of at least 1, got 0"),
         ({"alpha": 0.0}, "alpha must be a positive number, got 0.0"),
-        ({"penalty": "elastic"}, "no value of penalty 'elastic'. Known: l1, l2"),
+        ({"penalty": "elastic"}, "no penalty 'elastic'. Known: l1, l2"),
         ({"penalty": "l1", "alpha": 1e4}, "every weight is zero: use a smaller alpha"),
         ({"bandwidth": -1.0}, "bandwidth must be a positive number"),
         ({"n_units": 10**9}, "Weights of 1,000,000,000 units"),

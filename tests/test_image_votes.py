@@ -138,7 +138,7 @@ def test_votes_err_less_than_the_middle_piece_and_than_whole_digits():
         ({"crop": 6}, "crop must be a whole number from 1 to 5, the smaller side of the images, or None; got 6"),
         ({"crop": 0}, "crop must be a whole number"),
         ({"crop": 2.5}, "crop must be a whole number"),
-        ({"train_on": "all"}, "no value of train_on 'all'. Known: copies, middle"),
+        ({"train_on": "all"}, "no train_on 'all'. Known: copies, middle"),
         ({"estimator": Ridge()}, "estimator must be a classifier, got Ridge"),
         ({"estimator": LogisticRegression}, "estimator must be a classifier"),
         ({"mirror": 2}, "mirror must be True or False, got 2"),

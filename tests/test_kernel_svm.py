@@ -214,7 +214,7 @@ def test_several_classes_are_those_of_the_other_solver():
     [
         ({"C": -1.0}, "C must be a positive number"),
         ({"solver": "simplex"}, "simplex"),
-        ({"loss": "square"}, "no value of loss 'square'. Did you mean 'squared_hinge'"),
+        ({"loss": "square"}, "no loss 'square'. Did you mean 'squared_hinge'"),
         (
             {"solver": "kernel_newton", "loss": "hinge"},
             "takes loss='squared_hinge', got 'hinge', .*'smo'",

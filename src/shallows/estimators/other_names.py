@@ -170,7 +170,7 @@ def _solver_with(
     table = estimator._named.get("solver", {})
     default = inspect.signature(estimator).parameters["solver"].default if table else None
     named = parameters.get("solver", default)
-    chosen = [key for key in table if named == key or type(named) is table[key]]
+    chosen = [key for key in table if (isinstance(named, str) and named == key) or type(named) is table[key]]
     for key in table if others else chosen:
         own = [item.name for item in fields(table[key])]
         if name in own:
