@@ -8,24 +8,20 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import ClassifierMixin
 
-from .. import arrays, kernels, training
+from .. import arrays, training
 from ..arrays.user_arrays import follows_input
-from ..fitting import choices
 from ..fitting.feature_blocks import FittedOnFeatures
-from ..fitting.rows import TrainingSet, check_early_stopping
+from ..fitting.rows import TrainingSet
 from ..fitting.square_targets import SquareClassTargets
-from ..kernels import precomputed
 from ..models.centring import check_scores
 from ..models.functions import KernelSum
 from ..ranks import ALONE, Alone
-from ..utils.checks import check_positive, check_whole, is_whole, warn_user
 from .base import Estimator, keeps_model_on_failure, print_progress
 
 
 class LeastSquaresEstimator(Estimator):
     """Base of the estimators whose model is a sum of kernels, or a function of features, and whose fit has epochs."""
 
-    _sums_losses = True  # λ is next to the sum of the squared errors.
     _prediction_share = 2
     """A prediction may use one part in this many of the memory."""
 
@@ -104,19 +100,6 @@ class LeastSquaresEstimator(Estimator):
     def _train(self, rows: TrainingSet, observers: Sequence[training.Observer], checkpoint: Any, ranks: Alone) -> Any:
         """Call the function of `shallows.fitting` with the parameters; every subclass defines this."""
         raise NotImplementedError
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        kernels.kind(self.kernel)  # Report unknown kernels first.
-        kernels.check_own_parameters(self.kernel, self.bandwidth, self.kernel_params)
-        choices.check(self, chooses=hasattr(self, "regularisation"))
-        check_positive(self, "step_size", "max_seconds")
-        check_whole(self, "batch_size", optional=True)
-        check_whole(self, "max_epochs")
-        check_early_stopping(self)
-        n_components = getattr(self, "n_components", None)
-        if is_whole(n_components) and precomputed.is_asked_for(self):
-            warn_user(f"n_components={n_components} is ignored: a precomputed kernel has no inputs.")
 
     def _raw_predict(self, X: Any) -> np.ndarray:
         """Outputs in the units of the targets, shape (m, c), for checked X."""

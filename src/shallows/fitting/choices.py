@@ -19,8 +19,6 @@ from ..kernels import Kernel, precomputed
 from ..models.centring import refuse_wide
 from ..spectrum import principal_components
 from ..spectrum.kernel_ridge_choice import (
-    AUTO,
-    MEDIAN,
     MOST_ROWS,
     Joined,
     is_automatic,
@@ -28,7 +26,7 @@ from ..spectrum.kernel_ridge_choice import (
     number_of_rows,
 )
 from ..spectrum.leave_one_out import REGULARISATIONS, RidgeChoice, RidgePath, candidates_of, choose_ridge
-from ..utils.checks import MOST, is_number, is_positive, is_whole, warn_user
+from ..utils.checks import MOST, is_whole, warn_user
 from .narrower_bandwidth import FEWEST_ROWS, narrower, scores_of_centres
 from .rows import TrainingSet
 
@@ -38,21 +36,6 @@ rows. There are no further sets if this gives fewer than the first number."""
 
 MOST_FOLDS, MOST_OUTPUTS = 3, 40
 """The most further sets of outputs, and the most outputs of all of them. They share the kernel values of the model."""
-
-
-def check(estimator: Any, *, chooses: bool) -> None:
-    """Check ``bandwidth``, ``n_components``, ``calibration``, and ``regularisation`` if the estimator chooses it."""
-    bandwidth = estimator.bandwidth
-    named = (None, MEDIAN, AUTO) if chooses else (None, MEDIAN)
-    known = bandwidth is None or (isinstance(bandwidth, str) and bandwidth in named)
-    if not known and not is_positive(bandwidth):
-        words = "'auto', 'median', or None for the median rule" if chooses else "'median' or None for the median rule"
-        raise ShallowsError(f"bandwidth must be a positive number, {words}, got {bandwidth!r}.")
-    check_automatic("calibration", getattr(estimator, "calibration", None))
-    value = estimator.regularisation if chooses else 0.0
-    if not is_automatic(value) and not (is_number(value) and 0 <= value < np.inf):
-        raise ShallowsError(f"regularisation must be 'auto' or a number of at least 0, got {value!r}.")
-    check_automatic("n_components", getattr(estimator, "n_components", None), whole=True)
 
 
 def check_automatic(name: str, value: Any, *, whole: bool = False) -> None:

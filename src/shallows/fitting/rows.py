@@ -15,7 +15,7 @@ from sklearn.utils.validation import column_or_1d
 
 from .. import streams
 from ..errors import ShallowsError
-from ..utils.checks import check_positive, check_whole, is_number, is_positive, is_whole
+from ..utils.checks import is_number, is_positive, is_whole
 
 LEAST_OF_CLASS = 5
 """A class with this many rows in a part is never too rare there. Otherwise it needs its share of the part, and two rows
@@ -110,16 +110,6 @@ class EarlyStopping:
                 f"patience of early stopping must be a whole number of at least 1, got {value.patience!r}."
             )
         return value
-
-
-def check_early_stopping(estimator: Any) -> None:
-    """Refuse parameters of early stopping, or a tolerance, outside their range; skip absent ones."""
-    if hasattr(estimator, "early_stopping"):
-        fraction = estimator.validation_fraction
-        if not (is_number(fraction) and 0 < fraction < 1):
-            raise ShallowsError(f"validation_fraction must lie between 0 and 1, got {fraction!r}.")
-        check_whole(estimator, "n_iter_no_change")
-    check_positive(estimator, "tol", or_zero=True)
 
 
 def split_rows(

@@ -36,7 +36,6 @@ OF_EARLIER_FIT = (
 class FeatureRidge(TransformedEstimator):
     """Base of the classifier and the regressor: parameters and fit of ridge regression on features."""
 
-    _sums_losses = True  # λ is next to the sum of the squared errors.
     _named: ClassVar[Any] = {"features": TRANSFORMERS, "solver": FEATURE_RIDGE_SOLVERS}
 
     @stores_parameters
