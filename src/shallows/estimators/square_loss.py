@@ -2,113 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
 
-from .. import arrays, training
 from ..arrays.user_arrays import follows_input
 from ..fitting.feature_blocks import FittedOnFeatures
 from ..fitting.rows import TrainingSet
 from ..fitting.square_targets import SquareClassTargets
-from ..models.centring import check_scores
-from ..models.functions import KernelSum
-from ..ranks import ALONE, Alone
-from .base import Estimator, keeps_model_on_failure, print_progress
-
-
-class LeastSquaresEstimator(Estimator):
-    """Base of the estimators whose model is a sum of kernels, or a function of features, and whose fit has epochs."""
-
-    _prediction_share = 2
-    """A prediction may use one part in this many of the memory."""
-
-    @keeps_model_on_failure
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        *,
-        observers: Sequence[training.Observer] = (),
-        checkpoint: training.Checkpoint | None = None,
-    ) -> Self:
-        """Train on all of X, y.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-            Memory maps are read block by block. Sparse rows with many columns stay sparse.
-        y : array-like, shape (n_samples,) or (n_samples, n_outputs)
-        sample_weight : array-like, shape (n_samples,), optional
-            Factors wᵢ of the squared errors; rows of weight zero are left out. With a given ``alpha``, ten
-            times the weights mean a tenth of the regularization; with "auto", only their ratios matter.
-        observers : sequence of shallows.training.Observer
-            Called after every batch and epoch, such as `Progress` or `Curve`. An iteration of a solver is an epoch.
-        checkpoint : shallows.training.Checkpoint, optional
-            Continue from this file if it exists, and keep it up to date.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            NaN or infinity, shapes that do not agree, one class only.
-        ShallowsError
-            A parameter out of its range.
-        DivergenceError
-            If the given step is too large.
-        """
-        return self._fit(X, y, sample_weight, observers, checkpoint, ALONE)
-
-    def _fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        observers: Sequence[training.Observer],
-        checkpoint: training.Checkpoint | None,
-        ranks: Alone,
-    ) -> Self:
-        """Fit with one process, or with several, each of which calls this."""
-        self._check_parameters()
-        rows = self._validated_training_set(X, y, sample_weight)
-        found = self._train(rows, observers, checkpoint, ranks)
-        for name in ("intercept_", "bandwidth_", "step_size_", "validation_scores_", "best_validation_score_"):
-            vars(self).pop(name, None)  # of a fit with other parameters
-        model, self._model, self._targets = found.model, found.model, found.targets
-        if isinstance(found.targets, SquareClassTargets):
-            self.classes_ = found.targets.classes
-        else:
-            self.intercept_ = found.targets.intercept
-        if isinstance(model, KernelSum):
-            self.dual_coef_, self.support_, self.bandwidth_ = model.coefficients, found.support, model.kernel.bandwidth
-        else:
-            self.coef_ = model.coefficients.T
-            if found.bandwidth is not None:
-                self.bandwidth_ = found.bandwidth
-        self._set_course(found.run)
-        if "step_size" in found.report:
-            self.step_size_ = found.report["step_size"]
-        self._ended, self.report_ = found.ended, {**found.report, "timings": found.seconds}
-        return self
-
-    def _train(self, rows: TrainingSet, observers: Sequence[training.Observer], checkpoint: Any, ranks: Alone) -> Any:
-        """Call the function of `shallows.fitting` with the parameters; every subclass defines this."""
-        raise NotImplementedError
-
-    def _raw_predict(self, X: Any) -> np.ndarray:
-        """Outputs in the units of the targets, shape (m, c), for checked X."""
-        device = arrays.resolve_device(self._options().device)
-        budget = self._options().prediction_budget(device, share=self._prediction_share)
-        with print_progress(self):
-            scores = self._model.scores(X, device, budget)
-        check_scores(scores, X)
-        return self._targets.unscale(scores)
+from .base import Estimator, keeps_model_on_failure
 
 
 class TransformedEstimator(Estimator):

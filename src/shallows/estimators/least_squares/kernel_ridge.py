@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse
 
-from ... import kernels
+from ... import arrays, kernels
 from ...arrays.user_arrays import read_points
 from ...errors import ShallowsError, UnknownNameError
 from ...fitting.center_points import are_training_points
@@ -19,22 +19,24 @@ from ...fitting.least_squares import FittedFunction
 from ...fitting.machine import Options
 from ...fitting.rows import EarlyStopping, TrainingSet
 from ...fitting.solver_choice import choose_for_rows
+from ...fitting.square_targets import SquareClassTargets
 from ...kernels import KERNELS, Kernel, precomputed
-from ...ranks import Alone
+from ...models.centring import check_scores
+from ...ranks import ALONE, Alone
 from ...solvers import settings
 from ...solvers.least_squares import KERNEL_RIDGE_SOLVERS
 from ...spectrum.kernel_ridge_choice import AUTO, MEDIAN, is_automatic
-from ...training import Observer
+from ...training import Checkpoint, Observer
 from ...utils.checks import MOST, is_number, is_positive, is_whole, warn_user
-from ..base import Estimator
+from ..base import Estimator, keeps_model_on_failure, print_progress
 from ..constructors import stores_parameters, with_parameters
 from ..predictions import ValuePredictions
-from ..square_loss import LeastSquaresEstimator, SquareLossLabels
+from ..square_loss import SquareLossLabels
 
 ON_CENTERS = "'nystrom_conjugate_gradients' or 'projected_eigenpro'"
 
 
-class KernelRidgeMachine(LeastSquaresEstimator):
+class KernelRidgeMachine(Estimator):
     """Base of the classifier and the regressor: parameters and fit of kernel ridge regression."""
 
     _named: ClassVar[Any] = {"kernel": KERNELS, "solver": KERNEL_RIDGE_SOLVERS}
@@ -83,12 +85,71 @@ class KernelRidgeMachine(LeastSquaresEstimator):
             Device, memory, precision, time limit and verbosity.
         """
 
-    @property
-    def _prediction_share(self) -> int:  # type: ignore[override]
-        return 4 if vars(self).get("_on_centers") else 2
+    @keeps_model_on_failure
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        observers: Sequence[Observer] = (),
+        checkpoint: Checkpoint | None = None,
+    ) -> Self:
+        """Train on all of X, y.
 
-    def _fit(self, *args: Any) -> Any:
-        super()._fit(*args)
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+            Memory maps are read block by block. Sparse rows with many columns stay sparse.
+        y : array-like, shape (n_samples,) or (n_samples, n_outputs)
+        sample_weight : array-like, shape (n_samples,), optional
+            Factors wᵢ of the squared errors; rows of weight zero are left out. With a given ``alpha``, ten times the
+            weights mean a tenth of the regularization; with "auto", only their ratios matter.
+        observers : sequence of shallows.training.Observer
+            Called after every batch and epoch, such as `Progress` or `Curve`. An iteration of a solver is an epoch.
+        checkpoint : shallows.training.Checkpoint, optional
+            Continue from this file if it exists, and keep it up to date.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            NaN or infinity, shapes that do not agree, one class only.
+        ShallowsError
+            A parameter out of its range.
+        DivergenceError
+            If the given step is too large.
+        """
+        return self._fit(X, y, sample_weight, observers, checkpoint, ALONE)
+
+    def _fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        observers: Sequence[Observer],
+        checkpoint: Checkpoint | None,
+        ranks: Alone,
+    ) -> Self:
+        """Fit with one process, or with several, each of which calls this."""
+        self._check_parameters()
+        rows = self._validated_training_set(X, y, sample_weight)
+        found = self._train(rows, observers, checkpoint, ranks)
+        for name in ("intercept_", "bandwidth_", "step_size_", "validation_scores_", "best_validation_score_"):
+            vars(self).pop(name, None)  # of a fit with other parameters
+        model, self._model, self._targets = found.model, found.model, found.targets
+        if isinstance(found.targets, SquareClassTargets):
+            self.classes_ = found.targets.classes
+        else:
+            self.intercept_ = found.targets.intercept
+        self.dual_coef_, self.support_, self.bandwidth_ = model.coefficients, found.support, model.kernel.bandwidth
+        self._set_course(found.run)
+        if "step_size" in found.report:
+            self.step_size_ = found.report["step_size"]
+        self._ended, self.report_ = found.ended, {**found.report, "timings": found.seconds}
         self.alpha_ = self.report_.get("alpha", 0.0)
         return self
 
@@ -143,6 +204,15 @@ class KernelRidgeMachine(LeastSquaresEstimator):
             **shared,
         )
 
+    def _raw_predict(self, X: Any) -> np.ndarray:
+        """Outputs in the units of the targets, shape (m, c), for checked X."""
+        device = arrays.resolve_device(self._options().device)
+        budget = self._options().prediction_budget(device, share=4 if self._on_centers else 2)
+        with print_progress(self):
+            scores = self._model.scores(X, device, budget)
+        check_scores(scores, X)
+        return self._targets.unscale(scores)
+
     def _set_centers(self, rows: TrainingSet, found: FittedFunction) -> None:
         """Set ``centers_``, unless there are only kernel values of them."""
         if found.support is None:
@@ -183,7 +253,7 @@ class KernelRidgeMachine(LeastSquaresEstimator):
         return before
 
     def _check_parameters(self) -> None:
-        Estimator._check_parameters(self)
+        super()._check_parameters()
         kernels.kind(self.kernel)  # Report unknown kernels first.
         kernels.check_own_parameters(*kernels.split(self.kernel, self.bandwidth))
         named = isinstance(self.bandwidth, str) and self.bandwidth in (AUTO, MEDIAN)
