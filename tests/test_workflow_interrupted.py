@@ -30,7 +30,10 @@ SLOW = {
             "metrics": {"test_error": {"label": "test error", "unit": "%"}},
             "settings": {"kernel": {"Gaussian": {"kernel": "gaussian", "bandwidth": 5.0}}},
             "methods": {
-                "EigenPro": {"method": "eigenpro", "parameters": {"rank": 40, "n_subsample": 400, "batch_size": 16}}
+                "EigenPro": {
+                    "method": "eigenpro",
+                    "parameters": {"solver": {"eigenpro": {"rank": 40, "n_subsample": 400, "batch_size": 16}}},
+                }
             },
             "scales": {
                 scale: {
@@ -67,18 +70,20 @@ def the_record(results):
 
 def begun(words, project, results):
     """Start, and wait for the second checkpoint."""
-    process = subprocess.Popen(
-        words,
-        cwd=project,
-        env=environment(project),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
+    log = project / f"{results}.log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            words,
+            cwd=project,
+            env=environment(project),
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
     written = set()
     deadline = time.monotonic() + 120
     while len(written) < 2:
-        assert process.poll() is None, "it ended before it could be interrupted"
+        assert process.poll() is None, f"it ended before it could be interrupted\n{log.read_text()[-4000:]}"
         assert time.monotonic() < deadline, "no checkpoint was written"
         written |= {path.stat().st_mtime_ns for path in (project / results).rglob("checkpoint.npz")}
         time.sleep(0.01)
