@@ -19,7 +19,7 @@ from shallows_papers.datasets import DatasetError
 from shallows_papers.datasets.formats import arrays
 from shallows_papers.datasets.preparation.row_draws import draw_rows
 from shallows_papers.datasets.sources import NpyRows
-from shallows_papers.datasets.user_data import describe, request, summary
+from shallows_papers.datasets.user_data import describe, request
 from shallows_papers.datasets.user_data.fitted_preparation import fit_preparation
 from shallows_papers.experiments.user_data import comparison
 from user_data_example import described, nearest_neighbour, rows, source, table, write
@@ -298,20 +298,6 @@ def test_a_character_that_keeps_a_column_from_being_numbers_is_named(tmp_path, c
     lines = [f"{i * 0.3:.1f},{cell.format(i=i)},{i % 2}" for i in range(40)]
     told = described(write(tmp_path / "my.csv", "\n".join(["a,b,y", *lines])))["told"]
     assert "Left out: b" in told and character in told
-
-
-@pytest.mark.parametrize(
-    "cells",
-    [range(1, 31), [*range(12), None, *range(12)], ["u", "v", None, 3.5, "v"] * 5, [True, False] * 9, [-7, 2**62, 1e3]],
-    ids=["row numbers", "a gap", "words and numbers", "truth values", "large"],
-)
-def test_a_column_is_summarised_alike_in_blocks_and_at_once(cells):
-    values = pandas.Series(list(cells))
-    whole, parts = summary.ColumnSummary("a"), summary.ColumnSummary("a")
-    whole.update(values)
-    for start in range(0, len(values), 7):
-        parts.update(values[start : start + 7])
-    assert parts == whole
 
 
 # What is guessed

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 
+import pandas
 import pytest
 
 from shallows.errors import MissingExtraError, UnknownNameError
 from shallows_papers.datasets import DatasetError
-from shallows_papers.datasets.user_data import request, table_layouts
+from shallows_papers.datasets.user_data import request, table_files, table_layouts
 from user_data_example import described, table, write
 
 
@@ -109,6 +110,17 @@ def test_a_damaged_file_is_told(tmp_path, name):
     (tmp_path / name).write_bytes(b"PK\x03\x04 not really" * 20)
     with pytest.raises(DatasetError, match="broken"):
         described(tmp_path / name)
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_table_that_does_not_fit_into_memory_is_told_with_the_forms_that_do(tmp_path, monkeypatch, ending):
+    pytest.importorskip("pyarrow")
+    monkeypatch.setattr(table_files, "available_memory", lambda: 1000)
+    path = table(tmp_path)
+    if ending == "parquet":
+        pandas.read_csv(path).to_parquet(tmp_path / "my.parquet")
+    with pytest.raises(DatasetError, match=r"needs about 0\.0 GB of memory as a table.* Save its numbers by numpy"):
+        described(tmp_path / f"my.{ending}")
 
 
 def test_a_line_that_is_not_libsvm_is_told_with_its_neighbourhood(tmp_path):

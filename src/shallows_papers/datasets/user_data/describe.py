@@ -55,7 +55,7 @@ def describe(request: FileRequest) -> dict[str, Any]:
         form = _form_of_text(Path(request.file))
     if form not in ("table", "arff") and not (request.na_values is None and request.decimal is None):
         raise DatasetError(f"na_values and decimal are for tables of text; {request.file} is {FORMS[form].title}.")
-    summary = (summarise_table if FORMS[form].frames else summarise_arrays)(request, FORMS[form])
+    summary = (summarise_table if FORMS[form].read else summarise_arrays)(request, FORMS[form])
     if summary.n_train < LEAST_ROWS:
         raise DatasetError(
             f"{request.file} holds {count_of(summary.n_train, 'row')}; at least {LEAST_ROWS} are needed."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,18 +16,17 @@ from shallows_papers.datasets.user_data import array_files, table_files, table_l
 class FileForm:
     """One form of file: its name in a sentence, and the functions that read its layout and its rows.
 
-    Tables also have their number of rows (`count`) and their rows as data frames (`frames`).
+    Tables also have a function that reads their columns.
     """
 
     title: str
     layout: Callable[..., Any]
     part: Callable[..., Any]
-    count: Callable[..., int] | None = None
-    frames: Callable[..., Iterator[Any]] | None = None
+    read: Callable[..., dict[int, Any]] | None = None
 
 
-_TEXT = (table_files.TextTablePart, table_files.count_text_rows, table_files.text_frames)
-_PARQUET = (table_files.ParquetPart, table_files.count_parquet_rows, table_files.parquet_frames)
+_TEXT = (table_files.TextTablePart, table_files.read_text)
+_PARQUET = (table_files.ParquetPart, table_files.read_parquet)
 
 FORMS = {
     "table": FileForm("a table", table_layouts.text_layout, *_TEXT),

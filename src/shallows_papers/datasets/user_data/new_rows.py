@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from shallows_papers.datasets.files import DatasetError
-from shallows_papers.datasets.formats.delimited_text import category_codes
 from shallows_papers.datasets.user_data.file_forms import FORMS
 from shallows_papers.datasets.user_data.request import FileRequest, form_of
-from shallows_papers.datasets.user_data.summary import LARGEST, largest_of, numbers_of, some_of
+from shallows_papers.datasets.user_data.summary import LARGEST, largest_of, some_of
+from shallows_papers.datasets.user_data.table_columns import Column
+from shallows_papers.datasets.user_data.table_files import codes_of
 
 _ROWS = 16_384
 _MAGNITUDE = f"Every value must be a finite number of at most {LARGEST:.2g}."
@@ -71,21 +72,20 @@ def raw_rows(path: str | Path, columns: Mapping[str, Any], *, fills_missing: boo
 
 def _table_rows(path: Path, columns: Mapping[str, Any], fills_missing: bool) -> Iterator[np.ndarray]:
     form = FORMS[form_of(path)]
-    if form.frames is None:
+    if form.read is None:
         raise DatasetError(f"{path} is {form.title}, and the model was fitted to a table, {columns['file']}.")
     stated = columns.get("stated", {})
     layout = form.layout(path, FileRequest(name="new", file=str(path), header=columns["named"] or None, **stated))
-    form.count(path, layout)
     features = columns["features"]
     places = _places(path, columns, list(layout.names), named=layout.named and columns["named"])
-    types = {place: str for one, place in zip(features, places, strict=True) if one["values"] is not None}
-    first = 1
-    for table in form.frames(path, layout, types, only=sorted(set(places))):
-        x = np.empty((len(table), len(features)))
-        for number, (one, place) in enumerate(zip(features, places, strict=True)):
-            x[:, number] = _column(path, one, table[place], first, fills_missing)
-        yield x
-        first += len(table)
+    words = {place for one, place in zip(features, places, strict=True) if one["values"] is not None}
+    found = form.read(path, layout, words, sorted(set(places)))
+    for one, place in zip(features, places, strict=True):
+        _check_column(path, one, found[place], fills_missing)
+    for start in range(0, len(found[places[0]].values), _ROWS):
+        part = slice(start, start + _ROWS)
+        pairs = zip(features, places, strict=True)
+        yield np.column_stack([codes_of(found[place], one["values"], part) for one, place in pairs])
 
 
 def _places(path: Path, columns: Mapping[str, Any], names: Sequence[str], *, named: bool) -> list[int]:
@@ -121,39 +121,30 @@ def _lacking(path: Path, fitted_to: str, missing: Sequence[str], names: Sequence
     )
 
 
-def _column(path: Path, feature: Mapping[str, Any], values: Any, first: int, fills_missing: bool) -> np.ndarray:
-    """Return one column as numbers; `first` is the number of its first row."""
-    name, known = feature["name"], feature["values"]
+def _check_column(path: Path, feature: Mapping[str, Any], column: Column, fills_missing: bool) -> None:
+    """Refuse a column with a value that the model cannot take, by its row."""
 
-    def where(wrong: np.ndarray) -> str:
-        return f"In {path}, the column {name} holds {{}} in row {first + int(wrong.argmax()):,}"
+    def refuse(wrong: np.ndarray, what: str, why: str) -> None:
+        if wrong.any():
+            row = int(wrong.argmax())
+            value = what.format(str(column.values.iloc[row]), column.numbers[row])
+            raise DatasetError(f"In {path}, the column {feature['name']} holds {value} in row {row + 1:,}{why}")
 
-    gaps = values.isna().to_numpy()
-    if gaps.any() and not fills_missing:
-        raise DatasetError(
-            f"{where(gaps).format('no value')}, and the rows that the model was fitted to lacked none, so nothing says "
-            "what to put there. Fill it in, or compare anew with missing=median."
+    known = feature["values"]
+    if not fills_missing:
+        refuse(
+            column.gaps,
+            "no value",
+            ", and the rows that the model was fitted to lacked none, so nothing says what to put there. Fill it in, "
+            "or compare again with missing=median.",
         )
     if known is not None:
-        texts = values.astype(object).astype(str)
-        codes = np.asarray(category_codes(texts, known), dtype=np.float64)
-        strange = (codes < 0) & ~gaps
-        if strange.any():
-            value = str(texts.iloc[int(strange.argmax())])
-            raise DatasetError(
-                f"{where(strange).format(repr(value))}, a category that the rows did not have to which the model was "
-                f"fitted. Known are {some_of(known, 10)}."
-            )
-        return np.where(gaps, np.nan, codes)
-    numbers, _ = numbers_of(values)
-    text = np.isnan(numbers) & ~gaps
-    if text.any():
-        value = str(values.iloc[int(text.argmax())])
-        raise DatasetError(f"{where(text).format(repr(value))}, where the model needs a number. Mend that value.")
-    if (large := np.abs(numbers) > LARGEST).any():
-        value = f"{numbers[int(large.argmax())]:g}"
-        raise DatasetError(f"{where(large).format(value)}. {_MAGNITUDE}")
-    return numbers
+        strange = np.isnan(codes_of(column, known)) & ~column.gaps
+        why = f", a category that the rows did not have to which the model was fitted. Known are {some_of(known, 10)}."
+        refuse(strange, "{0!r}", why)
+        return
+    refuse(column.is_text, "{0!r}", ", where the model needs a number. Correct that value.")
+    refuse(np.abs(column.numbers) > LARGEST, "{1:g}", f". {_MAGNITUDE}")
 
 
 # Arrays ---------------------------------------------------------------------------------------------------------------

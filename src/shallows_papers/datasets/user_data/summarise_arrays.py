@@ -11,7 +11,7 @@ from shallows_papers.datasets.files import DatasetError
 from shallows_papers.datasets.user_data.file_forms import FORMS, FileForm
 from shallows_papers.datasets.user_data.request import FileRequest
 from shallows_papers.datasets.user_data.summarise_table import target_columns
-from shallows_papers.datasets.user_data.summary import FileSummary, largest_of
+from shallows_papers.datasets.user_data.summary import FileSummary
 
 _ROWS = 16_384
 # A LIBSVM file that states more than this share of its values is not sparse in fact.
@@ -42,19 +42,20 @@ def summarise_arrays(request: FileRequest, form: FileForm) -> FileSummary:
         summary.guesses.append(f"the test rows are the array {layout['x_test']}")
     for number, part in enumerate(parts):
         for block in part.blocks(_ROWS):
-            _add(summary, block, number)
+            summary.add(block, bool(number), lambda column: f"column {column}")
     return summary
 
 
 def _read_libsvm(request: FileRequest, summary: FileSummary) -> None:
-    form, widest, stated, n_zeros, found = FORMS["libsvm"], 0, 0, 0, {"first_index": 0}
+    widest, stated, n_zeros, found = 0, 0, 0, {"first_index": 0}
     for number, path in enumerate(request.files):
-        for block in form.part(Path(path), found).blocks(_ROWS):
+        for block in FORMS["libsvm"].part(Path(path), found).blocks(_ROWS):
             n_zeros += int(np.count_nonzero(block.x.indices == 0))
             widest, stated = max(widest, block.x.shape[1]), stated + block.x.nnz
             if widest <= _MOST_MEASURED:
                 _measure_sparse(summary, block.x)
-            _add(summary, block, number, found["first_index"])
+            first = found["first_index"]
+            summary.add(block, bool(number), lambda column, first=first: f"index {column + first}")
         if number == 0:
             first = found["first_index"] = int(n_zeros == 0)
             found["first_share"] = n_zeros / max(1, summary.n_train)
@@ -82,42 +83,3 @@ def _measure_sparse(summary: FileSummary, x: Any) -> None:
         np.pad(one, (0, width - len(one))) for one in (low, high, summary.low, summary.high)
     )
     summary.low, summary.high = np.minimum(low, low_before), np.maximum(high, high_before)
-
-
-def _add(summary: FileSummary, block: Any, number: int, first: int = 0) -> None:
-    before = summary.n_test if number else summary.n_train
-    y = np.asarray(block.y)
-    sparse = hasattr(block.x, "indptr")
-    x = block.x.data if sparse else block.x
-    value, row, column = largest_of(block.x)
-    if value > summary.largest[0]:
-        place = f"index {column + first}" if sparse else f"column {column}"
-        summary.largest = value, f"row {before + row + 1:,}, {place}"
-    if y.dtype.kind in "fiub" and (found := largest_of(y.reshape(len(y), -1)))[0] > summary.largest_target[0]:
-        summary.largest_target = found[0], f"row {before + found[1] + 1:,}, target"
-    gaps = np.isnan(x) if x.dtype.kind == "f" else np.zeros(0, dtype=bool)
-    if gaps.any():
-        summary.missing += int(gaps.sum())
-        row, column = (0, 0) if sparse else np.argwhere(gaps)[0]
-        place = "one of its rows" if sparse else f"row {before + row + 1:,}, column {column}"
-        summary.first_missing = summary.first_missing or place
-    lacking = np.isnan(y) if y.dtype.kind == "f" else y == "" if y.dtype.kind == "U" else np.zeros(1, dtype=bool)
-    if lacking.any():
-        row = int(np.argwhere(lacking)[0][0])
-        summary.missing_in_target = summary.missing_in_target or f"row {before + row + 1:,}"
-    else:
-        summary.target.update(y)
-    if not sparse:
-        if summary.n_features and x.shape[1] != summary.n_features:
-            raise DatasetError(
-                f"The test rows have {x.shape[1]:,} features, and the training rows {summary.n_features:,}."
-            )
-        summary.n_features = x.shape[1]
-        with np.errstate(invalid="ignore"):
-            low, high = np.fmin.reduce(x, axis=0), np.fmax.reduce(x, axis=0)
-        summary.low = low if summary.low is None else np.fmin(summary.low, low)
-        summary.high = high if summary.high is None else np.fmax(summary.high, high)
-    if number:
-        summary.n_test += len(y)
-    else:
-        summary.n_train += len(y)

@@ -1,179 +1,182 @@
-"""The rows of a user's table: counted, as data frames, and as the numbers that a preparation takes."""
+"""A user's table, read whole by pandas as columns of numbers and of words, and its rows as a preparation takes them."""
 
 from __future__ import annotations
 
 import contextlib
-import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from shallows.arrays.memory import available_memory
 from shallows_papers.datasets.files import DatasetError
 from shallows_papers.datasets.formats.delimited_text import category_codes, frames
 from shallows_papers.datasets.sources import Block
 from shallows_papers.datasets.user_data.number_text import plain_number
+from shallows_papers.datasets.user_data.table_columns import Column, as_words
 from shallows_papers.datasets.user_data.table_layouts import TableLayout, open_parquet, records
 
-_BLOCK_BYTES = 16 << 20
+# Memory that pandas needs for a table, in bytes of its file.
+_MEMORY = 6
 
 
-def _rows_at_once(layout: TableLayout) -> int:
-    return max(1024, min(65_536, _BLOCK_BYTES // (16 * len(layout.names))))
+def _refuse_too_large(path: Path) -> None:
+    needed, free = _MEMORY * path.stat().st_size, available_memory()
+    if needed > free:
+        raise DatasetError(
+            f"{path} needs about {needed / 1e9:,.1f} GB of memory as a table, and {free / 1e9:,.1f} GB are free. Save "
+            "its numbers by numpy.save as .npy, or in LIBSVM form: these files are read in blocks."
+        )
 
 
-# Tables of text
+def check_rows(path: Path, layout: TableLayout) -> None:
+    """Refuse the first row that has another number of columns, by its line.
 
-
-def count_text_rows(path: Path, layout: TableLayout) -> int:
-    """Count the rows; refuse the first one that has another number of columns, by its line.
-
-    By the csv module, since pandas fills a short row with missing values in silence, and pyarrow reads neither comments
-    nor columns that several blanks separate.
+    By the csv module, since pandas fills a short row with missing values in silence.
     """
-    n_rows, width = 0, len(layout.names)
+    width = len(layout.names)
     try:
         with layout.rows_of(path) as rows:
             for line, row in records(rows, layout.separator):
                 if row and len(row) != width:
                     raise DatasetError(
                         f"Line {layout.skipped + line:,} of {path} has {len(row)} fields, where the first line has "
-                        f"{width}. Every row needs the same columns: mend or remove that line, or state the separator."
+                        f"{width}. Every row needs the same columns: correct or remove that line, or state the "
+                        "separator."
                     )
-                n_rows += bool(row)
     except (ValueError, EOFError, OSError) as error:
         raise DatasetError(f"{path} cannot be read as a table: {error}") from error
-    return n_rows
 
 
-def text_frames(
-    path: Path, layout: TableLayout, types: Mapping[int, Any] | None = None, only: Sequence[int] | None = None
-) -> Iterator[Any]:
-    """Give the rows of a text table, or `only` some columns of them, as data frames with columns numbered from 0.
+def read_text(
+    path: Path, layout: TableLayout, as_text: Collection[int] = (), only: Sequence[int] | None = None
+) -> dict[int, Column]:
+    """Read the columns of a text table, or `only` some, by their numbers from 0; those of `as_text` are words."""
+    _refuse_too_large(path)
+    check_rows(path, layout)
+    found = _parse(path, layout, only, as_text)
+    # pandas makes truth values of some words, and Python's integers of long ones.
+    words = [place for place, column in found.items() if column.dtype == bool or column.dtype == object]
+    found |= _parse(path, layout, words, words) if words else {}
+    return {place: _cleaned(layout, place, column, place in as_text) for place, column in found.items()}
 
-    Columns of `types` are text, the others numbers where that is possible.
-    """
-    import pandas
 
-    names = range(len(layout.names))
-    with layout.rows_of(path, ahead=True) as rows, warnings.catch_warnings():
-        warnings.simplefilter("ignore", pandas.errors.DtypeWarning)
+def _parse(path: Path, layout: TableLayout, only: Sequence[int] | None, as_text: Collection[int]) -> dict[int, Any]:
+    options = {"names": range(len(layout.names)), "index_col": False, "usecols": only, "low_memory": False}
+    with layout.rows_of(path, ahead=True) as rows:
         try:
-            for table in frames(
-                rows, layout.text, _rows_at_once(layout), names=names, index_col=False, usecols=only, dtype=types
-            ):
-                for place in () if layout.arff else table.columns:
-                    if not pandas.api.types.is_numeric_dtype(table[place]):
-                        table[place] = _clean_cells(table[place], layout, as_text=place in (types or {}))
-                yield table
+            return dict(frames(rows, layout.text, None, dtype=dict.fromkeys(as_text, str), **options).items())
         except (ValueError, EOFError, OSError) as error:
             raise DatasetError(f"{path} cannot be read as a table: {error}.") from error
 
 
-def _clean_cells(column: Any, layout: TableLayout, *, as_text: bool) -> Any:
-    """Remove the blanks around words, and write numbers as ``float`` reads them unless the column is text.
-
-    pandas removes only blanks in front of a word, and none within quotes.
-    """
-    # A comma within a field cannot be the decimal sign where commas separate the fields and decimals have a point.
-    thousands = {",": ".", ".": "," if layout.separator == "," else ""}[layout.decimal]
-    changed = {}
-    for cell in column.unique():
-        if isinstance(cell, str):
-            word = cell.strip()
-            plain = None if as_text or word.isalnum() else plain_number(word, layout.decimal, thousands)
-            if (clean := plain or word) != cell:
-                changed[cell] = np.nan if clean in layout.text.missing else clean
-    return column.map(lambda cell: changed.get(cell, cell), na_action="ignore") if changed else column
-
-
-# Parquet
-
-
-def count_parquet_rows(path: Path, layout: TableLayout) -> int:
-    """Count the rows."""
-    with open_parquet(path) as file:
-        return file.metadata.num_rows
-
-
-def parquet_frames(
-    path: Path, layout: TableLayout, types: Mapping[int, Any] | None = None, only: Sequence[int] | None = None
-) -> Iterator[Any]:
-    """Give the rows of a Parquet file, or `only` some columns of them, as data frames with columns numbered from 0."""
+def _cleaned(layout: TableLayout, place: int, values: Any, as_text: bool) -> Column:
+    """Make the words for missing values missing, remove blanks around words, and find the numbers among words."""
     import pandas
 
+    column = Column(layout.names[place], values)
+    missing = {float(number): word for word in layout.na_values if (number := plain_number(word))}
+    if pandas.api.types.is_numeric_dtype(values):
+        gaps = values.isin(missing.keys())
+        column.taken.update({missing[number]: n for number, n in values[gaps].value_counts().items()})
+        column.values = values.mask(gaps) if gaps.any() else values
+        return column
+    # A comma within a field cannot be the decimal sign where commas separate the fields and decimals have a point.
+    thousands = {",": ".", ".": "," if layout.separator == "," else ""}[layout.decimal]
+    changed: dict[str, Any] = {}
+    for cell, n in values.value_counts(sort=False).items():
+        word = cell if layout.arff else cell.strip()
+        number = None if as_text or layout.arff else plain_number(word, layout.decimal, thousands)
+        if word in layout.na_values or (number and float(number) in missing):
+            column.taken[word] += n
+            changed[cell] = np.nan
+        elif (clean := number or word) != cell:
+            changed[cell] = clean or np.nan
+    if changed:
+        column.values = values.map(lambda cell: changed.get(cell, cell), na_action="ignore")
+    # Words keep the digits of whole numbers that float64 would round.
+    if not as_text and column.is_number and not column.exceeds_integers:
+        column = Column(column.name, pandas.to_numeric(column.values), taken=column.taken)
+    return column
+
+
+def read_parquet(
+    path: Path, layout: TableLayout, as_text: Collection[int] = (), only: Sequence[int] | None = None
+) -> dict[int, Column]:
+    """Read the columns of a Parquet file as `read_text` does."""
+    _refuse_too_large(path)
     wanted = range(len(layout.names)) if only is None else only
-    names = [layout.names[place] for place in wanted]
     with open_parquet(path) as file:
-        for batch in file.iter_batches(batch_size=_rows_at_once(layout), columns=names):
-            yield pandas.DataFrame(
-                {
-                    place: _series(batch.column(name), as_text=types is not None and types.get(place) is str)
-                    for place, name in zip(wanted, names, strict=True)
-                }
-            )
+        table = file.read(columns=[layout.names[place] for place in wanted])
+    return {
+        place: Column(layout.names[place], _series(table.column(layout.names[place]), place in as_text))
+        for place in wanted
+    }
 
 
-def _series(column: Any, *, as_text: bool) -> Any:
+def _series(column: Any, as_text: bool) -> Any:
     import pyarrow
 
-    if pyarrow.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    if pyarrow.types.is_decimal(column.type) and column.type.scale <= 0:
+    kinds = pyarrow.types
+    if kinds.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if kinds.is_decimal(column.type) and column.type.scale <= 0:
         with contextlib.suppress(pyarrow.ArrowInvalid):
             column = column.cast(pyarrow.int64())
-    if as_text and pyarrow.types.is_integer(column.type):  # pandas would make floats of integers with gaps
+    if as_text and kinds.is_integer(column.type):  # pandas would make floats of integers with gaps
         column = column.cast(pyarrow.string())
+    if as_text or not (kinds.is_integer(column.type) or kinds.is_floating(column.type)):
+        return as_words(column.to_pandas())
     return column.to_pandas()
 
 
 # Rows for the preparation
 
 
-def targets_of(table: Any, targets: Sequence[int], *, text: bool) -> np.ndarray:
-    """Return the targets in the rows of a data frame: words, whole numbers with all their digits, or float64."""
-    if text:
-        return table[targets[0]].astype(object).astype(str).to_numpy(dtype=object)
-    if len(targets) == 1 and (y := table[targets[0]].to_numpy()).dtype.kind in "iu":
-        return y
-    y = np.column_stack([table[column].to_numpy(dtype=np.float64, na_value=np.nan) for column in targets])
-    return y[:, 0] if len(targets) == 1 else y
+def row_blocks(columns: Mapping[int, Column], options: Mapping[str, Any], rows: int) -> Iterator[Block]:
+    """Give the rows of a table as numbers: categories by their codes, missing values as NaN."""
+    features, targets = options["features"], [columns[place] for place in options["targets"]]
+    for start in range(0, len(targets[0].values), rows):
+        part = slice(start, start + rows)
+        x = [codes_of(columns[one["column"]], one["values"], part) for one in features]
+        y = [column.values[part] for column in targets]
+        if options["text_target"]:
+            y = as_words(y[0]).to_numpy(dtype=object)
+        elif len(y) == 1 and y[0].dtype.kind in "iu":
+            y = y[0].to_numpy()
+        else:
+            y = np.column_stack([column.numbers[part] for column in targets])
+            y = y[:, 0] if y.shape[1] == 1 else y
+        yield Block(np.column_stack(x) if x else np.empty((len(y), 0)), y)
+
+
+def codes_of(column: Column, words: Sequence[str] | None, part: slice = slice(None)) -> np.ndarray:
+    """Return numbers, or the places of categories in a list of words; NaN where there is none."""
+    if words is None:
+        return column.numbers[part]
+    codes = category_codes(as_words(column.values[part]), words)
+    return np.where(codes < 0, np.nan, codes)
 
 
 @dataclass(frozen=True)
 class TextTablePart:
-    """The rows of a table as numbers: categories by their codes, missing values as NaN."""
+    """The rows of a text table as numbers."""
 
     path: Path
     options: Mapping[str, Any]
 
-    frames = staticmethod(text_frames)
+    read = staticmethod(read_text)
 
     def blocks(self, rows: int) -> Iterator[Block]:  # noqa: D102
-        layout = TableLayout(**self.options["layout"])
-        features, targets = self.options["features"], self.options["targets"]
-        types: dict[int, Any] = {one["column"]: str for one in features if one["values"] is not None}
-        types |= dict.fromkeys(targets, str) if self.options["text_target"] else {}
-        for table in self.frames(self.path, layout, types):
-            for start in range(0, len(table), rows):
-                yield self._block(table.iloc[start : start + rows], features, targets)
-
-    def _block(self, table: Any, features: Sequence[Mapping[str, Any]], targets: Sequence[int]) -> Block:
-        x = np.empty((len(table), len(features)))
-        for place, one in enumerate(features):
-            column = table[one["column"]]
-            if one["values"] is None:
-                x[:, place] = column.to_numpy(dtype=np.float64, na_value=np.nan)
-            else:
-                gaps = column.isna().to_numpy()
-                codes = category_codes(column.astype(object).astype(str), one["values"])
-                x[:, place] = np.where(gaps | (codes < 0), np.nan, codes)
-        return Block(x, targets_of(table, targets, text=self.options["text_target"]))
+        words = [one["column"] for one in self.options["features"] if one["values"] is not None]
+        words += self.options["targets"] if self.options["text_target"] else []
+        columns = self.read(self.path, TableLayout(**self.options["layout"]), words)
+        yield from row_blocks(columns, self.options, rows)
 
 
 class ParquetPart(TextTablePart):
     """The rows of a Parquet file as numbers."""
 
-    frames = staticmethod(parquet_frames)
+    read = staticmethod(read_parquet)

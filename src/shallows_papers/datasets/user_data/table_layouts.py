@@ -68,7 +68,7 @@ class TableLayout:
             spaces=True,
             decimal=self.decimal,
             encoding=self.encoding,
-            missing=("", *self.na_values),
+            missing=("",),
             only_these_missing=True,
         )
 
