@@ -235,7 +235,7 @@ def slopes(asked: Any):
         errors = np.zeros((seeds, len(marks)))
         for seed in range(seeds):
             problem = ExpansionProblem(FourierMap(kernel, 2, 4, seed=seed), losses.make("square"), 1, x, y)
-            solver = DoublyStochasticStepper(theta_nu / nu, regularisation=nu)
+            solver = DoublyStochasticStepper(theta_nu / nu, regularization=nu)
             state = solver.init(problem)
             rows = streams.integers(seed, "rows", 0, 4 * marks[-1]) % np.uint64(n)
             for t in range(1, marks[-1] + 1):

@@ -56,7 +56,7 @@ def main() -> None:
         for share in asked.ridges:
             cells = []
             for name in asked.only:
-                problem = KernelProblem(matrix, targets[order].astype(np.float32), regularisation=share * len(x))
+                problem = KernelProblem(matrix, targets[order].astype(np.float32), regularization=share * len(x))
                 cells.append(solved(RIVALS[name](problem, asked.rank, seed), asked.most, problem))
             print(f"| {share:g} | " + " | ".join(cells) + " |", flush=True)
 
@@ -80,7 +80,7 @@ def gradients(name: str | None, oversampling: int = 3, factor: int = 1) -> Calla
     def steps(problem: KernelProblem, rank: int, seed: int) -> Iterator[float]:
         named = {"rank": factor * rank, "n_subsample": oversampling * rank, "seed": seed, "preconditioner": name}
         given = named if name else {}
-        solver = ConjugateGradientsStepper(problem.regularisation, **given)
+        solver = ConjugateGradientsStepper(problem.regularization, **given)
         state = solver.init(problem)
         while True:
             state = solver.step(problem, state, slice(0, problem.gram.n))
@@ -96,7 +96,7 @@ class FourierGradients(ConjugateGradientsStepper):
         super()._begin(problem, state)
         x = problem.gram.points[:, :-2]
         Z = fourier_pairs(problem.gram.kernel, x, self.n_subsample, self.seed).map(x).astype(np.float64)
-        root = np.linalg.cholesky(Z.T @ Z + self.regularisation * np.eye(Z.shape[1]))
+        root = np.linalg.cholesky(Z.T @ Z + self.regularization * np.eye(Z.shape[1]))
         vectors = scipy.linalg.solve_triangular(root, Z.T, lower=True).T.astype(x.dtype)
         state.preconditioner = LowRank(vectors, np.ones(vectors.shape[1], dtype=x.dtype))
         state.direction = state.preconditioner.solve(state.residual)
@@ -107,7 +107,7 @@ def fourier(factor: int) -> Callable[..., Iterator[float]]:
     """Squared residuals with ``factor`` times as many Fourier features as directions."""
 
     def steps(problem: KernelProblem, rank: int, seed: int) -> Iterator[float]:
-        solver = FourierGradients(problem.regularisation, n_subsample=factor * rank, seed=seed)
+        solver = FourierGradients(problem.regularization, n_subsample=factor * rank, seed=seed)
         state = solver.init(problem)
         while True:
             state = solver.step(problem, state, slice(0, problem.gram.n))
@@ -121,7 +121,7 @@ def eigenpro(problem: KernelProblem, rank: int, seed: int) -> Iterator[float]:
     made = spectrum.make_preconditioner(
         problem.gram.kernel, problem.gram.points, rank=rank, n_subsample=3 * rank, seed=seed, resolves_more=True
     )
-    problem = KernelProblem(problem.gram, problem.targets, None, made, problem.regularisation)
+    problem = KernelProblem(problem.gram, problem.targets, None, made, problem.regularization)
     solver = ConjugateResiduals(made.step_size(problem.gram.n), 1)
     state = solver.init(problem)
     while True:
@@ -131,7 +131,7 @@ def eigenpro(problem: KernelProblem, rank: int, seed: int) -> Iterator[float]:
 
 def askotch(problem: KernelProblem, rank: int, seed: int) -> Iterator[float]:
     """Squared residuals of ASkotch, pass by pass, as its parameters are advised: μ = λ and ν = n/b, with μν ≤ 1."""
-    matrix, y, ridge = problem.gram, problem.targets, problem.regularisation
+    matrix, y, ridge = problem.gram, problem.targets, problem.regularization
     blocks = list(arrays.blocks(matrix.n, BLOCK))
     nu = len(blocks)
     mu = min(ridge, 1.0 / nu)

@@ -1,6 +1,6 @@
 """A new solver for regularised risks: averaged stochastic gradient descent.
 
-In the package it would be ``solvers/regularised/averaged_sgd.py``, with a line in the table of solvers beside it. Then
+In the package it would be ``solvers/regularized/averaged_sgd.py``, with a line in the table of solvers beside it. Then
 ``RegularizedRiskClassifier(solver="averaged_sgd")`` and ``RegularizedRiskRegressor(solver="averaged_sgd")`` train with
 it. One entry of ``config/methods.yaml`` makes it available to every table and figure::
 
@@ -22,7 +22,7 @@ from typing import ClassVar
 
 from shallows import arrays, losses
 from shallows.arrays import Array
-from shallows.solvers.regularised.risk import RiskProblem, RiskSettings, RiskState
+from shallows.solvers.regularized.risk import RiskProblem, RiskSettings, RiskState
 
 # ------------------------------------------------------------------------------------------ the solver
 
@@ -73,7 +73,7 @@ class AveragedSGDStepper:
         f, share = state.iterate, (batch.stop - batch.start) / self.batch_size
         slopes = problem.gradient(state.evaluate(problem, batch, f), batch)
         state.advance(batch)
-        f *= 1.0 - share * state.step_size * problem.regularisation
+        f *= 1.0 - share * state.step_size * problem.regularization
         problem.span.add(f, batch, slopes * (-state.step_size / self.batch_size))
         state.coefficients += (f - state.coefficients) * (2.0 / (state.n_steps + 1.0))
         return state
@@ -103,4 +103,4 @@ class AveragedSGD(RiskSettings):
         products = arrays.to_numpy(problem.span.products(slice(0, batch_size)))
         weights = 1.0 if problem.weights is None else float(problem.weights.max())
         steepest = weights * problem.loss.smoothness * float(products.diagonal().max())
-        return AveragedSGDStepper(1.0 / (steepest + problem.regularisation), batch_size)
+        return AveragedSGDStepper(1.0 / (steepest + problem.regularization), batch_size)

@@ -25,7 +25,7 @@ def problem_of(X, y, regularisation=1e-2, loss=HINGE, weights=None):
 
 def optimum(problem, X):
     """LIBLINEAR's solution at a tight tolerance: C = 1/(λn), half of that for the squared hinge, which it doubles."""
-    C = 1.0 / (problem.regularisation * problem.n) * (1.0 if problem.loss == HINGE else 0.5)
+    C = 1.0 / (problem.regularization * problem.n) * (1.0 if problem.loss == HINGE else 0.5)
     name = "hinge" if problem.loss == HINGE else "squared_hinge"
     machine = LinearSVC(C=C, loss=name, fit_intercept=False, tol=1e-10, max_iter=10**7, random_state=0)
     return machine.fit(X, problem.signs, sample_weight=problem.weights).coef_[0]

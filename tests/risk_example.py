@@ -12,7 +12,7 @@ from engine_example import naive_kernel, sample
 from shallows import arrays, kernels, losses
 from shallows.features.design import Blocks, Design
 from shallows.gram import LazyGram
-from shallows.solvers.regularised.risk import FeatureSpan, KernelSpan, RiskProblem
+from shallows.solvers.regularized.risk import FeatureSpan, KernelSpan, RiskProblem
 
 N = 60
 BANDWIDTH = 2.0
@@ -119,7 +119,7 @@ def dual_objective(problem, state):
     value = (w * dual_value(problem.loss, a / w, y)).sum()
     if problem.intercept is not None:  # ℓ(u + b) in place of ℓ(u) has −ℓ*(−a) − ab in place of −ℓ*(−a).
         value -= a.sum(axis=0) @ arrays.to_numpy(problem.intercept).astype(np.float64)
-    return value / problem.span.n - 0.5 * problem.regularisation * problem.span.norm_squared(state.coefficients)
+    return value / problem.span.n - 0.5 * problem.regularization * problem.span.norm_squared(state.coefficients)
 
 
 def duality_gap(problem, state):

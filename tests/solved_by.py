@@ -9,7 +9,7 @@ from flat import flat
 from forms import FORMS
 from shallows import estimators
 from shallows.solvers import SAG
-from shallows.solvers.regularised import SOLVERS
+from shallows.solvers.regularized import SOLVERS
 
 OF_RISKS = {**{name: name for name in SOLVERS}, "saga": SAG(unbiased=True)}
 CLASSIFIERS = [f"{solver}: RegularizedRiskClassifier" for solver in OF_RISKS]

@@ -23,7 +23,7 @@ from shallows.solvers.expansions.expansion import ExpansionState
 
 def test_re_use_of_none_is_dsg_to_the_bit():
     problem = make("logistic")
-    options = {"regularisation": 0.3}
+    options = {"regularization": 0.3}
     one = run(DoublyStochasticStepper(2.0, policy=Fresh(), **options), problem)
     other = run(DoublyStochasticStepper(2.0, policy=UniformReuse(3, 0), **options), problem)
     assert np.array_equal(one.coefficients, other.coefficients)
@@ -87,8 +87,8 @@ def test_the_mean_of_a_re_used_step_is_the_step_on_all_old_features():
 )
 def test_checking_that_admits_no_longer_step_is_dsg_to_the_bit(policy):
     problem = make("logistic")
-    one = run(DoublyStochasticStepper(2.0, regularisation=0.3), problem)
-    other = run(DoublyStochasticStepper(2.0, regularisation=0.3, policy=policy), problem)
+    one = run(DoublyStochasticStepper(2.0, regularization=0.3), problem)
+    other = run(DoublyStochasticStepper(2.0, regularization=0.3, policy=policy), problem)
     assert other.n_reused == 0
     assert np.array_equal(one.coefficients, other.coefficients)
 

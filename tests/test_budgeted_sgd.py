@@ -96,7 +96,7 @@ def test_compiled_steps_are_those_of_the_definition(way, n_classes):
     # The merged points are searched to 1e-5 here and on a grid of 5e-4 there.
     tolerance = 5e-3 if way == "merging" else 1e-9
     assert (
-        np.abs(naive_scores(state.centres, state.coefficients, new) - expected).max()
+        np.abs(naive_scores(state.centers, state.coefficients, new) - expected).max()
         < tolerance * np.abs(expected).max()
     )
     assert state.n_points == 8
@@ -111,7 +111,7 @@ def test_without_a_need_for_room_the_steps_are_those_of_pegasos():
     z, a, _ = naive_training(given, "removal", 1000, 0.1, 60)
     new = sample(20, 3, seed=5)
     assert (
-        np.abs(naive_scores(state.centres, state.coefficients, new) - naive_scores(z, a, new)).max()
+        np.abs(naive_scores(state.centers, state.coefficients, new) - naive_scores(z, a, new)).max()
         < 1e-10 * np.abs(a).sum()
     )
     assert state.lost == 0.0
@@ -201,7 +201,7 @@ def test_a_state_goes_on_from_what_was_kept_of_it():
         other.recall(held, numbers)
         other = solver.step(given, other, np.arange(30, 60))
         x = sample(20, 3, seed=5)
-        scores = [naive_scores(one.centres, one.coefficients, x) for one in (other, state)]
+        scores = [naive_scores(one.centers, one.coefficients, x) for one in (other, state)]
         # Kernel values that are computed again differ in their last digits.
         assert np.abs(scores[0] - scores[1]).max() <= 1e-9 * np.abs(state.coefficients).sum()
         assert other.n_steps == 60

@@ -14,7 +14,7 @@ from shallows.solvers.least_squares import projection
 from shallows.solvers.least_squares.eigenpro import EigenProStepper
 from shallows.solvers.least_squares.kernel_problem import KernelProblem
 from shallows.solvers.least_squares.projected import (
-    CentresProblem,
+    CentersProblem,
     ProjectedEigenProStepper,
     SpanCertificate,
     certificate,
@@ -39,7 +39,7 @@ def problem(*, weights=False, p=P, n=N, rank=RANK, n_subsample=M, damping=1.0, x
         damping=damping,
         weights=None if w is None else xp.asarray(w),
     )
-    held = CentresProblem(
+    held = CentersProblem(
         made,
         centres,
         lambda batch: points[batch, :],
@@ -66,7 +66,7 @@ def test_a_step_is_the_projection_of_the_preconditioned_gradient(batch, damping,
     state = solver.init(held)
     state.iterate[...] = before = sample(P, 2, seed=7)
     before = before.copy()
-    after = solver.step(replace(held, regularisation=ridge), state, batch).coefficients
+    after = solver.step(replace(held, regularization=ridge), state, batch).coefficients
     g = w[batch, None] * (K[batch] @ before - y[batch])
     D = preconditioning_matrix(p, P)
     # P of Σ gᵢ k(xᵢ, ·) is that sum less Σ (D K_ZS g)ⱼ k(zⱼ, ·), and ⟨k(zⱼ, ·), f⟩ = f(zⱼ).
@@ -93,7 +93,7 @@ def test_full_batches_lead_to_the_least_squares_solution_of_the_span(weights):
     held, K, y, w = problem(weights=weights, rank=30, n_subsample=P)
     found = certificate(
         held.kernel,
-        held.centres,
+        held.centers,
         held.projection,
         held.preconditioner,
         held.points(slice(0, N)),
@@ -111,7 +111,7 @@ def test_full_batches_lead_to_the_least_squares_solution_of_the_span(weights):
 @pytest.mark.parametrize("batches", [[slice(0, N)], [slice(30, 60), slice(0, 30), slice(150, 200)]])
 def test_with_the_data_as_centres_it_is_eigenpro_iterate_by_iterate(batches):
     held, _, y, _ = problem(p=N)
-    matrix = gram.Gram(held.kernel, held.centres, budget=2**30)
+    matrix = gram.Gram(held.kernel, held.centers, budget=2**30)
     plain = KernelProblem(matrix, y, None, held.preconditioner)
     ours, theirs = ProjectedEigenProStepper(0.2, average=False), EigenProStepper(0.2)
     a, b = ours.init(held), theirs.init(plain)
@@ -125,7 +125,7 @@ def test_with_the_data_as_centres_it_is_eigenpro_iterate_by_iterate(batches):
 def test_the_average_comes_nearer_to_the_minimum_than_the_iterate():
     held, K, y, w = problem(n=1200, p=60, n_subsample=60, rank=20)
     batches, stopping = training.Batches(1200, 80, seed=0), training.Stopping(max_epochs=20)
-    found = certificate(held.kernel, held.centres, held.projection, held.preconditioner, held.points(slice(60, 1200)))
+    found = certificate(held.kernel, held.centers, held.projection, held.preconditioner, held.points(slice(60, 1200)))
     run = training.train(ProjectedEigenProStepper(step_size(found, 80)), held, batches, stopping)
     assert run.n_rollbacks == 0
     best = ((K @ least_squares(K, y, w) - y) ** 2).sum()
@@ -140,13 +140,13 @@ def test_the_certificate_is_that_of_the_operator_in_the_span(weights):
     fresh = slice(P, N)
     found = certificate(
         held.kernel,
-        held.centres,
+        held.centers,
         held.projection,
         held.preconditioner,
         held.points(fresh),
         w[fresh] if weights else None,
     )
-    K_ZZ = kernels.matrix(held.kernel, held.centres)
+    K_ZZ = kernels.matrix(held.kernel, held.centers)
     operator = np.linalg.inv(K_ZZ) - preconditioning_matrix(held.preconditioner, P)
     matrix = K[fresh] @ operator @ K[fresh].T * np.sqrt(np.outer(w[fresh], w[fresh]))
     assert found.largest_diagonal == pytest.approx(np.diagonal(matrix).max(), rel=1e-9)
@@ -165,8 +165,8 @@ def test_beyond_the_points_measured_the_eigenvalue_follows_the_line_through_both
 
 def test_batches_amount_to_what_the_certificate_says():
     held, K, _, _ = problem(n=1000, p=60, n_subsample=60, rank=20)
-    found = certificate(held.kernel, held.centres, held.projection, held.preconditioner, held.points(slice(60, 500)))
-    operator = np.linalg.inv(kernels.matrix(held.kernel, held.centres))
+    found = certificate(held.kernel, held.centers, held.projection, held.preconditioner, held.points(slice(60, 500)))
+    operator = np.linalg.inv(kernels.matrix(held.kernel, held.centers))
     operator -= preconditioning_matrix(held.preconditioner, 60)
     matrix = K @ operator @ K.T
     rng = np.random.default_rng(0)
@@ -182,7 +182,7 @@ def test_it_is_the_same_on_another_array_library():
         held, _, _, _ = problem(xp=library, weights=True)
         found = certificate(
             held.kernel,
-            held.centres,
+            held.centers,
             held.projection,
             held.preconditioner,
             held.points(slice(P, N)),

@@ -1,4 +1,4 @@
-"""Training points that are put into order, centred and rounded on a GPU are those of the host."""
+"""Training points that are put into order, centered and rounded on a GPU are those of the host."""
 
 from __future__ import annotations
 

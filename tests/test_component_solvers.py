@@ -21,16 +21,16 @@ from shallows.solvers.examples import Examples
 from shallows.training import Batches, Stopping, train
 
 
-def problem_on(x, f, k=2, centred=False, with_points=True):
-    start = random_feature_components(f, x, k, centred=centred)
+def problem_on(x, f, k=2, centered=False, with_points=True):
+    start = random_feature_components(f, x, k, centered=centered)
     kept = x if with_points else None
-    return ComponentProblem(f, k, start.coefficients, np.diag(start.values[:k]), kept, centred)
+    return ComponentProblem(f, k, start.coefficients, np.diag(start.values[:k]), kept, centered)
 
 
-def exact(f, x, k, centred=False):
-    """Eigenvalues and the k top eigenvectors of the kernel matrix over n, centred in both directions if asked for."""
+def exact(f, x, k, centered=False):
+    """Eigenvalues and the k top eigenvectors of the kernel matrix over n, centered in both directions if asked for."""
     K = f.kernel(x, x)
-    if centred:
+    if centered:
         K = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
     values, vectors = np.linalg.eigh(K / len(x))
     return values[::-1], vectors[:, ::-1][:, :k]
@@ -39,14 +39,14 @@ def exact(f, x, k, centred=False):
 # ------------------------------------------------------------------------------------------------- the start
 
 
-@pytest.mark.parametrize("centred", [False, True])
+@pytest.mark.parametrize("centered", [False, True])
 @pytest.mark.parametrize("n", [20, 120])
-def test_the_start_is_the_exact_solution_in_the_features_of_its_blocks(n, centred):
+def test_the_start_is_the_exact_solution_in_the_features_of_its_blocks(n, centered):
     # With 20 points the matrix of the points is decomposed, with 120 that of the 64 columns.
     x, f = points(n), features(16)
-    start = random_feature_components(f, x, 3, n_blocks=2, centred=centred)
+    start = random_feature_components(f, x, 3, n_blocks=2, centered=centered)
     Z = f.map(x, 2)
-    Z = Z - Z.mean(axis=0) * centred
+    Z = Z - Z.mean(axis=0) * centered
     values, vectors = np.linalg.eigh(Z.T @ Z / n)
     found = start.coefficients.reshape(-1, 3) * np.sqrt(32)
     assert np.abs(start.values - values[::-1][:4]).max() < 1e-12
@@ -72,10 +72,10 @@ def test_a_zero_start_is_refused_with_the_reason():
 
 @pytest.mark.parametrize("individual", [False, True])
 @pytest.mark.parametrize("scaled", [False, True])
-@pytest.mark.parametrize("centred", [False, True])
-def test_a_step_is_that_of_the_formula(individual, scaled, centred):
+@pytest.mark.parametrize("centered", [False, True])
+def test_a_step_is_that_of_the_formula(individual, scaled, centered):
     x, f = points(), features(8)
-    problem = problem_on(x, f, 2, centred)
+    problem = problem_on(x, f, 2, centered)
     solver = OjaStepper(0.3, 0.1, scaled, individual, max_blocks=3, seed=4)
     state = solver.init(problem)
     A, running = [state.coefficients[0].copy()], state.moment.copy()
@@ -85,7 +85,7 @@ def test_a_step_is_that_of_the_formula(individual, scaled, centred):
         B = 30
         Phi = [f.block(j, x[rows]) for j in range(len(A) + 1)]
         H = sum(Phi[j] @ A[j] for j in range(len(A)))
-        H = H - H.mean(axis=0) * centred
+        H = H - H.mean(axis=0) * centered
         C, eta = H.T @ H / B, 0.3 / (1 + 0.1 * t)
         running = running + 0.1 * (C - running)
         upper = np.triu(C) if individual else C
@@ -117,7 +117,7 @@ def test_new_blocks_are_taken_until_the_budget_is_used_up_and_without_one_for_ev
 def test_a_batch_counts_by_its_examples_for_each_component_and_the_first_one_alone_makes_the_mean():
     assert [share_of_batch(n, k, 0.1) for n, k in ((10, 1), (10, 5), (1, 5))] == [0.1, 0.1, 0.01]
     x, f = points(), features(8)
-    problem, solver = problem_on(x, f, centred=True), OjaStepper(0.1)
+    problem, solver = problem_on(x, f, centered=True), OjaStepper(0.1)
     state, means = solver.init(problem), []
     for batch in (Examples(x[:30]), Examples(x[30:32])):
         means.append(state.values(problem, batch.points).mean(axis=0))
@@ -142,12 +142,12 @@ def test_a_step_that_a_batch_would_make_too_long_is_shortened():
 
 
 @pytest.mark.parametrize("scaled", [False, True])
-@pytest.mark.parametrize("centred", [False, True])
-def test_full_batches_on_fixed_features_end_in_the_eigenvectors_of_their_covariance(scaled, centred):
+@pytest.mark.parametrize("centered", [False, True])
+def test_full_batches_on_fixed_features_end_in_the_eigenvectors_of_their_covariance(scaled, centered):
     # From random coefficients, so that it is not the start that solves the problem.
     x, f = points(), features(16)
     start = streams.normal(0, "start", 0, (1, f.width, 2)) / np.sqrt(16 * f.width)
-    problem = ComponentProblem(f, 2, start, 0.3 * np.eye(2), x, centred)
+    problem = ComponentProblem(f, 2, start, 0.3 * np.eye(2), x, centered)
     run = train(
         OjaStepper(0.5 if scaled else 1.0, scaled=scaled, max_blocks=1),
         problem,
@@ -155,7 +155,7 @@ def test_full_batches_on_fixed_features_end_in_the_eigenvectors_of_their_covaria
         Stopping(1500, tolerance=-np.inf),
     )
     Z = f.map(x)
-    Z = Z - Z.mean(axis=0) * centred
+    Z = Z - Z.mean(axis=0) * centered
     vectors = np.linalg.eigh(Z.T @ Z / len(x))[1][:, -2:]
     W = run.state.coefficients[0] * np.sqrt(f.block_size)
     assert sine_squared(vectors, W) < 1e-10
@@ -180,19 +180,19 @@ def test_the_generalised_hebbian_rule_finds_single_eigenfunctions_and_the_plain_
     assert np.abs(found[False] - np.eye(3)).max() > 0.1
 
 
-@pytest.mark.parametrize("centred", [False, True])
-def test_with_new_blocks_the_components_tend_to_those_of_the_kernel_itself(centred):
+@pytest.mark.parametrize("centered", [False, True])
+def test_with_new_blocks_the_components_tend_to_those_of_the_kernel_itself(centered):
     x, f = points(), features(64)
-    values, vectors = exact(f, x, 2, centred)
-    problem, sines = problem_on(x, f, 2, centred), []
+    values, vectors = exact(f, x, 2, centered)
+    problem, sines = problem_on(x, f, 2, centered), []
     for n_iter in (3, 120):
         solver = OjaStepper(0.5, 0.1, max_blocks=60)
         run = train(solver, problem, Batches(len(x), 40, 0), Stopping(100, n_iter, tolerance=-np.inf))
         H = run.state.values(problem, x)
-        sines.append(sine_squared(vectors, H - H.mean(axis=0) * centred))
+        sines.append(sine_squared(vectors, H - H.mean(axis=0) * centered))
     assert sines[1] < min(1e-3, sines[0])
     assert run.state.n_revisits == 120 - 59
-    H = H - H.mean(axis=0) * centred
+    H = H - H.mean(axis=0) * centered
     assert np.abs(np.sort(np.linalg.eigvalsh(H.T @ H / len(x)))[::-1] / values[:2] - 1).max() < 0.1
 
 
@@ -230,7 +230,7 @@ def test_a_training_that_is_stopped_at_every_batch_ends_the_same_to_the_bit(tmp_
     x = points()
 
     def once(**options):
-        problem = problem_on(x, features(16), 2, centred=True)
+        problem = problem_on(x, features(16), 2, centered=True)
         solver = OjaStepper(0.5, 0.1, max_blocks=4)
         return train(solver, problem, Batches(len(x), 40, 0), Stopping(4, tolerance=-np.inf), **options)
 
@@ -242,7 +242,7 @@ def test_a_training_that_is_stopped_at_every_batch_ends_the_same_to_the_bit(tmp_
 
 def test_the_rule_works_on_any_array_library():
     x, f = points(), features(8)
-    plain = problem_on(x, f, 2, centred=True)
+    plain = problem_on(x, f, 2, centered=True)
     strict = ComponentProblem(
         f, 2, array_api_strict.asarray(plain.start), plain.start_moment, array_api_strict.asarray(x), True
     )

@@ -26,7 +26,7 @@ from shallows.solvers.expansions.expansion import ExpansionProblem
 @pytest.mark.parametrize("weights", [False, True])
 def test_steps_of_dsg_are_those_of_explicit_sums(form, loss, weights):
     problem = make(loss, form=form, weights=weights)
-    state = run(DoublyStochasticStepper(3.0, regularisation=0.5), problem)
+    state = run(DoublyStochasticStepper(3.0, regularization=0.5), problem)
     A, beta = naive(problem, lambda t: 3.0 / t, fresh, 0.5, 20)
     assert np.abs(state.coefficients - A).max() < 1e-12 * max(1, np.abs(A).max())
     assert np.abs(state.traces - beta).max() < 1e-12 * max(1, np.abs(beta).max())
@@ -37,7 +37,7 @@ def test_coefficients_are_those_of_the_product_formula():
     # SPEC 6.1: a = −γᵢ Π (1 − γⱼ ν) over j > i, times what the step saw.
     problem, theta, nu, t = make("quantile"), 3.0, 0.4, 15
     problem = dataclasses.replace(problem, targets=problem.targets + 1e6)  # ℓ' = −½ whatever f is.
-    state = run(DoublyStochasticStepper(theta, regularisation=nu), problem, t)
+    state = run(DoublyStochasticStepper(theta, regularization=nu), problem, t)
     for i, batch in enumerate(batches(t), start=1):
         a = -theta / i * math.prod(1 - theta * nu / j for j in range(i + 1, t + 1))
         Phi = problem.features.block(i - 1, problem.points[batch])
@@ -148,7 +148,7 @@ def test_coefficients_stay_within_theta_over_t(theta_nu):
     theta = theta_nu / nu
     problem = make("quantile")
     problem = dataclasses.replace(problem, targets=problem.targets + 1e9)
-    solver = DoublyStochasticStepper(theta, regularisation=nu)
+    solver = DoublyStochasticStepper(theta, regularization=nu)
     state = solver.init(problem)
     for t, batch in enumerate(batches(40), start=1):
         state = solver.step(problem, state, batch)
@@ -161,7 +161,7 @@ def test_coefficients_stay_within_theta_over_t(theta_nu):
 def test_a_decay_of_exactly_zero_and_one_below_zero_are_kept_exactly():
     # θν = 2: factors −1, 0, 1/3, ...; the second wipes out all that was before.
     problem = make()
-    state = run(DoublyStochasticStepper(4.0, regularisation=0.5), problem, 6)
+    state = run(DoublyStochasticStepper(4.0, regularization=0.5), problem, 6)
     A, _ = naive(problem, lambda t: 4.0 / t, fresh, 0.5, 6)
     assert np.abs(state.coefficients - A).max() < 1e-11
     assert np.all(state.coefficients[0] == 0.0)
@@ -192,7 +192,7 @@ def test_the_error_falls_with_one_over_t_towards_exact_kernel_ridge():
     for seed in range(seeds):
         features = FourierMap(kernels.make("gaussian", 1.0), 2, 4, seed=seed)
         problem = ExpansionProblem(features, losses.make("square"), 1, x, y)
-        solver = DoublyStochasticStepper(1.5 / nu, regularisation=nu)
+        solver = DoublyStochasticStepper(1.5 / nu, regularization=nu)
         state = solver.init(problem)
         order = np.random.default_rng(seed)
         for t in range(1, marks[-1] + 1):
@@ -266,7 +266,7 @@ def test_a_step_that_is_settled_begins_where_the_last_one_did(monkeypatch):
     monkeypatch.setattr(
         doubly_stochastic, "minimize_convex", lambda *given: best.append(minimize_convex(*given)) or best[-1]
     )
-    problem, solver = make("logistic"), DoublyStochasticStepper(2.0, regularisation=nu, line_search=True)
+    problem, solver = make("logistic"), DoublyStochasticStepper(2.0, regularization=nu, line_search=True)
     state, before, direction = solver.init(problem), None, None
     for batch in batches(6):
         state = solver.step(problem, state, batch)
@@ -282,7 +282,7 @@ def test_a_step_that_is_settled_begins_where_the_last_one_did(monkeypatch):
 
 @pytest.mark.parametrize("policy", [UniformReuse(1, 0), UniformReuse(1, 2)], ids=["fresh", "re-used"])
 def test_values_that_are_kept_of_a_set_are_those_of_the_function(policy):
-    solver, problem = DoublyStochasticStepper(2.0, regularisation=0.3, policy=policy), make("logistic")
+    solver, problem = DoublyStochasticStepper(2.0, regularization=0.3, policy=policy), make("logistic")
     keeps = dataclasses.replace(problem, keep_values=True)
     plain, kept = run(solver, problem, 40), run(solver, keeps, 25)
     resumed = solver.init(keeps)
@@ -304,7 +304,7 @@ def test_the_mean_loss_of_the_zero_function_is_for_as_many_rows_as_the_last_batc
 
 def test_the_offset_is_the_quantile_and_the_gradient_has_mean_minus_one():
     problem = dataclasses.replace(make(c=1), loss=losses.make("novelty", fraction=0.3), targets=None)
-    state = run(DoublyStochasticStepper(1.0, regularisation=1.0), problem, 5)
+    state = run(DoublyStochasticStepper(1.0, regularization=1.0), problem, 5)
     scores = state.values(problem, problem.points)
     targets = state.targets_for(problem, problem.take(slice(0, N)), scores)
     below = float((scores < state.offset).mean())
@@ -320,14 +320,14 @@ def test_the_offset_is_the_quantile_and_the_gradient_has_mean_minus_one():
 # ------------------------------------------------------------------------------------------ states
 
 SOLVERS = {
-    "dsg": DoublyStochasticStepper(2.0, regularisation=0.3),
-    "udsg": DoublyStochasticStepper(2.0, regularisation=0.3, policy=UniformReuse(1, 2)),
-    "cdsg": DoublyStochasticStepper(2.0, regularisation=0.3, policy=CheckedBlocks(0.01)),
+    "dsg": DoublyStochasticStepper(2.0, regularization=0.3),
+    "udsg": DoublyStochasticStepper(2.0, regularization=0.3, policy=UniformReuse(1, 2)),
+    "cdsg": DoublyStochasticStepper(2.0, regularization=0.3, policy=CheckedBlocks(0.01)),
     "settled": DoublyStochasticStepper(
-        4.0, regularisation=1e-3, preconditioning="block", damping=1e-3, line_search=True
+        4.0, regularization=1e-3, preconditioning="block", damping=1e-3, line_search=True
     ),
     "settled decoupled": DoublyStochasticStepper(
-        4.0, regularisation=1e-2, preconditioning="decoupled", damping=1e-3, line_search=True
+        4.0, regularization=1e-2, preconditioning="decoupled", damping=1e-3, line_search=True
     ),
     "settled cdsg": DoublyStochasticStepper(
         4.0, policy=CheckedBlocks(0.01), preconditioning="block", damping=1e-3, line_search=True

@@ -14,8 +14,8 @@ from pretended_gpu import pretended_gpu
 from risk_example import N, batches_of, feature_risk, kernel_risk, run, targets_of
 from shallows import arrays, losses
 from shallows.gpu import cuda
-from shallows.solvers.regularised import ascent
-from shallows.solvers.regularised.sdca import SDCAStepper, dual_of
+from shallows.solvers.regularized import ascent
+from shallows.solvers.regularized.sdca import SDCAStepper, dual_of
 from test_dual_coordinate_ascent import DUAL_LOSSES
 
 needs_compiler = pytest.mark.skipif(cuda_on_cpu.COMPILER is None, reason="there is no g++")

@@ -26,9 +26,9 @@ from risk_example import (
 )
 from shallows import losses
 from shallows.errors import ShallowsError
-from shallows.solvers.regularised import ascent
-from shallows.solvers.regularised.risk import RiskProblem
-from shallows.solvers.regularised.sdca import DUALS, SDCAStepper, dual_of
+from shallows.solvers.regularized import ascent
+from shallows.solvers.regularized.risk import RiskProblem
+from shallows.solvers.regularized.sdca import DUALS, SDCAStepper, dual_of
 
 DUAL_LOSSES = {
     "square": {},

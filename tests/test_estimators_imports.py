@@ -23,7 +23,7 @@ SOLVERS = {
     "FeatureRidgeClassifier": {"least_squares.feature_eigenpro"},
     "KernelRidgeClassifier": {"least_squares.projected"},
     "KernelSVMClassifier": {"support_vectors"},
-    "RegularizedRiskClassifier": {"regularised.risk"},
+    "RegularizedRiskClassifier": {"regularized.risk"},
 }
 """The solvers that one method alone, or one family, has; what several share is left out."""
 

@@ -20,7 +20,7 @@ from example_new_solver import AveragedSGD, AveragedSGDStepper
 from risk_example import kernel_risk
 from shallows import RegularizedRiskClassifier, RegularizedRiskRegressor, training
 from shallows.errors import ShallowsError, TrainingInterrupted
-from shallows.solvers.regularised import SOLVERS
+from shallows.solvers.regularized import SOLVERS
 
 
 @pytest.fixture(autouse=True)

@@ -51,12 +51,12 @@ def test_the_error_of_the_choice_is_that_of_fits_without_each_point(weighted):
     weights = np.random.default_rng(1).uniform(0.5, 2.0, 60) if weighted else None
     choice = choose_on_features(features_of("auto"), x, y[:, None], weights, 0, searches=True, ridge=None)
     weights = np.ones(60) if weights is None else weights
-    found = left_out_error(x, y, weights, choice.bandwidth, choice.regularisation)
+    found = left_out_error(x, y, weights, choice.bandwidth, choice.regularization)
     assert choice.error == pytest.approx(found, rel=1e-6)
     for width in (choice.bandwidth / 2, 2 * choice.bandwidth):
-        assert left_out_error(x, y, weights, width, choice.regularisation) > found
+        assert left_out_error(x, y, weights, width, choice.regularization) > found
     for factor in (0.01, 100.0):
-        assert left_out_error(x, y, weights, choice.bandwidth, factor * choice.regularisation) > found
+        assert left_out_error(x, y, weights, choice.bandwidth, factor * choice.regularization) > found
 
 
 @pytest.mark.parametrize("kind", FIXED)

@@ -35,7 +35,7 @@ SOLVED = {
     "msg": MatrixStochasticGradientStepper(3.0, 4),
 }
 each = pytest.mark.parametrize("name", SOLVED)
-each_centring = pytest.mark.parametrize("centred", [False, True])
+each_centring = pytest.mark.parametrize("centered", [False, True])
 
 
 class Cosines:
@@ -48,18 +48,18 @@ class Cosines:
         return arrays.like(found, x, x.dtype)
 
 
-def problem_on(x, centred=True, seed=3, library=np, kept=True):
+def problem_on(x, centered=True, seed=3, library=np, kept=True):
     """A problem from a random start, far from the solution."""
     blocks, start = Blocks(Cosines()), np.linalg.qr(streams.normal(seed, "start", 0, (40, K)))[0]
     x = library.asarray(x)
     design = Design(blocks, x, budget=2**30 if kept else 0)
-    return FeaturePCAProblem(blocks, K, library.asarray(start), design, centred)
+    return FeaturePCAProblem(blocks, K, library.asarray(start), design, centered)
 
 
-def exact(x, centred):
+def exact(x, centered):
     """Features less their mean, their covariance, its top eigenvalues and eigenvectors."""
     Z = Cosines().map(x)
-    Z = Z - Z.mean(axis=0) * centred
+    Z = Z - Z.mean(axis=0) * centered
     A = Z.T @ Z / len(Z)
     values, vectors = np.linalg.eigh(A)
     return Z, A, values[::-1], vectors[:, ::-1][:, :K]
@@ -74,9 +74,9 @@ def gram_schmidt(W):
 
 
 @each_centring
-def test_a_step_of_ojas_rule_is_that_of_the_formula(centred):
+def test_a_step_of_ojas_rule_is_that_of_the_formula(centered):
     x = points(N)
-    problem, (Z, *_) = problem_on(x, centred), exact(x, centred)
+    problem, (Z, *_) = problem_on(x, centered), exact(x, centered)
     solver = FeatureOjaStepper(2.0, 0.5)
     state, W = solver.init(problem), problem.start
     for t in range(4):
@@ -88,9 +88,9 @@ def test_a_step_of_ojas_rule_is_that_of_the_formula(centred):
 
 
 @each_centring
-def test_an_iteration_of_the_power_method_is_that_of_the_formula(centred):
+def test_an_iteration_of_the_power_method_is_that_of_the_formula(centered):
     x = points(N)
-    problem, (Z, *_) = problem_on(x, centred), exact(x, centred)
+    problem, (Z, *_) = problem_on(x, centered), exact(x, centered)
     solver = NoisyPowerMethodStepper(50)
     state, W = solver.init(problem), problem.start
     for block in range(3):
@@ -103,9 +103,9 @@ def test_an_iteration_of_the_power_method_is_that_of_the_formula(centred):
 
 
 @each_centring
-def test_a_step_of_vr_pca_is_that_of_the_formula(centred):
+def test_a_step_of_vr_pca_is_that_of_the_formula(centered):
     x = points(N)
-    problem, (Z, A, *_) = problem_on(x, centred), exact(x, centred)
+    problem, (Z, A, *_) = problem_on(x, centered), exact(x, centered)
     solver = VRPCAStepper(3.0, period=90 / N)
     state, W = solver.init(problem), problem.start
     for t in range(6):
@@ -135,10 +135,10 @@ def capped_by_bisection(values):
 
 @pytest.mark.parametrize("size", [10, 60])
 @each_centring
-def test_a_step_of_msg_is_that_of_the_formula(centred, size):
+def test_a_step_of_msg_is_that_of_the_formula(centered, size):
     # With 10 rows the small matrix of the step is decomposed, with 60 that of the 40 features.
     x = points(N)
-    problem, (Z, *_) = problem_on(x, centred), exact(x, centred)
+    problem, (Z, *_) = problem_on(x, centered), exact(x, centered)
     solver = MatrixStochasticGradientStepper(1.5, 4)
     state, M = solver.init(problem), problem.start @ problem.start.T
     for t in range(6):
@@ -194,9 +194,9 @@ def trained(name, problem, epochs, size=40):
 
 @each_centring
 @each
-def test_each_rule_ends_at_the_top_eigenvectors_of_the_covariance(name, centred):
+def test_each_rule_ends_at_the_top_eigenvectors_of_the_covariance(name, centered):
     x = points(N)
-    problem, (*_, values, vectors) = problem_on(x, centred), exact(x, centred)
+    problem, (*_, values, vectors) = problem_on(x, centered), exact(x, centered)
     assert sine_squared(vectors, problem.start) > 0.9
     state = trained(name, problem, 40)
     # Those that keep the noise of a batch come near, the other two as near as 40 passes bring them.
@@ -264,11 +264,11 @@ def test_each_rule_works_on_any_array_library(name):
 
 @each_centring
 @pytest.mark.parametrize("n", [30, 120])
-def test_the_start_is_the_exact_solution_of_a_sample(n, centred):
+def test_the_start_is_the_exact_solution_of_a_sample(n, centered):
     # With 30 points the matrix of the points is decomposed, with 120 that of the 40 features.
     x = points(n)
-    *_, values, vectors = exact(x, centred)
-    start, found = sample_components(Cosines().map(x), K, 0, centred=centred)
+    *_, values, vectors = exact(x, centered)
+    start, found = sample_components(Cosines().map(x), K, 0, centered=centered)
     assert found == pytest.approx(values[: K + 1], rel=1e-9)
     assert sine_squared(vectors, start) < 1e-12
     assert np.abs(start.T @ start - np.eye(K)).max() < 1e-9
@@ -276,9 +276,9 @@ def test_the_start_is_the_exact_solution_of_a_sample(n, centred):
 
 def test_more_components_than_features_or_directions_are_refused_with_their_number():
     with pytest.raises(ShallowsError, match="n_components=41 is more than there are features, 40 of 120 points"):
-        sample_components(Cosines().map(points(120)), 41, 0, centred=True)
+        sample_components(Cosines().map(points(120)), 41, 0, centered=True)
     with pytest.raises(ShallowsError, match=r"n_samples = 120\) span 2 directions"):
-        sample_components(Cosines().map(np.repeat(points(3), 40, axis=0)), 3, 0, centred=True)
+        sample_components(Cosines().map(np.repeat(points(3), 40, axis=0)), 3, 0, centered=True)
 
 
 def test_what_a_solver_chooses_follows_from_the_eigenvalues_of_a_sample():

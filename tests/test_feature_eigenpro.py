@@ -189,7 +189,7 @@ def test_a_step_is_the_equation_of_the_paper(weights, ridge, budget):
     p = problem(rank=4, n_subsample=30, damping=0.25, weights=weights, budget=budget)
     w = np.ones(N) if p.w is None else p.w
     P, A = preconditioner_of(p.p), np.zeros((D, 2))
-    held = replace(p.problem, regularisation=ridge)
+    held = replace(p.problem, regularization=ridge)
     for t, reached in enumerate(states(FeatureEigenProStepper(0.05), held, 12, BATCHES)):
         assert np.abs(reached - A).max() < 1e-13
         rows = BATCHES[t % 4]

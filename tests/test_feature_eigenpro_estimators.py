@@ -113,7 +113,7 @@ def test_a_feature_that_is_constant_in_training_still_counts_in_a_new_point(Esti
     X, y, new = table(Estimator)
     X, new = np.hstack([X, np.full((len(X), 1), 3.0)]), np.hstack([new, sample(len(new), 1)])
     model = Estimator("rbf", n_features=30, calibration=None, random_state=0, max_epochs=2).fit(X, y)
-    centres = model._model.blocks.features.centres + X.mean(axis=0)
+    centres = model._model.blocks.features.centers + X.mean(axis=0)
     scores = naive_kernel("gaussian", model.bandwidth_, new, centres) @ model.coef_.T
     if not is_classifier(model):
         scores = scores * model._targets.scale + model.intercept_

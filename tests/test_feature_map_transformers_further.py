@@ -120,7 +120,7 @@ def test_centres_are_training_points_or_means():
     X = sample(200, 3) + 7.0
     for centres in ("sample", "kmeans"):
         model = RBFNetwork(bandwidth=1.0, n_features=5, landmarks=centres, random_state=0).fit(X)
-        points = model.feature_map_.centres + X.mean(axis=0)
+        points = model.feature_map_.centers + X.mean(axis=0)
         assert np.abs(model.transform(X) - naive_kernel("gaussian", 1.0, X, points)).max() < 1e-6
         near = (np.abs(X[:, None] - points[None]).max(axis=2) < 1e-9).any(axis=0)
         assert near.all() if centres == "sample" else not near.any()

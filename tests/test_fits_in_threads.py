@@ -70,12 +70,12 @@ def test_fits_in_eight_threads_are_equal_and_leave_the_threads_of_blas_as_they_w
 IN_A_FORK = """
 import os, sys
 import numpy as np
-from shallows.features.landmarks import kmeans_centres
+from shallows.features.landmarks import kmeans_centers
 X = np.random.default_rng(0).normal(size=(3000, 5))
-centres = kmeans_centres(X, 20, 0)
+centres = kmeans_centers(X, 20, 0)
 child = os.fork()
 if child == 0:
-    os._exit(0 if np.allclose(kmeans_centres(X, 20, 0), centres) else 1)
+    os._exit(0 if np.allclose(kmeans_centers(X, 20, 0), centres) else 1)
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
 

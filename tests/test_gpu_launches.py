@@ -209,7 +209,7 @@ def test_a_step_with_new_frequencies_waits_once(loss, preconditioning, search, l
         features = FourierMap(kernels.Gaussian(2.0), 10, 32, seed=0)
         p = ExpansionProblem(features, losses.LOSSES[loss](), 3, x, y, None, keep_values=True)
         rule = {"line_search": True} if search else {"theta_nu": 2.0}
-        solver = DoublyStochasticStepper(0.3, regularisation=1e-3, preconditioning=preconditioning, **rule)
+        solver = DoublyStochasticStepper(0.3, regularization=1e-3, preconditioning=preconditioning, **rule)
         state = solver.init(p)
         for batch in [*arrays.blocks(400, 100)] * 2:
             LEDGER.clear()

@@ -12,10 +12,10 @@ from shallows import arrays, features, kernels, losses
 from shallows.arrays import Device
 from shallows.estimators import RegularizedRiskClassifier, RegularizedRiskRegressor
 from shallows.kernel_approximation import FourierFeatures, NystroemFeatures
-from shallows.solvers.regularised.norma import NORMAStepper
-from shallows.solvers.regularised.pegasos import PegasosStepper
-from shallows.solvers.regularised.sdca import SDCAStepper
-from shallows.solvers.regularised.variance_reduced import SAGStepper, SVRGStepper
+from shallows.solvers.regularized.norma import NORMAStepper
+from shallows.solvers.regularized.pegasos import PegasosStepper
+from shallows.solvers.regularized.sdca import SDCAStepper
+from shallows.solvers.regularized.variance_reduced import SAGStepper, SVRGStepper
 
 pytestmark = [
     pytest.mark.gpu,

@@ -100,7 +100,7 @@ def test_nystrom_runs_on_other_array_libraries():
 def test_sampled_landmarks_are_distinct_training_points_and_follow_the_seed():
     x = sample(50)
     rows = {tuple(row) for row in x}
-    a, b, c = (features.make("rbf", kernels.Gaussian(1.0), x, 20, seed=s).centres for s in (0, 0, 1))
+    a, b, c = (features.make("rbf", kernels.Gaussian(1.0), x, 20, seed=s).centers for s in (0, 0, 1))
     assert np.array_equal(a, b)
     assert not np.array_equal(a, c)
     assert len({tuple(row) for row in a} & rows) == 20
@@ -108,7 +108,7 @@ def test_sampled_landmarks_are_distinct_training_points_and_follow_the_seed():
 
 def test_kmeans_centres_find_separate_clusters():
     x = np.vstack([sample(100, d=2, seed=s) * 0.01 + 10 * s for s in range(4)])
-    centres = features.make("rbf_kmeans", kernels.Gaussian(1.0), x.astype(np.float32), 4).centres
+    centres = features.make("rbf_kmeans", kernels.Gaussian(1.0), x.astype(np.float32), 4).centers
     assert centres.dtype == np.float32
     assert np.sort(centres[:, 0]) == pytest.approx([0, 10, 20, 30], abs=0.1)
 

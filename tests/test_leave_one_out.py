@@ -21,7 +21,7 @@ from forms import (
 from shallows import KernelRidgeClassifier, KernelRidgeRegressor, arrays, kernels
 from shallows.errors import ShallowsError
 from shallows.spectrum.kernel_ridge_choice import join_copies
-from shallows.spectrum.leave_one_out import FACTORS, REGULARISATIONS, START, RidgePath, choose_ridge
+from shallows.spectrum.leave_one_out import FACTORS, REGULARIZATIONS, START, RidgePath, choose_ridge
 
 REGRESSORS = [eigenpro_regressor, centers_regressor, feature_eigenpro_regressor, kernel_ridge_regressor]
 CLASSIFIERS = [eigenpro_classifier, centers_classifier, feature_eigenpro_classifier, kernel_ridge_classifier]
@@ -81,7 +81,7 @@ def test_the_choice_has_the_least_error_of_its_neighbours_and_tells_how_sure_it_
     median = kernels.median_bandwidth(x)
     found = choose_ridge(lambda width: matrix_of(x, width), y, median=median)
     errors = {
-        width: min(RidgePath(matrix_of(x, width), y).squares(ridge).mean() for ridge in REGULARISATIONS) / np.mean(y**2)
+        width: min(RidgePath(matrix_of(x, width), y).squares(ridge).mean() for ridge in REGULARIZATIONS) / np.mean(y**2)
         for width in median * FACTORS
     }
     assert found.bandwidth in errors
@@ -89,7 +89,7 @@ def test_the_choice_has_the_least_error_of_its_neighbours_and_tells_how_sure_it_
     assert found.error <= 1.01 * min(errors.values()) + 1e-12
     told = found.summary()
     assert told["bandwidths_as_good"][0] <= found.bandwidth <= told["bandwidths_as_good"][-1]
-    assert told["regularizations_as_good"][0] <= found.regularisation <= told["regularizations_as_good"][-1]
+    assert told["regularizations_as_good"][0] <= found.regularization <= told["regularizations_as_good"][-1]
     assert 0 < told["standard_error"] < told["error"] < 1
 
 
@@ -107,7 +107,7 @@ def test_threads_evaluate_bandwidths_ahead_and_change_nothing(monkeypatch, frequ
 
     alone, found = chosen(1), chosen(threads)
     assert found.summary() == alone.summary() and found.bandwidths == alone.bandwidths
-    assert found.bandwidth == alone.bandwidth and found.regularisation == alone.regularisation
+    assert found.bandwidth == alone.bandwidth and found.regularization == alone.regularization
     of_one, of_several = at_once[: len(alone.bandwidths)], at_once[len(alone.bandwidths) :]
     assert set(of_one) == {1} and set(of_several) <= {threads, threads - 1}
     assert len(of_several) <= -(-len(alone.bandwidths) // threads) + 1  # Hardly any was evaluated in vain.
@@ -119,19 +119,19 @@ def test_the_error_of_a_choice_is_the_weighted_one_and_the_unit_of_the_weights_c
     w, K = np.random.default_rng(2).uniform(0.2, 3.0, 40), matrix_of(x, 1.5)
     found = choose_ridge(lambda width: K, y, weights=unit * w)
     squares = {
-        ridge: np.sum(RidgePath(K, y, w).residuals(ridge) ** 2, axis=1) for ridge in REGULARISATIONS * np.mean(w)
+        ridge: np.sum(RidgePath(K, y, w).residuals(ridge) ** 2, axis=1) for ridge in REGULARIZATIONS * np.mean(w)
     }
     constant = np.average((y**2).sum(axis=1), weights=w)
     errors = {unit * ridge: np.average(s, weights=w) / constant for ridge, s in squares.items()}
-    assert list(found.regularisations) == pytest.approx(list(errors), rel=1e-12)
-    assert list(found.regularisations.values()) == pytest.approx(list(errors.values()), rel=1e-9)
-    assert found.regularisation == max(
-        ridge for ridge, error in found.regularisations.items() if error <= 1.01 * min(found.regularisations.values())
+    assert list(found.regularizations) == pytest.approx(list(errors), rel=1e-12)
+    assert list(found.regularizations.values()) == pytest.approx(list(errors.values()), rel=1e-9)
+    assert found.regularization == max(
+        ridge for ridge, error in found.regularizations.items() if error <= 1.01 * min(found.regularizations.values())
     )
-    chosen = w / w.mean() * squares[min(squares, key=lambda ridge: abs(unit * ridge - found.regularisation))] / constant
+    chosen = w / w.mean() * squares[min(squares, key=lambda ridge: abs(unit * ridge - found.regularization))] / constant
     assert found.error == pytest.approx(chosen.mean(), rel=1e-9)
     assert found.standard_error == pytest.approx(chosen.std() / np.sqrt(40), rel=1e-9)
-    good = [r for r, error in found.regularisations.items() if error <= found.error + found.standard_error]
+    good = [r for r, error in found.regularizations.items() if error <= found.error + found.standard_error]
     assert found.summary()["regularizations_as_good"] == [min(good), max(good)]
     assert len(good) > 1
     assert found.is_uninformative == (found.error + 2 * found.standard_error >= 1)

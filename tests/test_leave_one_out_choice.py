@@ -48,9 +48,9 @@ def sine():
 def test_the_error_of_the_choice_is_that_of_fits_without_each_point(sine):
     X, y = sine
     choice = choose(X, y)
-    assert choice.error == pytest.approx(left_out_error(X, y, choice.bandwidth, choice.regularisation), rel=1e-6)
+    assert choice.error == pytest.approx(left_out_error(X, y, choice.bandwidth, choice.regularization), rel=1e-6)
     for width in (choice.bandwidth / 2, 2 * choice.bandwidth):
-        assert left_out_error(X, y, width, choice.regularisation) > choice.error
+        assert left_out_error(X, y, width, choice.regularization) > choice.error
 
 
 def test_no_bandwidth_above_the_widest_is_chosen():
@@ -59,11 +59,11 @@ def test_no_bandwidth_above_the_widest_is_chosen():
     assert choose(X, y).bandwidth > 2 * median
     narrow = choose(X, y, widest=1.0)
     assert narrow.bandwidth == pytest.approx(median)
-    assert narrow.regularisation == choose(X, y, median, regularises=True).regularisation
+    assert narrow.regularization == choose(X, y, median, regularizes=True).regularization
 
 
 def test_a_given_bandwidth_is_not_told_as_chosen(sine):
-    choice = choose(*sine, 0.5, regularises=True)
+    choice = choose(*sine, 0.5, regularizes=True)
     assert choice.bandwidth is None
     assert "bandwidths_as_good" not in choice.summary()
     assert choose(*sine, 0.5) is None

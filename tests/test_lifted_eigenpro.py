@@ -29,7 +29,7 @@ AVERAGED = Cycle(2, (), (1.0, 0.7), memory=4.0)
 def both(cycle=None, *, weights=False, regularisation=0.0, whole=True, read_every=3, **options):
     """The plain and the lifted solver, each with its problem."""
     p = problem(rank=7, n_subsample=25, weights=weights, tile=16, **options)
-    plain = replace(p.problem, regularisation=regularisation)
+    plain = replace(p.problem, regularization=regularisation)
     if whole:
         plain = replace(plain, gram=WholeGram(p.kernel, p.problem.gram.points, budget=PLENTY, tile=16))
     step = p.preconditioner.step_size(BATCH)

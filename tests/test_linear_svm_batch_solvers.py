@@ -11,8 +11,8 @@ from shallows import training
 from shallows.errors import ShallowsError
 from shallows.solvers.linear_svm.cutting_planes import (
     CuttingPlanesStepper,
-    maximise_by_active_sets,
-    maximise_on_simplex,
+    maximize_by_active_sets,
+    maximize_on_simplex,
     minimum_on_line,
 )
 from shallows.solvers.linear_svm.dual_coordinate_descent import DualCoordinateDescentStepper
@@ -45,7 +45,7 @@ def test_dual_coordinate_descent_ends_at_the_solution_of_liblinear(loss, sparse,
     assert state.exhausted
     assert problem.objective(state.coefficients) == pytest.approx(best, rel=1e-9)
     assert dual_objective(problem, state.dual) == pytest.approx(best, rel=1e-8)
-    expected = (state.dual * y) @ X / (problem.regularisation * problem.n)
+    expected = (state.dual * y) @ X / (problem.regularization * problem.n)
     np.testing.assert_allclose(state.coefficients, expected, atol=1e-10)
 
 
@@ -117,9 +117,9 @@ def test_a_direction_of_newton_solves_the_weighted_equations_as_well_as_its_grad
     problem, solver = problem_of(X, y, 1e-2, SQUARED_HINGE, weights), PrimalNewtonStepper(1e-12)
     state = solver.init(problem)
     for _ in range(3):
-        gradient = problem.regularisation * state.coefficients + problem.risk_gradient(state.margins)
+        gradient = problem.regularization * state.coefficients + problem.risk_gradient(state.margins)
         inside, size = weights * (state.margins < 1) / 80, np.linalg.norm(gradient)
-        H = problem.regularisation * np.eye(12) + X.T @ (inside[:, None] * X)
+        H = problem.regularization * np.eye(12) + X.T @ (inside[:, None] * X)
         left = H @ solver._direction(problem, state, gradient, size) + gradient
         assert np.linalg.norm(left) <= size * min(0.1, np.sqrt(size / state.first_norm)) * (1 + 1e-9)
         state = solver.step(problem, state, 1)
@@ -229,9 +229,9 @@ def test_the_maximum_on_the_simplex_is_that_of_a_general_solver():
     for p in (1, 2, 8):
         A, b = rng.normal(size=(p, 3)), rng.normal(size=p)
         Q, a, same = A @ A.T, np.full(p, 1 / p), np.full(p, 1 / p)
-        value, ended = maximise_on_simplex(Q, b, a, 1e-12, 100_000)
+        value, ended = maximize_on_simplex(Q, b, a, 1e-12, 100_000)
         assert ended
-        maximise_by_active_sets(Q, b, same, 1e-12)
+        maximize_by_active_sets(Q, b, same, 1e-12)
         assert value == pytest.approx(b @ same - 0.5 * same @ Q @ same, abs=1e-10)
         assert same.min() >= 0
         assert same.sum() == pytest.approx(1.0)
@@ -253,7 +253,7 @@ def plain_sarah(problem, X, w, step, chosen):
     def gradient(w, rows):
         missed = np.maximum(0.0, 1.0 - problem.signs[rows] * (X[rows] @ w))
         each = problem.all_weights[rows] * problem.signs[rows] * missed
-        return problem.regularisation * w - each @ X[rows] / len(rows)
+        return problem.regularization * w - each @ X[rows] / len(rows)
 
     v = gradient(w, np.arange(problem.n))
     before, w = w, w - step * v

@@ -86,7 +86,7 @@ def test_more_examples_take_fewer_iterations_to_an_error():
 def test_the_interior_point_method_ends_at_the_optimum():
     X, y = points(n=120)
     problem = problem_of(X, y, 1e-2)
-    C = 1 / (problem.regularisation * 120)
+    C = 1 / (problem.regularization * 120)
     Q = (X * y[:, None]) @ (X * y[:, None]).T
     a, iterations = interior_point(Q, C, 1e-9)
     assert iterations < 30

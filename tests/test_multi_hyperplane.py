@@ -50,7 +50,7 @@ def naive_training(given, solver, order):
         violated = 1 + of_other - of_own > 0
         planes = [(c, w * (1 - 1 / t)) for c, w in planes]
         if violated:
-            change = given.weights[i] * x[i] / (solver.regularisation * t)
+            change = given.weights[i] * x[i] / (solver.regularization * t)
             if scores[own] <= 0 and own == best and has_room(y):
                 planes.append((y, np.zeros(x.shape[1])))
                 own = assigned[i] = len(planes) - 1
@@ -60,7 +60,7 @@ def naive_training(given, solver, order):
             planes[own] = (y, planes[own][1] + change)
             planes[other] = (planes[other][0], planes[other][1] - change)
         if t % solver.prune_every == 0:
-            planes, lost = naive_pruned(planes, (solver.aggressiveness / (solver.regularisation * t)) ** 2)
+            planes, lost = naive_pruned(planes, (solver.aggressiveness / (solver.regularization * t)) ** 2)
             assigned["lost"] = assigned.get("lost", 0.0) + lost
     return planes, assigned
 

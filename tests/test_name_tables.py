@@ -93,5 +93,5 @@ def test_to_import_one_estimator_imports_no_other_method():
         "print(sorted(m for m in sys.modules if m.startswith(('shallows.solvers.', 'shallows.features.'))))"
     )
     told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=100)
-    assert "regularised.variance_reduced" in told.stdout
+    assert "regularized.variance_reduced" in told.stdout
     assert not re.search(r"least_squares\.|expansions\.|support_vectors\.|quasi_monte_carlo|landmarks", told.stdout)

@@ -12,7 +12,7 @@ from feature_forms import feature_eigenpro_regressor
 from forms import centers_regressor, eigenpro_classifier, eigenpro_regressor
 from shallows import FeatureRidgeClassifier, FeatureRidgeRegressor, KernelRidgeRegressor, kernels
 from shallows.fitting import choices, feature_choice, narrower_bandwidth
-from shallows.fitting.narrower_bandwidth import narrower, scores_of_centres
+from shallows.fitting.narrower_bandwidth import narrower, scores_of_centers
 from shallows.kernel_approximation import FourierFeatures, NystroemFeatures
 from shallows.solvers import NystromConjugateGradients
 from shallows.spectrum.leave_one_out import choose_ridge
@@ -45,7 +45,7 @@ def looked_at(X: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None, f
     )
     first_rows = lambda m: (points[:m], targets[:m], None if weights is None else weights[:m])  # noqa: E731
     given = {"n": len(X), "d": X.shape[1], "budget": 2**33} | changed
-    return few, narrower(few, functools.partial(scores_of_centres, kernel_of), first_rows, **given)
+    return few, narrower(few, functools.partial(scores_of_centers, kernel_of), first_rows, **given)
 
 
 def test_a_fine_structure_is_found_by_more_rows_and_the_trend_goes_on_to_all():
@@ -53,7 +53,7 @@ def test_a_fine_structure_is_found_by_more_rows_and_the_trend_goes_on_to_all():
     assert more.bandwidth < 0.6 * few.bandwidth
     tried = more.narrowing["errors"]
     assert more.bandwidth < min(tried, key=tried.get) < few.bandwidth
-    assert more.regularisation == few.regularisation
+    assert more.regularization == few.regularization
 
 
 def test_a_bandwidth_that_is_too_wide_by_less_than_a_halving_is_narrowed():
@@ -82,7 +82,7 @@ def test_a_step_that_no_label_needs_narrows_for_squares_and_not_for_classes():
     X, labels = make_gaussian_quantiles(n_samples=18_000, n_features=8, n_classes=3, random_state=0)
     X = X.astype(np.float32)
     codes = np.where(labels[:, None] == np.arange(3), 1.0, -1.0)
-    few = replace(looked_at(*smooth(N))[0], bandwidth=3.8, regularisation=0.3, bandwidths={3.8: 1.0})
+    few = replace(looked_at(*smooth(N))[0], bandwidth=3.8, regularization=0.3, bandwidths={3.8: 1.0})
     assert looked_at(X, codes, few=few)[1].bandwidth < 0.8 * few.bandwidth
     assert looked_at(X, codes, few=few, of_classes=True)[1] is few
 
@@ -140,7 +140,7 @@ def test_a_row_of_six_times_the_weight_is_a_row_that_is_there_six_times(of_class
         n = len(points) - len(points) // narrower_bandwidth.ASIDE
         fitted = (None if one is None else one[:n] for one in of_rows)
         kernel_of = lambda width: kernels.make("gaussian", width)  # noqa: E731
-        scores = scores_of_centres(kernel_of, 0.13, points, *fitted, 1000, 1.0)
+        scores = scores_of_centers(kernel_of, 0.13, points, *fitted, 1000, 1.0)
         return narrower_bandwidth._losses(scores, *distinct[1:], codes).mean()
 
     weighted = error(points, targets, weights)

@@ -33,7 +33,7 @@ def problem(*, p=P, n=N, weights=False, kept=None, xp=np, dtype=np.float64, outp
 def minimiser(held):
     """The coefficients that solve the normal equations, and the matrix of the points and the centres."""
     x = np.asarray(held.points(slice(0, held.targets.shape[0])))[:, :-2].astype(float)
-    z = np.asarray(held.centres)[:, :-2].astype(float)
+    z = np.asarray(held.centers)[:, :-2].astype(float)
     K, K_ZZ = naive_kernel("gaussian", 1.5, x, z), naive_kernel("gaussian", 1.5, z, z)
     w = 1.0 if held.weights is None else np.asarray(held.weights)
     y = np.asarray(held.targets).astype(float)
@@ -75,7 +75,7 @@ def test_where_values_are_not_kept_it_begins_at_the_solution_of_some_rows():
 def test_the_preconditioner_is_the_equations_that_the_centres_would_give(weights):
     held = problem(weights=weights)
     L, A = np.tril(held.preconditioner.factor), np.tril(held.preconditioner.inner)
-    z = held.centres[:, :-2]
+    z = held.centers[:, :-2]
     assert np.abs(L @ L.T - naive_kernel("gaussian", 1.5, z, z)).max() < 1e-8
     w = np.ones((P, 1)) if held.weights is None else held.weights[:P]
     shift = max(RIDGE, nystrom.LEAST_SHIFT * N / P * w.mean())
@@ -163,7 +163,7 @@ def test_their_number_grows_with_the_root_of_the_rows(n, expected, monkeypatch):
 def test_no_more_centres_are_taken_than_noisy_data_have_dimensions():
     X, y = table(3000, d=2, noise=3.0)
     model = KernelRidgeRegressor(solver="nystrom_conjugate_gradients", random_state=0).fit(X, y)
-    assert model.report_["n_centers"] == center_points.LEAST_CENTRES
+    assert model.report_["n_centers"] == center_points.LEAST_CENTERS
     more = KernelRidgeRegressor(random_state=0, centers=2200).fit(X, y)
     truth = np.sin(2 * X[:, 0]) + X[:, 1]
     errors = [np.mean((fit.predict(X) - truth) ** 2) for fit in (model, more)]

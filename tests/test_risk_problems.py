@@ -14,11 +14,11 @@ from shallows import arrays, features, kernels, training
 from shallows.features.design import Blocks, Design
 from shallows.gram import LazyGram
 from shallows.solvers import NORMA, SAG, SVRG
-from shallows.solvers.regularised.norma import NORMAStepper
-from shallows.solvers.regularised.pegasos import PegasosStepper
-from shallows.solvers.regularised.risk import FeatureSpan, RiskProblem
-from shallows.solvers.regularised.sdca import SDCAStepper
-from shallows.solvers.regularised.variance_reduced import SAGStepper, SVRGStepper, batch_smoothness
+from shallows.solvers.regularized.norma import NORMAStepper
+from shallows.solvers.regularized.pegasos import PegasosStepper
+from shallows.solvers.regularized.risk import FeatureSpan, RiskProblem
+from shallows.solvers.regularized.sdca import SDCAStepper
+from shallows.solvers.regularized.variance_reduced import SAGStepper, SVRGStepper, batch_smoothness
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,10 @@ from engine_example import sample
 from risk_example import N, batches_of, duality_gap, feature_risk, kernel_risk, run
 from shallows import kernels, losses
 from shallows.gram import LazyGram
-from shallows.solvers.regularised.norma import NORMAStepper, default_step
-from shallows.solvers.regularised.pegasos import PegasosStepper
-from shallows.solvers.regularised.risk import KernelSpan, RiskProblem
-from shallows.solvers.regularised.sdca import SDCAStepper
+from shallows.solvers.regularized.norma import NORMAStepper, default_step
+from shallows.solvers.regularized.pegasos import PegasosStepper
+from shallows.solvers.regularized.risk import KernelSpan, RiskProblem
+from shallows.solvers.regularized.sdca import SDCAStepper
 
 
 def whole(p):

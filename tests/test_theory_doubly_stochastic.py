@@ -116,7 +116,7 @@ def test_a_solver_with_another_step_leaves_the_bound(data, monkeypatch):
     decay = batched_trajectories.DoublyStochasticStepper.step
 
     def without_shrinking(solver, problem, state, batch):
-        return decay(replace(solver, regularisation=0.0), problem, state, batch)
+        return decay(replace(solver, regularization=0.0), problem, state, batch)
 
     monkeypatch.setattr(batched_trajectories.DoublyStochasticStepper, "step", without_shrinking)
     found = errors_by_iteration(data, n_points=40, n_places=5, n_iterations=60, n_repeats=1).numbers

@@ -19,16 +19,16 @@ from shallows.training import Batches, Stopping, train
 K = 2
 
 
-def problem_on(x, y, f, g, *, start="solution", centred=False, ridge=None):
+def problem_on(x, y, f, g, *, start="solution", centered=False, ridge=None):
     if start == "solution":
-        found = random_feature_pairs((f, g), x, y, K, centred=centred, ridge=ridge)
+        found = random_feature_pairs((f, g), x, y, K, centered=centered, ridge=ridge)
         starts = found.first, found.second
     else:
         starts = [
             streams.normal(i, "start", 0, (1, one.width, K)) / np.sqrt(one.block_size * one.width)
             for i, one in enumerate((f, g))
         ]
-    return TwoViewProblem(f, g, K, *starts, x, y, centred)
+    return TwoViewProblem(f, g, K, *starts, x, y, centered)
 
 
 def test_the_coefficients_of_a_block_are_its_own_of_all():
@@ -51,17 +51,17 @@ def full_batches(solver, problem, n_iter):
 # ------------------------------------------------------------------------------------------------- the start
 
 
-@pytest.mark.parametrize("centred", [False, True])
-def test_the_start_is_the_exact_solution_in_the_features_of_its_blocks(centred):
+@pytest.mark.parametrize("centered", [False, True])
+def test_the_start_is_the_exact_solution_in_the_features_of_its_blocks(centered):
     (x, y), (f, g) = two_views(), maps()
-    P, Q = (one - one.mean(axis=0) * centred for one in (f.map(x), g.map(y)))
+    P, Q = (one - one.mean(axis=0) * centered for one in (f.map(x), g.map(y)))
     U, values, Vt = np.linalg.svd(P.T @ Q / 200)
-    found = random_feature_pairs((f, g), x, y, K, centred=centred)
+    found = random_feature_pairs((f, g), x, y, K, centered=centered)
     assert np.abs(found.values - values[: K + 1]).max() < 1e-12
     for one, vectors in ((found.first, U), (found.second, Vt.T)):
         W = one[0] * np.sqrt(4)
         assert np.abs(np.abs(vectors[:, :K].T @ W) - np.eye(K) / np.sqrt(2)).max() < 1e-8
-    related = random_feature_pairs((f, g), x, y, K, centred=centred, ridge=1e-12)
+    related = random_feature_pairs((f, g), x, y, K, centered=centered, ridge=1e-12)
     assert np.abs(related.values[:K] - exact_correlations(P, Q, K)).max() < 1e-6
 
 
@@ -82,10 +82,10 @@ def test_a_zero_start_is_refused(solver):
 # -------------------------------------------------------------------------------------------------- the steps
 
 
-@pytest.mark.parametrize("centred", [False, True])
-def test_plain_steps_are_those_of_the_printed_algorithms(centred):
+@pytest.mark.parametrize("centered", [False, True])
+def test_plain_steps_are_those_of_the_printed_algorithms(centered):
     (x, y), (f, g) = two_views(), maps()
-    problem = problem_on(x, y, f, g, centred=centred)
+    problem = problem_on(x, y, f, g, centered=centered)
     for kind in ("svd", "cca"):
         if kind == "svd":
             solver = TwoViewSVDStepper(0.2, 0.1, scaled=False, guarded=False, max_blocks=3)
@@ -102,7 +102,7 @@ def test_plain_steps_are_those_of_the_printed_algorithms(centred):
                 block = int(streams.permutation(0, "revisited blocks", turn, 3)[place])
             Phi, Psi = ([one.block(j, z[rows]) for j in range(3)] for one, z in ((f, x), (g, y)))
             u, v = (sum(P[j] @ C[j] for j in range(len(C))) for P, C in ((Phi, A), (Psi, B)))
-            u, v = (one - one.mean(axis=0) * centred for one in (u, v))
+            u, v = (one - one.mean(axis=0) * centered for one in (u, v))
             W = (u.T @ v + v.T @ u) / 50
             to_u, to_v = (v, u) if kind == "svd" else (v - u @ W, u - v @ W)
             shrink = np.eye(K) - eta * W * (1.0 if kind == "svd" else 0.3)
@@ -180,7 +180,7 @@ def test_kernel_cca_with_linear_features_is_linear_cca():
     f, g = Inputs(3), Inputs(4)
     rng = np.random.default_rng(0)
     starts = [0.3 * rng.normal(size=(1, one.width, K)) for one in (f, g)]
-    problem = TwoViewProblem(f, g, K, *starts, x, y, centred=True)
+    problem = TwoViewProblem(f, g, K, *starts, x, y, centered=True)
     state = full_batches(TwoViewCCAStepper(0.5, max_blocks=1), problem, 400)
     u, v = x @ state.first.coefficients[0], y @ state.second.coefficients[0]
     assert np.abs(exact_correlations(u, v, K) - exact_correlations(x, y, K)).max() < 1e-4
@@ -280,9 +280,9 @@ def test_a_training_that_is_stopped_at_every_batch_ends_the_same_to_the_bit(solv
 )
 def test_the_rules_work_on_any_array_library(solver):
     (x, y), (f, g) = two_views(), maps()
-    plain = problem_on(x, y, f, g, centred=True)
+    plain = problem_on(x, y, f, g, centered=True)
     moved = [array_api_strict.asarray(one) for one in (plain.start, plain.second_start, x, y)]
-    strict = TwoViewProblem(f, g, K, *moved, centred=True)
+    strict = TwoViewProblem(f, g, K, *moved, centered=True)
     states = [solver.init(problem) for problem in (plain, strict)]
     for t in range(6):
         rows = slice(20 * t, 20 * t + 60)

@@ -8,8 +8,8 @@ from sklearn.linear_model import Ridge
 
 from risk_example import N, batches_of, drawn_batches, exact_smooth, feature_risk, run
 from shallows import losses, streams
-from shallows.solvers.regularised.risk import RiskProblem
-from shallows.solvers.regularised.variance_reduced import SAGStepper, SVRGStepper, batch_smoothness, full_gradient
+from shallows.solvers.regularized.risk import RiskProblem
+from shallows.solvers.regularized.variance_reduced import SAGStepper, SVRGStepper, batch_smoothness, full_gradient
 
 
 def whole(p):

@@ -232,8 +232,8 @@ NEIGHBOURS = {
     f"{MEASURES}/depth.py": lambda _: "from .base import Measure\n\n\nclass Depth(Measure):\n    pass\n",
     f"{MEASURES}/__init__.py": with_entry("MEASURES", '"depth": ".depth:Depth"'),
     "src/shallows_papers/datasets/catalogue/generated.yaml": with_another_entry,
-    "src/shallows/solvers/regularised/averaged_sgd.py": lambda _: SOLVER.read_text(),
-    "src/shallows/solvers/regularised/__init__.py": lambda text: text.replace(
+    "src/shallows/solvers/regularized/averaged_sgd.py": lambda _: SOLVER.read_text(),
+    "src/shallows/solvers/regularized/__init__.py": lambda text: text.replace(
         '"norma": ', '"averaged_sgd": ".averaged_sgd:AveragedSGD",\n        "norma": '
     ),
     "config/methods.yaml": lambda text: text + NEW_METHOD,

@@ -192,9 +192,9 @@ class DistributedEigenPro:
         xp, mine, m = arrays.namespace(state.iterate), problem.ranks.local(batch), own.vectors.shape[0]
         places = slice((ranks.rank - batch.start) % ranks.size, batch.stop - batch.start, ranks.size)
         values, columns = problem.gram.rows_dot(batch, state.iterate, head=m)
-        diagonal = problem.regularisation
+        diagonal = problem.regularization
         if diagonal:
-            diagonal = problem.regularisation * problem.inverse_weights(batch)
+            diagonal = problem.regularization * problem.inverse_weights(batch)
             ridge = diagonal if isinstance(diagonal, float) else diagonal[places, :]
             values[places, :] += ridge * state.iterate[mine, :]
         difference = ranks.sum(values) - problem.targets[batch, :]
@@ -207,7 +207,7 @@ class DistributedEigenPro:
             summed = ranks.sum(xp.concat([projected, problem.gram.energy(batch, gradient)]))
             projected, energy = summed[:-1, :], summed[-1:, :]
             energy = energy - xp.sum(own.scale * projected**2, axis=0)[None, :]
-            if problem.regularisation:
+            if problem.regularization:
                 energy = energy + dots(gradient, diagonal * gradient)
             step_size = bounded_step(step_size, dots(gradient, difference), energy)
         else:

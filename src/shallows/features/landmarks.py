@@ -29,7 +29,7 @@ def sample_rows(x: Array, n: int, seed: int) -> Array:
     return arrays.take_rows(x, chosen)
 
 
-def kmeans_centres(x: Array, n: int, seed: int) -> Array:
+def kmeans_centers(x: Array, n: int, seed: int) -> Array:
     """Centers of K-means by mini-batches, shape (min(n, len(x)), d)."""
     from sklearn.cluster import MiniBatchKMeans
 
@@ -51,35 +51,35 @@ class RBFNetworkMap(FeatureMap):
     Parameters
     ----------
     kernel : Kernel
-    centres : array, shape (D, d)
+    centers : array, shape (D, d)
         Sampled points, centers of K-means, or any others.
     """
 
     kernel: Any
-    centres: Array
+    centers: Array
 
     @property
     def n_inputs(self) -> int:
         """Inputs of a point, d."""
-        return self.centres.shape[1]
+        return self.centers.shape[1]
 
     @property
     def n_features(self) -> int:
         """D, columns of `map`."""
-        return self.centres.shape[0]
+        return self.centers.shape[0]
 
     @cached_property
     def _augmented(self) -> Array:
-        return kernels.augmented(self.centres)
+        return kernels.augmented(self.centers)
 
     def to(self, device: Device) -> RBFNetworkMap:
         """The same map on a device."""
-        if arrays.device_of(self.centres) == device:
+        if arrays.device_of(self.centers) == device:
             return self
-        return replace(self, centres=arrays.to_device(self.centres, device))
+        return replace(self, centers=arrays.to_device(self.centers, device))
 
     def __post_init__(self) -> None:
-        kernels.values(self.kernel, *(kernels.augmented(self.centres[:1, :]),) * 2)  # Refuses what cannot be computed.
+        kernels.values(self.kernel, *(kernels.augmented(self.centers[:1, :]),) * 2)  # Refuses what cannot be computed.
 
     def map(self, x: Array) -> Array:
         """k(xᵢ, zⱼ), shape (m, D)."""
@@ -191,7 +191,7 @@ def rbf_at_samples(kernel, x, n_features, seed=0, budget=None) -> RBFNetworkMap:
 
 def rbf_at_means(kernel, x, n_features, seed=0, budget=None) -> RBFNetworkMap:
     """The map "rbf_kmeans": kernel functions at centers of K-means."""
-    return RBFNetworkMap(kernel, kmeans_centres(x, n_features, seed))
+    return RBFNetworkMap(kernel, kmeans_centers(x, n_features, seed))
 
 
 def nystrom_at_samples(kernel, x, n_features, seed=0, budget=None) -> NystroemMap:
@@ -201,7 +201,7 @@ def nystrom_at_samples(kernel, x, n_features, seed=0, budget=None) -> NystroemMa
 
 def nystrom_at_means(kernel, x, n_features, seed=0, budget=None) -> NystroemMap:
     """The map "nystrom_kmeans": Nyström with landmarks of K-means."""
-    return NystroemMap(kernel, kmeans_centres(x, n_features, seed))
+    return NystroemMap(kernel, kmeans_centers(x, n_features, seed))
 
 
 SAMPLE, HALVINGS = 2000, 40

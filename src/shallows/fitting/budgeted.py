@@ -56,7 +56,7 @@ def fit_budgeted_svm(
     targets: Machines,
     solver: Any,
     bandwidth: float | str | None,
-    regularisation: float | str,
+    regularization: float | str,
     streamed: bool,
     before: FittedBudgeted | None,
     seed: int,
@@ -71,7 +71,7 @@ def fit_budgeted_svm(
     offsets = column_scales.far_offsets(X) if before is None else before.model.offsets
     X = column_scales.shift_columns(X, offsets)
     rows = make_rows(X, targets.numbers(y), weights, len(targets.classes), streamed=streamed)
-    ridge = ridge_of_mean_loss(regularisation, n, before, streamed=streamed)
+    ridge = ridge_of_mean_loss(regularization, n, before, streamed=streamed)
     if before is None:
         choice = choose_bandwidth(X, targets.ridge_codes(y), weights, bandwidth, n * ridge, seed)
         width = float(leave_one_out_choice.given_bandwidth(bandwidth, choice) or median_distance(X, seed))
@@ -96,7 +96,7 @@ def fit_budgeted_svm(
     phases.end("preparation")
     run = train_on_rows(stepper, rows, state, seed, None if streamed else solver.max_epochs, options, name)
     state = run.state
-    model = GaussianSum(np.ascontiguousarray(state.centres + offsets), state.coefficients.copy(), width, offsets)
+    model = GaussianSum(np.ascontiguousarray(state.centers + offsets), state.coefficients.copy(), width, offsets)
     chosen = {
         "kernel": "gaussian",
         "bandwidth": width,
@@ -116,7 +116,7 @@ def fit_multi_hyperplane(
     *,
     targets: Machines,
     solver: Any,
-    regularisation: float | str,
+    regularization: float | str,
     streamed: bool,
     before: FittedBudgeted | None,
     seed: int,
@@ -135,7 +135,7 @@ def fit_multi_hyperplane(
         offsets = column_scales.far_offsets(X) if constant else np.zeros(X.shape[1])
     X = column_scales.shift_columns(X, offsets)
     rows = make_rows(X, targets.numbers(y), weights, k, streamed=streamed)
-    ridge = ridge_of_mean_loss(regularisation, len(y), before, streamed=streamed)
+    ridge = ridge_of_mean_loss(regularization, len(y), before, streamed=streamed)
     arrays.check_room(
         f"{solver.n_hyperplanes * k:,} hyperplanes take",
         8 * solver.n_hyperplanes * k * (X.shape[1] + 2),
@@ -185,10 +185,10 @@ def make_rows(X: Any, numbers: np.ndarray, weights: np.ndarray | None, n_classes
     return rows
 
 
-def ridge_of_mean_loss(regularisation: float | str, n: int, before: FittedBudgeted | None, *, streamed: bool) -> float:
+def ridge_of_mean_loss(regularization: float | str, n: int, before: FittedBudgeted | None, *, streamed: bool) -> float:
     """λ that the user gave. For "auto" 1/n for all rows; for a stream, λ of the fit before or a usual value."""
-    if not leave_one_out_choice.is_automatic(regularisation):
-        return float(regularisation)
+    if not leave_one_out_choice.is_automatic(regularization):
+        return float(regularization)
     if streamed:
         return OF_A_STREAM if before is None else before.ridge
     return 1.0 / n
@@ -261,7 +261,7 @@ def choose_bandwidth(
         return kernels.augmented(some - some.mean(axis=0))
 
     return leave_one_out_choice.choose_kernel_ridge(
-        "gaussian", bandwidth, None, points_of, codes, weights, seed, regularisation=ridge
+        "gaussian", bandwidth, None, points_of, codes, weights, seed, regularization=ridge
     )
 
 

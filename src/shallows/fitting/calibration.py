@@ -152,7 +152,7 @@ def learn_calibration(
     if held_out is not None:
         scores, aims = outputs(held_out.X, own), targets.aims(held_out.y)
         return calibrate_judged(scores, aims, held_out.weights, shares, np.concatenate([codes, aims]), **trained)
-    path, joined, ridge = choices.path, choices.joined, choices.regularisation
+    path, joined, ridge = choices.path, choices.joined, choices.regularization
     if path is not None:
         scores, chosen = targets.unscale((path.targets - path.residuals(ridge))[joined.group]), order
     elif left_out is not None:

@@ -22,12 +22,12 @@ N_FRESH, LEAST_FRESH = 3000, 500
 """Points besides the centers on which λ and β are measured, which give the step. There are fewer than the first number
 only if their matrices would use more than half of the memory, and at least the second number."""
 
-CENTRES_PER_ROOT, MOST_CENTRES = 40.0, 12_500
-"""centres="auto" means the first number times √n, at most the second: for more than 100,000 rows a fit takes time like
+CENTERS_PER_ROOT, MOST_CENTERS = 40.0, 12_500
+"""centers="auto" means the first number times √n, at most the second: for more than 100,000 rows a fit takes time like
 n."""
 
-CENTRES_PER_DIMENSION, LEAST_CENTRES = 10.0, 1000
-"""centres="auto" is at most the first number times the effective dimension of the problem, but at least the second."""
+CENTERS_PER_DIMENSION, LEAST_CENTERS = 10.0, 1000
+"""centers="auto" is at most the first number times the effective dimension of the problem, but at least the second."""
 
 
 @dataclass(frozen=True)
@@ -81,9 +81,9 @@ def are_training_points(centers: Any) -> bool:
     return isinstance(centers, (str, numbers.Integral))
 
 
-def span_to_choose_with(centers: Any, n: int, bandwidth: Any, regularisation: Any) -> slice:
+def span_to_choose_with(centers: Any, n: int, bandwidth: Any, regularization: Any) -> slice:
     """Rows, in the order of the fit, that parameters are chosen with."""
-    if not (is_automatic(regularisation) or is_automatic(bandwidth)):
+    if not (is_automatic(regularization) or is_automatic(bandwidth)):
         return slice(0, 0)
     # The first centers choose, or the rows after the centers if there are too few centers.
     stop, few = number_of_rows(n), 0 if not are_training_points(centers) or isinstance(centers, str) else int(centers)
@@ -102,7 +102,7 @@ def measure_points(X: Any, kernel: Any, centers: Any) -> Centring:
     kind.check_inputs(X.shape[1])
     return Centring.of(
         X,
-        centred=kind.shift_invariant,
+        centered=kind.shift_invariant,
         without_constants=kind.of_distance and are_training_points(centers),
         may_stay_sparse=kind.takes_sparse_points,
     )
@@ -133,8 +133,8 @@ def place_centers(
         row_bytes = centring.row_bytes(X, dtype)
     room = RoomForCenters(row_bytes // dtype.itemsize - 2, n_outputs, dtype.itemsize, n_fresh, takes_steps)
     if isinstance(centers, str):
-        wanted = max(LEAST_CENTRES, int(CENTRES_PER_ROOT * math.sqrt(n)))
-        p = max(1, min(n, wanted, MOST_CENTRES, room.fitting(budget // 2)))
+        wanted = max(LEAST_CENTERS, int(CENTERS_PER_ROOT * math.sqrt(n)))
+        p = max(1, min(n, wanted, MOST_CENTERS, room.fitting(budget // 2)))
     else:
         p = min(int(centers), n) if sampled else centers.shape[0]
         if sampled and centers > n:
@@ -209,9 +209,9 @@ def fresh_points(n: int, budget: int, itemsize: int) -> int:
 def number_of_use(centers: Any, placed: Centers, choices: Choices) -> int:
     """The number of centers; "auto" is bounded by the effective dimension of the data."""
     dimension = effective_dimension(choices, len(placed.rows)) if isinstance(centers, str) else math.inf
-    if not CENTRES_PER_DIMENSION * dimension < placed.n:
+    if not CENTERS_PER_DIMENSION * dimension < placed.n:
         return placed.n
-    return min(placed.n, max(LEAST_CENTRES, math.ceil(CENTRES_PER_DIMENSION * dimension)))
+    return min(placed.n, max(LEAST_CENTERS, math.ceil(CENTERS_PER_DIMENSION * dimension)))
 
 
 def effective_dimension(choices: Choices, n: int) -> float:
@@ -220,8 +220,8 @@ def effective_dimension(choices: Choices, n: int) -> float:
     Infinite if it is a third of these rows or more, or if more rows chose a narrower bandwidth: then they are too few
     for an estimate.
     """
-    if choices.found is None or choices.found.narrowing is not None or not choices.regularisation:
+    if choices.found is None or choices.found.narrowing is not None or not choices.regularization:
         return math.inf
     values = choices.found.path.values
-    dimension = float(np.sum(values / (values + choices.regularisation * len(values) / n)))
+    dimension = float(np.sum(values / (values + choices.regularization * len(values) / n)))
     return dimension if dimension < len(values) / 3 else math.inf

@@ -25,9 +25,9 @@ from ..spectrum.kernel_ridge_choice import (
     join_copies,
     number_of_rows,
 )
-from ..spectrum.leave_one_out import REGULARISATIONS, RidgeChoice, RidgePath, candidates_of, choose_ridge
+from ..spectrum.leave_one_out import REGULARIZATIONS, RidgeChoice, RidgePath, candidates_of, choose_ridge
 from ..utils.checks import MOST, is_whole, warn_user
-from .narrower_bandwidth import FEWEST_ROWS, narrower, scores_of_centres
+from .narrower_bandwidth import FEWEST_ROWS, narrower, scores_of_centers
 from .rows import TrainingSet
 
 FEWEST_HELD_OUT, LEAST_HELD_OUT, MOST_HELD_OUT = 20, 200, 1000
@@ -79,9 +79,9 @@ def choose_components(
     )
 
 
-def rows_to_choose_with(n: int, bandwidth: Any, regularisation: Any) -> slice:
+def rows_to_choose_with(n: int, bandwidth: Any, regularization: Any) -> slice:
     """Rows, in the order of the fit, that parameters are chosen with."""
-    chooses = regularisation is not None and (is_automatic(regularisation) or is_automatic(bandwidth))
+    chooses = regularization is not None and (is_automatic(regularization) or is_automatic(bandwidth))
     return slice(0, number_of_rows(n) if chooses else 0)
 
 
@@ -110,13 +110,13 @@ class Sample(NamedTuple):
 class Request:
     """The user's parameters.
 
-    ``regularisation`` is λ for the user's weights, or None without λ. ``kernel`` may be None too.
+    ``regularization`` is λ for the user's weights, or None without λ. ``kernel`` may be None too.
     """
 
     kernel: Any
     bandwidth: Any
     kernel_params: Any
-    regularisation: float | str | None
+    regularization: float | str | None
     of_classes: bool  # Whether the targets are codes of classes that exclude each other
     all_equal: bool  # Whether all points are equal; then nothing is chosen
     weight_unit: float  # Divisor of the user's weights
@@ -129,7 +129,7 @@ class Choices:
     """The values chosen from the training data of least squares."""
 
     bandwidth: float | None  # Of the kernel; None means the median rule
-    regularisation: float = 0.0  # λ for weights whose largest is one
+    regularization: float = 0.0  # λ for weights whose largest is one
     found: RidgeChoice | None = None  # How they were found, if they were
     path: RidgePath | None = None  # Ridge regression on all distinct rows of a small problem
     joined: Joined | None = None  # All rows with copies joined, if ``found`` or ``path`` belong to them
@@ -161,9 +161,9 @@ def choose_kernel(
     chosen = Choices(None if isinstance(request.bandwidth, str) else request.bandwidth)
     points = sample.points if points is None else points
     n, d = size or (len(points), points.shape[1] - 2)
-    regularizes = request.regularisation is not None and not request.all_equal
-    if regularizes and not is_automatic(request.regularisation):
-        chosen = replace(chosen, regularisation=float(request.regularisation) / request.weight_unit)
+    regularizes = request.regularization is not None and not request.all_equal
+    if regularizes and not is_automatic(request.regularization):
+        chosen = replace(chosen, regularization=float(request.regularization) / request.weight_unit)
     if regularizes and known is None and request.kernel is not None and is_automatic(request.bandwidth):
         name, given, parameters = kernels.translate(request.kernel, None, request.kernel_params)
         kind, kernel_of = kernels.kind(name), functools.partial(kernels.make, name, **parameters)
@@ -173,7 +173,7 @@ def choose_kernel(
                 request, chosen, lambda x, width: kernels.matrix(kernel_of(width), x), sample, searches=True
             )
         if chosen.found is not None and n >= FEWEST_ROWS:
-            scores_of = functools.partial(scores_of_centres, kernel_of)
+            scores_of = functools.partial(scores_of_centers, kernel_of)
             looked_at = scores_of, first_rows or sample.first, n, d, room, n_units
             found = narrower(chosen.found, *looked_at, of_classes=request.of_classes)
             chosen = replace(chosen, found=found, bandwidth=found.bandwidth)
@@ -185,7 +185,7 @@ def choose_kernel(
             named = request.kernel if request.matrix is None else precomputed.kernel_on(request.matrix, points)
             of_kernel = named, chosen.bandwidth, request.kernel_params
             kernel = kernels.choose(*of_kernel, points, request.seed, all_equal=request.all_equal)
-        if is_automatic(request.regularisation) and regularizes and chosen.found is None:
+        if is_automatic(request.regularization) and regularizes and chosen.found is None:
             chosen = _choose(request, chosen, lambda x, _: kernels.matrix(kernel, x), sample)
     return kernel, chosen
 
@@ -195,7 +195,7 @@ def choose_for_matrix(
 ) -> Choices:
     """Choose λ with another matrix than the kernel's; ``matrix_of`` makes it of augmented points."""
     choices = replace(choices, joined=None)
-    if not is_automatic(request.regularisation):
+    if not is_automatic(request.regularization):
         return choices
     narrowing = None if choices.found is None else choices.found.narrowing
     choices = _choose(request, choices, lambda x, _: matrix_of(x), sample)
@@ -215,11 +215,11 @@ def choose_on_all_rows(
     matrix = arrays.to_numpy(matrix_of(points)).astype(np.float64)
     path = RidgePath(matrix, joined.targets, joined.weights)
     choices = replace(choices, joined=joined, path=path)
-    if not is_automatic(request.regularisation):
+    if not is_automatic(request.regularization):
         return choices
     candidates = candidates_of(matrix, joined.weights)
-    bounded = request.of_classes and len(candidates) > len(REGULARISATIONS)
-    return replace(choices, regularisation=path.best(candidates, bounded=bounded)[0])
+    bounded = request.of_classes and len(candidates) > len(REGULARIZATIONS)
+    return replace(choices, regularization=path.best(candidates, bounded=bounded)[0])
 
 
 def _choose(
@@ -240,7 +240,7 @@ def _choose(
             lambda width, points=points: arrays.to_numpy(matrix_of(points, width)).astype(np.float64),
             joined.targets,
             median=kernels.median_bandwidth(points[:, :-2], request.seed) if searches else None,
-            regularisation=None if is_automatic(request.regularisation) else choices.regularisation,
+            regularization=None if is_automatic(request.regularization) else choices.regularization,
             weights=joined.weights,
             of_classes=request.of_classes,
         )
@@ -249,7 +249,7 @@ def _choose(
     return replace(
         choices,
         found=found,
-        regularisation=found.regularisation,
+        regularization=found.regularization,
         bandwidth=found.bandwidth if searches else choices.bandwidth,
         joined=joined if m == n else None,
     )

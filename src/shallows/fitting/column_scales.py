@@ -57,10 +57,10 @@ def shift_columns(X: Any, offsets: np.ndarray | float) -> Any:
     return (X - offsets).astype(X.dtype)
 
 
-def scales_of(X: Any, *, centred: bool) -> tuple[np.ndarray, np.ndarray]:
+def scales_of(X: Any, *, centered: bool) -> tuple[np.ndarray, np.ndarray]:
     """Means and deviations of the columns, or zeros and root mean squares; the scale of constants is 1."""
     mean, variance = moments(X)
-    if not centred:
+    if not centered:
         mean, variance = np.zeros_like(mean), variance + mean * mean
     scale = np.sqrt(variance)
     scale[scale <= 1e-12 * np.abs(mean)] = 1.0

@@ -133,7 +133,7 @@ def fit_expansion(
     kernel: Any,
     bandwidth: float | str | None,
     kernel_params: Any,
-    regularisation: float | None,
+    regularization: float | None,
     settings: DoublyStochastic,
     seed: int,
     options: Options,
@@ -154,7 +154,7 @@ def fit_expansion(
     with device.active():
         plan = plan_expansion(
             rows, targets, codes, kernel=kernel, bandwidth=bandwidth, kernel_params=kernel_params,
-            regularisation=regularisation, settings=settings, dtype=dtype, budget=budget, device=device, seed=seed,
+            regularization=regularization, settings=settings, dtype=dtype, budget=budget, device=device, seed=seed,
             ranks=ranks,
         )  # fmt: skip
         order = streams.permutation(seed, "order", 0, n)

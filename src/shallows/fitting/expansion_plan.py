@@ -83,7 +83,7 @@ def plan_expansion(
     kernel: Any,
     bandwidth: float | str | None,
     kernel_params: Any,
-    regularisation: float | None,
+    regularization: float | None,
     settings: DoublyStochastic,
     dtype: np.dtype,
     budget: int,
@@ -94,20 +94,20 @@ def plan_expansion(
     """Choose centring, kernel, features and stepper from the training data."""
     X, weights, (n, d), c = rows.X, rows.weights, rows.X.shape, 1 if codes is None else codes.shape[1]
     weight_unit, loss = 1.0 if weights is None else float(weights.mean()), targets.loss
-    centred = kernels.kind(kernel).shift_invariant
-    centring = Centring.of(X, centred=centred, without_constants=False)
-    F, batch_size = settings.sizes(n, in_pairs=centred)
+    centered = kernels.kind(kernel).shift_invariant
+    centring = Centring.of(X, centered=centered, without_constants=False)
+    F, batch_size = settings.sizes(n, in_pairs=centered)
 
     looked_at = streams.permutation(seed, "first look", 0, n)[:SAMPLE]
-    sample, mean_square = place_sample(X[looked_at], centring, dtype, centred=centred)
+    sample, mean_square = place_sample(X[looked_at], centring, dtype, centered=centered)
     of_sample = (sample, *(None if part is None else part[looked_at] for part in (codes, weights)))
-    given = loss, regularisation, kernel, bandwidth, kernel_params, centring.all_equal, n, seed
+    given = loss, regularization, kernel, bandwidth, kernel_params, centring.all_equal, n, seed
     for m in (CHOSEN_FROM, SAMPLE):
         made, nu, chosen = choose_kernel(*(None if part is None else part[:m] for part in of_sample), *given)
         is_uninformative = chosen.pop("is_uninformative", False)
         if len(sample) <= m or not is_uninformative:
             break
-    if not centred:
+    if not centered:
         made.check_values(kernels.augmented(sample.astype(dtype)))
     room = max(2**24, (budget - n * (d * holds_points(n, d, dtype, budget) + c) * dtype.itemsize) // 2)
     features = stream_of(
@@ -146,7 +146,7 @@ def plan_expansion(
         "loss": loss.name,
         "block_size": F,
         "batch_size": batch_size,
-        "regularization": stepper.regularisation,
+        "regularization": stepper.regularization,
         **report_of_machine(budget, dtype, device, seed),
         "choice": chosen,
     }
@@ -158,10 +158,10 @@ def holds_points(n: int, d: int, dtype: np.dtype, budget: int) -> bool:
     return n * (d + 2) * dtype.itemsize <= budget // 2
 
 
-def place_sample(X: Any, centring: Centring, dtype: np.dtype, *, centred: bool) -> tuple[np.ndarray, float]:
-    """Centred points of a sample in float64, and their mean square norm."""
+def place_sample(X: Any, centring: Centring, dtype: np.dtype, *, centered: bool) -> tuple[np.ndarray, float]:
+    """Centered points of a sample in float64, and their mean square norm."""
     sample = centring.training_points(X, np.arange(X.shape[0]), Device("cpu"), np.dtype("float64"))
-    check_scale(sample, sample.dtype, may_vanish=not centred or bool((sample == sample[0]).all()))
+    check_scale(sample, sample.dtype, may_vanish=not centered or bool((sample == sample[0]).all()))
     mean_square, sample = float(sample[:, -2].mean()) or 1.0, sample[:, :-2]
     check_precision(sample, dtype)
     return sample, mean_square
@@ -172,7 +172,7 @@ def choose_kernel(
     targets: np.ndarray | None,
     weights: np.ndarray | None,
     loss: losses.Loss,
-    regularisation: float | None,
+    regularization: float | None,
     kernel: Any,
     bandwidth: Any,
     kernel_params: Any,
@@ -205,8 +205,8 @@ def choose_kernel(
         K = kernel_of(width)(sample, sample)
         return 0.5 * (K + K.T)
 
-    if targets is None or (regularisation is not None and (width is not None or median is None)):
-        return kernel_of(width), regularisation, {}
+    if targets is None or (regularization is not None and (width is not None or median is None)):
+        return kernel_of(width), regularization, {}
     total = float(n_rows if weights is None else weights.sum())
     # Minimizing Σ w (f − y)² + λ‖f‖² means ν = λ/Σw; with more points than in the sample, λ grows as √n.
     size = total * math.sqrt(max(1.0, n / n_rows))
@@ -215,15 +215,15 @@ def choose_kernel(
         targets - np.average(targets, axis=0, weights=weights),
         median=median,
         bandwidth=width,
-        regularisation=None if regularisation is None else regularisation * size,
+        regularization=None if regularization is None else regularization * size,
         weights=weights,
     )
-    if regularisation is None:
-        regularisation = choice.regularisation / size
-        regularisation *= curvature(loss) * mean_curvature(loss, choice.error)
-    ridge = choice.regularisation * len(sample) / total
+    if regularization is None:
+        regularization = choice.regularization / size
+        regularization *= curvature(loss) * mean_curvature(loss, choice.error)
+    ridge = choice.regularization * len(sample) / total
     summary = choice.summary() | {"ridge": ridge, "is_uninformative": choice.is_uninformative}
-    return kernel_of(choice.bandwidth), regularisation, summary
+    return kernel_of(choice.bandwidth), regularization, summary
 
 
 def curvature(loss: losses.Loss) -> float:

@@ -15,7 +15,7 @@ from ..models.centring import stay_sparse
 from ..solvers.least_squares.normal_equations import solve_by_features
 from ..spectrum.kernel_ridge_choice import join_copies, with_enough_rows
 from ..spectrum.leave_one_out import RidgeChoice, choose_ridge
-from .narrower_bandwidth import FEWEST_ROWS, narrower, scores_of_centres
+from .narrower_bandwidth import FEWEST_ROWS, narrower, scores_of_centers
 
 
 def with_bandwidth(transformer: Any, bandwidth: float | None) -> Any:
@@ -82,7 +82,7 @@ def choose_on_features(
             return (H @ H.T).toarray() if scipy.sparse.issparse(H) else H @ H.T
 
         median = copy_with(None).fit(points).report_.get("bandwidth") if searches else None
-        choice = choose_ridge(matrix_of, joined.targets, median=median, regularisation=ridge, weights=joined.weights)
+        choice = choose_ridge(matrix_of, joined.targets, median=median, regularization=ridge, weights=joined.weights)
         return choice if median is not None else replace(choice, bandwidth=None, bandwidths={})
 
     def augmented_rows(m: int) -> tuple[arrays.Array, np.ndarray, np.ndarray | None]:
@@ -98,7 +98,7 @@ def choose_on_features(
     if of_landmarks:
         name, _, own = transformer._of_kernel
         name, _, parameters = kernels.translate(name, None, own)
-        scores_of = functools.partial(scores_of_centres, lambda width: kernels.make(name, width, **parameters))
+        scores_of = functools.partial(scores_of_centers, lambda width: kernels.make(name, width, **parameters))
     sizes = *X.shape, budget, n_features
     return narrower(choice, scores_of, augmented_rows, *sizes, of_classes=of_classes, falls_on=of_landmarks)
 

@@ -51,7 +51,7 @@ def fit_feature_components(
     blocks: Blocks,
     centring: Centring,
     n_components: int,
-    centred: bool,
+    centered: bool,
     solver: FeaturePCASettings,
     chosen: dict[str, Any],
     seed: int,
@@ -76,8 +76,8 @@ def fit_feature_components(
         what = f"The covariance of {blocks.n_features:,} features (n_features) takes"
         arrays.check_room(what, needed, budget, "Take fewer, or give more memory.")
         on_device, room = blocks.to(device), max(0, budget - points.nbytes - needed) // 2
-        problem = FeaturePCAProblem(on_device, k, None, Design(on_device, points, budget=room), centred)
-        start, values = sample_components(problem.features(slice(0, n_first)), k, seed, centred=centred)
+        problem = FeaturePCAProblem(on_device, k, None, Design(on_device, points, budget=room), centered)
+        start, values = sample_components(problem.features(slice(0, n_first)), k, seed, centered=centered)
         problem = replace(problem, start=start)
         stepper = solver.build(FeaturePCAPlan(n, values, k))
         size = even_batch_size(n, solver.batch_size, solver.default_batch_size)

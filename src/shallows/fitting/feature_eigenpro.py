@@ -61,7 +61,7 @@ def fit_feature_eigenpro(
     bandwidth: float | str | None,
     kernel_params: Any,
     n_components: int | str | None,
-    regularisation: float | str,
+    regularization: float | str,
     calibrates: bool,
     solver: FeatureEigenPro,
     fit_intercept: bool,
@@ -90,7 +90,7 @@ def fit_feature_eigenpro(
     components = choose_components(wanted, *of_kernel, rows, codes, seed, budget)
     with device.active():
         spans = held_out_spans(n, 0, c) if calibrates and held_out is None and n > SMALL else []
-        order = order_rows(seed, codes, targets, rows_to_choose_with(n, bandwidth, regularisation), spans)
+        order = order_rows(seed, codes, targets, rows_to_choose_with(n, bandwidth, regularization), spans)
         X = rows.X if components is None else components(rows.X)
         centring, points = place_points(X, order, feature_map, kernel, device, dtype, takes_kernel=takes_kernel)
         weights = None if rows.weights is None else arrays.to_device(rows.weights[order] / unit, device, dtype)
@@ -100,7 +100,7 @@ def fit_feature_eigenpro(
         calibrates = calibrates and of_classes and not centring.all_equal
         named_kernel = of_kernel if takes_kernel else (None, bandwidth, None)
         exclusive = of_classes and not targets.several
-        request = Request(*named_kernel, regularisation, exclusive, centring.all_equal, unit, seed)
+        request = Request(*named_kernel, regularization, exclusive, centring.all_equal, unit, seed)
         most = MOST_FEATURES if named.startswith(GROWING) else LEAST_FEATURES
         width = n_features or number_of_features(n, FEATURES_PER_ROOT, LEAST_FEATURES, most)
         room = budget - points.nbytes
@@ -110,7 +110,7 @@ def fit_feature_eigenpro(
         choices = choose_on_features(request, choices, made, blocks, sample, named, calibrates=calibrates)
         phases.end("selection")
 
-        given = blocks, made, points, weights, choices.regularisation, seed, room
+        given = blocks, made, points, weights, choices.regularization, seed, room
         plan = solver.plan(*given, by_kernel=named.startswith("rbf"), all_equal=centring.all_equal)
         phases.end("eigensystem")
 
@@ -118,7 +118,7 @@ def fit_feature_eigenpro(
         learned, weights = add_left_out_columns(sample.targets, weights, spans)
         room -= N_ARRAYS * learned.nbytes + step_bytes(plan, blocks, points, learned.shape[1], dtype)
         design = Design(blocks, points[:, :-2], budget=room)
-        problem = FeatureProblem(design, learned, weights, plan.preconditioner, choices.regularisation)
+        problem = FeatureProblem(design, learned, weights, plan.preconditioner, choices.regularization)
         function = FeatureFunction(blocks, centring, learned[:, :c], components)
         stepper = FeatureEigenProStepper(float(plan.step_size), plan.cycle)
         phases.end("kernel_matrix")
@@ -135,7 +135,7 @@ def fit_feature_eigenpro(
                     validate=None if held_out is None else held_out.error,
                     patience=patience,
                     # With fewer features than rows the loss does not go to zero.
-                    least_fall=2.0 * solver.tol if choices.regularisation and n > MANY else 0.0,
+                    least_fall=2.0 * solver.tol if choices.regularization and n > MANY else 0.0,
                 ),
                 observers=[*([training.Progress(name)] if options.verbose else []), *observers],
                 checkpoint=checkpoint,
@@ -159,7 +159,7 @@ def fit_feature_eigenpro(
         model = FeatureFunction(blocks.to(arrays.Device("cpu")), centring, coefficients, components)
         arrays.synchronise(points[:1, :])
     nothing_to_learn = centring.all_equal or targets.are_equal
-    warn_if_unconverged(run, solver, choices.regularisation, nothing_to_learn=nothing_to_learn)
+    warn_if_unconverged(run, solver, choices.regularization, nothing_to_learn=nothing_to_learn)
     report = {
         "features": features.name_of(feature_map),
         "n_features": blocks.n_features,
@@ -184,14 +184,14 @@ def place_points(
     *,
     takes_kernel: bool,
 ) -> tuple[Centring, Any]:
-    """The inputs of the model in the order of the fit on the device, centred if the map is named.
+    """The inputs of the model in the order of the fit on the device, centered if the map is named.
 
     All columns are kept, because a new point may differ in a column that was constant before.
     """
     named, kind = isinstance(feature_map, str), kernels.kind(kernel)
     centring = Centring.of(
         X,
-        centred=named,
+        centered=named,
         without_constants=False,
         may_stay_sparse=features.takes_sparse_points(feature_map) and kind.takes_sparse_points,
     )

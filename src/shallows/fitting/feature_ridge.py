@@ -47,7 +47,7 @@ def fit_feature_ridge(
     transformer: Any,
     searches: bool,
     n_components: int | str | None,
-    regularisation: float | str,
+    regularization: float | str,
     solver: NormalEquations | FeatureBlockDescent,
     fit_intercept: bool,
     class_weight: Any,
@@ -64,7 +64,7 @@ def fit_feature_ridge(
         Unfitted, with the seed and the options. More rows have more features, if their number is "auto".
     searches : bool
         Whether the bandwidth is chosen.
-    regularisation : float or "auto"
+    regularization : float or "auto"
         λ.
     """
     phases, budget = Phases(), options.budget(arrays.Device("cpu"))
@@ -84,7 +84,7 @@ def fit_feature_ridge(
         rows.weights,
         seed,
         searches=searches,
-        ridge=None if is_automatic(regularisation) else regularisation,
+        ridge=None if is_automatic(regularization) else regularization,
         n_features=grown._n_columns if searches and "n_features" in grown.get_params() else 0,
         of_landmarks=transformer._of_landmarks,
         of_classes=of_classes and not targets.several,
@@ -93,7 +93,7 @@ def fit_feature_ridge(
     transformer = (with_bandwidth(grown, choice and choice.bandwidth) if searches else grown).fit(X)
     phases.end("features")
 
-    alpha = regularisation if choice is None else choice.regularisation
+    alpha = regularization if choice is None else choice.regularization
     alpha = 1.0 if is_automatic(alpha) else float(alpha)
     ridge, root = alpha, None
     if rows.weights is not None:

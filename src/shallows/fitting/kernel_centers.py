@@ -24,7 +24,7 @@ from ..solvers.least_squares.nystrom_conjugate_gradients import (
     NystromConjugateGradientsStepper,
     NystromProblem,
 )
-from ..solvers.least_squares.projected import CentresProblem, ProjectedEigenPro, ProjectedEigenProStepper, ProjectedPlan
+from ..solvers.least_squares.projected import CentersProblem, ProjectedEigenPro, ProjectedEigenProStepper, ProjectedPlan
 from ..solvers.least_squares.step_rules import agreed_plan, given_step
 from ..spectrum.kernel_ridge_choice import is_automatic
 from .calibration import learn_calibration
@@ -90,7 +90,7 @@ def fit_kernel_centers(
     bandwidth: float | str | None,
     kernel_params: Any,
     n_components: int | str | None,
-    regularisation: float | str,
+    regularization: float | str,
     calibrates: bool,
     solver: ProjectedEigenPro | NystromConjugateGradients | None,
     class_weight: Any,
@@ -122,14 +122,14 @@ def fit_kernel_centers(
     centers = centers if components is None or are_training_points(centers) else components(centers)
     with device.active():
         spans = spans_left_out(centers, n, c) if calibrates and held_out is None else []
-        order = order_rows(seed, codes, targets, span_to_choose_with(centers, n, bandwidth, regularisation), spans)
+        order = order_rows(seed, codes, targets, span_to_choose_with(centers, n, bandwidth, regularization), spans)
         centring = measure_points(inputs, kernel, centers)
         place = functools.partial(
             place_centers, inputs, order, centers, centring, c, budget, device, dtype, kernel=kernel
         )
         all_equal, has_limit = centring.all_equal, options.max_seconds is not None and rows.matrix is None
         # If all points are equal, one step of EigenPro is the mean of the targets.
-        takes_steps = isinstance(solver, ProjectedEigenPro) or (solver is None and (regularisation == 0 or all_equal))
+        takes_steps = isinstance(solver, ProjectedEigenPro) or (solver is None and (regularization == 0 or all_equal))
         placed, seconds = place(takes_steps=takes_steps), None
         if solver is None and not takes_steps and has_limit and n >= ROWS_PER_CENTER * placed.n:
             seconds = seconds_of_passes(placed, *of_kernel, c, seed, budget)
@@ -141,7 +141,7 @@ def fit_kernel_centers(
         phases.end("preparation")
 
         calibrates, exclusive = calibrates and of_classes and not all_equal, of_classes and not targets.several
-        request = Request(*of_kernel, regularisation, exclusive, all_equal, unit, seed, rows.matrix)
+        request = Request(*of_kernel, regularization, exclusive, all_equal, unit, seed, rows.matrix)
         kernel, choices = choose_for_centers(request, placed, aims, weights, budget, ranks, calibrates=calibrates)
         budget -= kernel.matrix_bytes
         placed = placed.first(ranks.from_first(number_of_use(centers, placed, choices)))
@@ -155,11 +155,11 @@ def fit_kernel_centers(
         spans = held_out_spans(n, 0, c) if calibrates and choices.path is None and held_out is None else []
         columns, of_columns = add_left_out_columns(aims, weights, spans)
         room -= ARRAYS_OF_TARGETS * columns.nbytes + bytes_of_step(plan, placed, batch_size, columns)
-        of_problem = kernel, plan, batch_size, columns, of_columns, choices.regularisation, room, ranks
+        of_problem = kernel, plan, batch_size, columns, of_columns, choices.regularization, room, ranks
         problem, stepper, batch_size = make_problem(placed, *of_problem, passes=solver.max_epochs)
-        of_centers, several = (kernel, centring, problem.centres, aims[:0, :]), None if ranks is ALONE else ranks
+        of_centers, several = (kernel, centring, problem.centers, aims[:0, :]), None if ranks is ALONE else ranks
         function = KernelSum(*of_centers, True, components, ranks=several)
-        matrix = CentersMatrix(kernel, problem.centres, placed.rows, c, problem.budget, ranks)
+        matrix = CentersMatrix(kernel, problem.centers, placed.rows, c, problem.budget, ranks)
         phases.end("kernel_matrix")
 
         with arrays.own_threads():
@@ -200,7 +200,7 @@ def fit_kernel_centers(
         **(report_of_steps(plan, run) if plan else {}),
         **({} if seconds is None else {"predicted_seconds": seconds}),
     }
-    warn_if_unconverged(run, solver, choices.regularisation, nothing_to_learn=all_equal or targets.are_equal)
+    warn_if_unconverged(run, solver, choices.regularization, nothing_to_learn=all_equal or targets.are_equal)
     support = rows.rows[order][: placed.n] if placed.sampled else None
     return FittedFunction(model, targets, support, kernel.bandwidth, run, report, phases.seconds, start.end(run))
 
@@ -269,11 +269,11 @@ def choose_for_centers(
         n_units=centers.n,
     )
     all_rows = centers.sampled and centers.n == n and 2 < n <= SMALL and not request.all_equal
-    if all_rows and (calibrates or is_automatic(request.regularisation)):
+    if all_rows and (calibrates or is_automatic(request.regularization)):
         sample = Sample(centers.of_model, targets, weights)
         choices = choose_on_all_rows(request, choices, functools.partial(kernels.matrix, kernel), sample)
     ranks.check_same((kernel.name, kernel.bandwidth), "kernels (give the bandwidth as a number)")
-    return kernel, replace(choices, regularisation=ranks.from_first(choices.regularisation))
+    return kernel, replace(choices, regularization=ranks.from_first(choices.regularization))
 
 
 def announced(batches: training.Batches, points: TrainingRows | RowsAhead) -> Any:
@@ -305,7 +305,7 @@ def plan_training(
     of_fresh = None if weights is None else weights[centers.fresh_rows]
     plan = solver.plan(
         *(kernel, points, centers.fresh, centers.weights_from(weights), of_fresh, n, most_rows, seed),
-        ridge=choices.regularisation,
+        ridge=choices.regularization,
         eigensystem=choices.eigensystem(),
         all_equal=all_equal,
     )
@@ -331,12 +331,12 @@ def make_problem(
     batch_size: int,
     targets: Array,
     weights: Array | None,
-    regularisation: float,
+    regularization: float,
     budget: int,
     ranks: Alone,
     *,
     passes: int,
-) -> tuple[CentresProblem | NystromProblem, NystromConjugateGradientsStepper | ProjectedEigenProStepper, int]:
+) -> tuple[CentersProblem | NystromProblem, NystromConjugateGradientsStepper | ProjectedEigenProStepper, int]:
     """The problem, stepper and batch size of EigenPro with a plan, or of conjugate gradients without one."""
     points, n = arrays.contiguous(centers.of_model), len(centers.rows)
     strips = min(STRIP_BYTES if arrays.device_of(points).kind == "cpu" else 2**32, max(2**20, budget))
@@ -347,15 +347,15 @@ def make_problem(
     rows = rows if rows.held_bytes else RowsAhead(rows, arrays.device_of(points), ranks.piece)
     if plan:
         onto = plan.projection, plan.preconditioner
-        of_rows = rows, targets, *onto, weights, regularisation, strips, kept
+        of_rows = rows, targets, *onto, weights, regularization, strips, kept
         stepper = ProjectedEigenProStepper(float(plan.step_size), average=batch_size < n)
-        return CentresProblem(kernel, points, *of_rows, ranks=ranks), stepper, batch_size
+        return CentersProblem(kernel, points, *of_rows, ranks=ranks), stepper, batch_size
     preconditioner = nystrom_conjugate_gradients.make_preconditioner(
-        *(kernel, points, n, regularisation, centers.weights_from(None if weights is None else weights[:, 0])),
+        *(kernel, points, n, regularization, centers.weights_from(None if weights is None else weights[:, 0])),
         of_all_points=centers.sampled and centers.n == n,
     )
     batch_size, n_first = ranks.from_first(first_rows_to_learn(n, centers.n, kept.n_rows, batch_size))
-    of_problem = rows, targets, preconditioner, weights, regularisation, strips, kept, n_first, batch_size, ranks
+    of_problem = rows, targets, preconditioner, weights, regularization, strips, kept, n_first, batch_size, ranks
     return NystromProblem(kernel, points, *of_problem), NystromConjugateGradientsStepper(), batch_size
 
 

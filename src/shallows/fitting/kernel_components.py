@@ -38,7 +38,7 @@ class KernelComponents(TrainedComponents):
             parts = list(zip((state.first, state.second), (state.first_mean, state.second_mean), turns, strict=True))
         found = [
             ExpansionComponents(
-                view.features, view.centring, expansion, mean if problem.centred else None, turn, problem.budget
+                view.features, view.centring, expansion, mean if problem.centered else None, turn, problem.budget
             )
             for view, (expansion, mean, turn) in zip(views, parts, strict=True)
         ]
@@ -65,7 +65,7 @@ def fit_kernel_components(
     coding: Any,
     kernels: Sequence[tuple[Any, float | None, Any]],
     n_components: int,
-    centred: bool,
+    centered: bool,
     ridge: float | None,
     solver: ComponentSettings,
     seed: int,
@@ -98,15 +98,14 @@ def fit_kernel_components(
         n_first = max(1, min(max_blocks, START_WIDTH // len(views) // widest))
         samples = tuple(view.sample for view in views)
         start = solver.choose_start(
-            features, samples, k, n_blocks=n_first, centred=centred, ridge=ridge or 0.0, seed=seed
+            features, samples, k, n_blocks=n_first, centered=centered, ridge=ridge or 0.0, seed=seed
         )
         size = components.even_batch_size(n, solver.batch_size, solver.default_batch_size(n, start, k, F))
         stepper = solver.build(start.values, k, ridge=ridge or 0.0, max_blocks=max_blocks, seed=seed)
         order = streams.permutation(seed, "order", 0, n)
         points = [view.points(X, order, device, dtype) for view, X in zip(views, data, strict=True)]
-        problem = solver.build_problem(
-            features, start, points, k, centred=centred, budget=min(room // 4, 2**28 if device.kind == "cpu" else 2**32)
-        )
+        most = min(room // 4, 2**28 if device.kind == "cpu" else 2**32)
+        problem = solver.build_problem(features, start, points, k, centered=centered, budget=most)
         phases.end("preparation")
 
         report = {

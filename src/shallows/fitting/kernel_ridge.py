@@ -53,7 +53,7 @@ def fit_kernel_ridge(
     bandwidth: float | str | None,
     kernel_params: Any,
     n_components: int | str | None,
-    regularisation: float | str | None,
+    regularization: float | str | None,
     calibrates: bool,
     solver: KernelSolver,
     class_weight: Any,
@@ -71,7 +71,7 @@ def fit_kernel_ridge(
 
     Parameters
     ----------
-    regularisation : float, "auto" or None
+    regularization : float, "auto" or None
         λ; None if the solver has none, so that only an early end of the training regularizes.
     warm : tuple
         The parameters of the estimator, and where its last fit ended, for solvers with steps.
@@ -92,10 +92,10 @@ def fit_kernel_ridge(
     wanted = n_components if given is None else None
     components = choose_components(wanted, *of_kernel, rows, codes, seed, budget)
     with device.active():
-        n_kept, closed = solver.n_kept(n, dtype.itemsize, budget), n <= SMALL and regularisation is not None
+        n_kept, closed = solver.n_kept(n, dtype.itemsize, budget), n <= SMALL and regularization is not None
         spans = spans_to_leave_out(solver, n, n_kept, c, held_out, calibrates=calibrates, in_closed_form=closed)
         # A solver without λ has the bandwidth that is best for ridge regression.
-        chooses = AUTO if regularisation is None and is_automatic(bandwidth) else regularisation
+        chooses = AUTO if regularization is None and is_automatic(bandwidth) else regularization
         order = order_rows(seed, codes, targets, rows_to_choose_with(n, bandwidth, chooses), spans)
         order = order if given is None else subsample_first(given, order)
         centring, points, sample = place_rows(rows, components, codes, unit, order, kernel, device, dtype)
@@ -105,17 +105,17 @@ def fit_kernel_ridge(
         request = Request(*of_kernel, chooses, exclusive, all_equal, unit, seed, rows.matrix)
         known = given and kernel_of_preconditioner(given, *of_kernel)
         kernel, choices = choose_kernel(request, sample, budget - points.nbytes, known=known)
-        if regularisation is None:
-            request, choices = replace(request, regularisation=None), Choices(choices.bandwidth)
+        if regularization is None:
+            request, choices = replace(request, regularization=None), Choices(choices.bandwidth)
         budget -= kernel.matrix_bytes
         calibrates = calibrates and of_classes and not all_equal
         choices = choose_for_solver(solver, request, choices, kernel, sample, calibrates=calibrates)
         phases.end("selection")
 
         room = budget - points.nbytes
-        chosen = {"ridge": choices.regularisation, "eigensystem": choices.eigensystem()}
+        chosen = {"ridge": choices.regularization, "eigensystem": choices.eigensystem()}
         plan = solver.plan(kernel, points, sample.weights, c, seed, room, **chosen, all_equal=all_equal)
-        choices = replace(choices, regularisation=ranks.from_first(choices.regularisation))
+        choices = replace(choices, regularization=ranks.from_first(choices.regularization))
         phases.end("eigensystem")
 
         n_kept, closed = plan.n_subsample, choices.path is not None
@@ -124,7 +124,7 @@ def fit_kernel_ridge(
         room -= solver.n_arrays * columns.nbytes + solver.step_bytes(plan, columns.shape[1], dtype.itemsize)
         first = None if before is None else coefficients_before(before, rows.rows[order], device, dtype)
         of_exact = {"n_left_out": MOST_LEFT_OUT if calibrates else 0, "start": first}
-        problem, stepper = solver.build(plan, points, columns, weights, choices.regularisation, c, room, **of_exact)
+        problem, stepper = solver.build(plan, points, columns, weights, choices.regularization, c, room, **of_exact)
         matrix, cache = problem.gram, None if rows.matrix is not None else evaluation_cache(problem.gram)
         of_points = matrix.kernel, centring, matrix.points, columns[:, :c], True, components, cache
         function = KernelSum(*of_points, ranks=None if ranks is ALONE else ranks)
@@ -165,12 +165,12 @@ def fit_kernel_ridge(
         model = KernelSum(plan.kernel, centring, points, found[:, :c], components=components).on_host()
         arrays.synchronise(points[:1, :])
     warn = warn_of_residual if solver.is_exact else warn_if_unconverged
-    warn(run, solver, choices.regularisation, nothing_to_learn=all_equal or targets.are_equal)
+    warn(run, solver, choices.regularization, nothing_to_learn=all_equal or targets.are_equal)
     report = {
         **report_of_model(
             plan.kernel,
             targets,
-            None if regularisation is None else choices,
+            None if regularization is None else choices,
             unit,
             run,
             matrix,
@@ -226,7 +226,7 @@ def place_rows(
     kind.check_inputs(X.shape[1])
     centring = Centring.of(
         X,
-        centred=kind.shift_invariant,
+        centered=kind.shift_invariant,
         without_constants=kind.of_distance,
         may_stay_sparse=kind.takes_sparse_points,
     )
@@ -240,12 +240,12 @@ def choose_for_solver(
     solver: KernelSolver, request: Request, choices: Choices, kernel: Any, sample: Sample, *, calibrates: bool
 ) -> Choices:
     """The choices with ridge regression on all rows of a small problem, if the calibration or λ needs it."""
-    n, steps_choose = len(sample.points), is_automatic(request.regularisation) and not solver.is_exact
+    n, steps_choose = len(sample.points), is_automatic(request.regularization) and not solver.is_exact
     if request.all_equal:
         # One point with many targets: without λ its equations have no solution, and every λ > 0 gives their mean.
-        singular = choices.regularisation == 0 and not solver.solves_singular
-        return replace(choices, regularisation=1.0) if singular else choices
-    if not 2 < n <= SMALL or not (steps_choose or (calibrates and request.regularisation is not None)):
+        singular = choices.regularization == 0 and not solver.solves_singular
+        return replace(choices, regularization=1.0) if singular else choices
+    if not 2 < n <= SMALL or not (steps_choose or (calibrates and request.regularization is not None)):
         return choices
     if solver.is_direct and different(sample.points[:, :-2]) == n:
         return choices  # The factor leaves rows out one by one, which is no use for a row that has a copy.
@@ -279,7 +279,7 @@ def left_out_outputs(run: training.Run, targets: Any) -> tuple[np.ndarray, slice
     return arrays.to_numpy(targets[rows, :]) - coefficients / arrays.to_numpy(inverse)[:, None], rows
 
 
-def warn_of_residual(run: training.Run, solver: Any, regularisation: float, *, nothing_to_learn: bool) -> None:
+def warn_of_residual(run: training.Run, solver: Any, regularization: float, *, nothing_to_learn: bool) -> None:
     """Warn if the iterations of an exact solver ended above the tolerance."""
     residual = math.sqrt(max(run.losses[-1], 0.0))
     if run.stopped_by not in ("patience", "max_seconds") and not solver.is_direct and residual > solver.tol:

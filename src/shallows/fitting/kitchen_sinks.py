@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import arrays, streams
 from ..models.functions import TransformedFunction
-from ..solvers.least_squares.normal_equations import minimise_in_box
+from ..solvers.least_squares.normal_equations import minimize_in_box
 from .calibration import Calibration, calibrate_judged
 from .choices import held_out_spans
 from .feature_blocks import FittedOnFeatures, blocks_of_rows, check_room_of_system
@@ -32,7 +32,7 @@ class Search:
         # With several threads of BLAS, thousands of small products took ten times as long.
         with arrays.one_blas_thread():
             found = [
-                minimise_in_box(mean, column / total, self.bound, self.tol, self.max_iterations) for column in moments.T
+                minimize_in_box(mean, column / total, self.bound, self.tol, self.max_iterations) for column in moments.T
             ]
         return np.stack([weights for weights, _ in found]), max(1, *(steps for _, steps in found))
 

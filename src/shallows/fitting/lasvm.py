@@ -99,7 +99,7 @@ def begin_machines(
     dtype, codes = options.precision(n), targets.ridge_codes(rows.y)
     centring, _, kernel, choice = leave_one_out_choice.place_and_choose(
         rows.X, None, np.arange(n), kernel, bandwidth, kernel_params, codes, rows.weights, seed, cpu, dtype,
-        widest=np.inf, regularisation=1.0 / C,
+        widest=np.inf, regularization=1.0 / C,
     )  # fmt: skip
     # Rows that come later may differ in a feature that is constant in these.
     centring = replace(centring, varies=np.ones(rows.X.shape[1], dtype=bool))

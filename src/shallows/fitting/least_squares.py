@@ -117,7 +117,7 @@ def report_of_model(
     return {
         **({} if kernel is None else {"kernel": kernel.name, "bandwidth": kernel.bandwidth}),
         **({"kernel_params": kernel.parameters} if kernel is not None and kernel.parameters else {}),
-        **({} if choices is None else {"alpha": choices.regularisation * weight_unit}),
+        **({} if choices is None else {"alpha": choices.regularization * weight_unit}),
         **({} if choices is None or choices.found is None else {"selection": choices.found.summary()}),
         **({} if calibration is None else calibration.report()),
         "n_epochs": run.epoch,
@@ -131,7 +131,7 @@ def report_of_model(
 
 
 def warn_if_unconverged(
-    run: training.Run, solver: Any, regularisation: float = 0.0, *, nothing_to_learn: bool = False
+    run: training.Run, solver: Any, regularization: float = 0.0, *, nothing_to_learn: bool = False
 ) -> None:
     """Warn if a training ended at ``max_epochs`` with a large loss and a remedy is known.
 
@@ -139,7 +139,7 @@ def warn_if_unconverged(
     regularization, which keeps the loss of noisy targets large, unless a small damping explains the loss. None if the
     loss is constant at a step that the library chose: the rest is noise or too fine for the kernel.
 
-    ``solver``: settings with ``max_epochs, tol, damping`` and a step. ``regularisation``: λ.
+    ``solver``: settings with ``max_epochs, tol, damping`` and a step. ``regularization``: λ.
     """
     losses, tol, damping = run.losses, solver.tol, solver.damping
     if tol == 0 or run.stopped_by != "max_epochs" or losses[-1] <= FAR or nothing_to_learn:
@@ -151,7 +151,7 @@ def warn_if_unconverged(
             f"{ended}. With damping={damping:g} the leading directions move {1.0 / damping:.0f} times more slowly than "
             "the others; set damping=1."
         )
-    elif regularisation == 0:
+    elif regularization == 0:
         advice = _advice(given_step(solver), losses, run.validation_errors)
         if advice:
             warn_user(f"{ended}, above tol={tol:g}. {advice}")

@@ -43,7 +43,7 @@ def given_bandwidth(value: Any, choice: RidgeChoice | None) -> float | None:
 def of_mean_loss(value: Any, choice: RidgeChoice | None, n: int, least: float = 0.0) -> float:
     """λ of the mean loss over n rows with λ/2 ‖f‖²: given, chosen (at least ``least``/n), or else 1/n."""
     if is_automatic(value) and choice is not None:
-        return max(least, choice.regularisation) / n
+        return max(least, choice.regularization) / n
     return 1.0 / n if value is None or isinstance(value, str) else float(value)
 
 
@@ -72,12 +72,12 @@ def place_and_choose(
     *,
     feature_map: Any = None,
     widest: float,
-    regularises: bool = False,
-    regularisation: float | None = None,
+    regularizes: bool = False,
+    regularization: float | None = None,
 ) -> tuple[Centring, Array, Kernel | None, RidgeChoice | None]:
     """The points in the order of a fit on the device, their kernel, and the choice of bandwidth and λ, if any.
 
-    Points are centred if that changes no kernel value. The linear map and the user's own maps need no kernel.
+    Points are centered if that changes no kernel value. The linear map and the user's own maps need no kernel.
 
     Parameters
     ----------
@@ -85,16 +85,16 @@ def place_and_choose(
         The kernel matrix of a fit without points; then X has the numbers of its rows.
     targets, weights : ndarray
         In the order of the fit.
-    widest, regularisation
+    widest, regularization
         As for `choose_kernel_ridge`.
-    regularises : bool
+    regularizes : bool
         Whether to choose λ.
     """
     named, kind = feature_map is None or isinstance(feature_map, str), kernels.kind(kernel)
     linear = named and feature_map == "linear"
     centring = Centring.of(
         X,
-        centred=named and (kind.shift_invariant or linear),
+        centered=named and (kind.shift_invariant or linear),
         without_constants=feature_map is None and kind.of_distance,
         may_stay_sparse=kind.takes_sparse_points and (feature_map is None or features.takes_sparse_points(feature_map)),
     )
@@ -117,9 +117,9 @@ def place_and_choose(
             targets,
             weights,
             seed,
-            regularises=regularises,
+            regularizes=regularizes,
             widest=widest,
-            regularisation=regularisation,
+            regularization=regularization,
         )
     given = kernel, given_bandwidth(bandwidth, choice), kernel_params
     return centring, points, kernels.choose(*given, points, seed, all_equal=centring.all_equal), choice

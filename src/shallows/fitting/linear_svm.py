@@ -29,11 +29,11 @@ from .targets import Machines
 class LinearStream:
     """What machines need to continue with further examples.
 
-    ``offsets`` (d,) are subtracted from the columns, ``regularisation`` is λ, and ``kept`` is the state of the solver.
+    ``offsets`` (d,) are subtracted from the columns, ``regularization`` is λ, and ``kept`` is the state of the solver.
     """
 
     offsets: np.ndarray
-    regularisation: float
+    regularization: float
     kept: Any
 
 
@@ -131,7 +131,7 @@ def continue_linear_svm(
         offsets = column_scales.far_offsets(X) if fit_intercept else np.zeros(X.shape[1])
         stream = LinearStream(offsets, ridge_of(regularization, X.shape[0]), None)
     X = column_scales.shift_columns(X, stream.offsets)
-    problems = make_problems(X, y, weights, targets, loss, stream.regularisation, fit_intercept, options)
+    problems = make_problems(X, y, weights, targets, loss, stream.regularization, fit_intercept, options)
     stepper = OneVersusRest(replace(solver, sampling="in_order").build(seed))
     state = stepper.init(problems)
     if not begins:
@@ -151,7 +151,7 @@ def make_problems(
     weights: np.ndarray | None,
     targets: Machines,
     loss: str,
-    regularisation: float,
+    regularization: float,
     fit_intercept: bool,
     options: Options,
 ) -> list[LinearSVMProblem]:
@@ -168,21 +168,21 @@ def make_problems(
         X = scipy.sparse.hstack([X, ones], format="csr") if scipy.sparse.issparse(X) else np.hstack([X, ones])
     rows, make = as_rows(X), LogisticProblem if loss == "logistic" else LinearSVMProblem
     kind = LOSSES["squared_hinge" if loss == "logistic" else loss]
-    return [make(rows, X.shape[1], signs, regularisation, kind, weights) for signs in targets.ridge_codes(y).T.copy()]
+    return [make(rows, X.shape[1], signs, regularization, kind, weights) for signs in targets.ridge_codes(y).T.copy()]
 
 
 def warn_if_far(
     name: str, X: Any, problems: Sequence[LinearSVMProblem], coefficients: np.ndarray, fit_intercept: bool
 ) -> None:
     """Warn if the model is not near its optimum because columns of X differ in scale."""
-    mean, scale = column_scales.scales_of(X, centred=fit_intercept)
+    mean, scale = column_scales.scales_of(X, centered=fit_intercept)
     mean, scale = np.append(mean, [0.0] * fit_intercept), np.append(scale, [1.0] * fit_intercept)
     for k, problem in enumerate(problems):
 
         def value_and_gradient(w: np.ndarray, problem: LinearSVMProblem = problem) -> tuple[float, np.ndarray]:
             margins = problem.margins(w[:, 0])
-            value = 0.5 * problem.regularisation * float(w[:, 0] @ w[:, 0]) + problem.risk(margins)
-            return value, problem.regularisation * w + problem.risk_gradient(margins)[:, None]
+            value = 0.5 * problem.regularization * float(w[:, 0] @ w[:, 0]) + problem.risk(margins)
+            return value, problem.regularization * w + problem.risk_gradient(margins)[:, None]
 
         if column_scales.warn_if_far(name, value_and_gradient, coefficients[:, k : k + 1], mean, scale):
             return

@@ -27,8 +27,8 @@ SHARE, LEAST_ROWS, MOST_ROWS = 2, 1000, 30_000
 FEWEST_ROWS = SHARE * LEAST_ROWS
 """With fewer rows no narrower bandwidth is looked for."""
 
-CENTRES_SHARE, LEAST_CENTRES, MOST_CENTRES = 4, 1250, 2500
-"""1/CENTRES_SHARE of these rows are centers, between the two numbers; at most half of them."""
+CENTERS_SHARE, LEAST_CENTERS, MOST_CENTERS = 4, 1250, 2500
+"""1/CENTERS_SHARE of these rows are centers, between the two numbers; at most half of them."""
 
 ASIDE = 3
 """1/ASIDE of the rows measure the errors."""
@@ -97,7 +97,7 @@ def narrower(
         By few rows, with the errors of the neighboring bandwidths.
     scores_of : callable
         ``scores_of(bandwidth, points, targets, weights, p, λ)``: outputs at the last points of a function of p centers
-        or features, fitted to the targets of the first points, such as `scores_of_centres`.
+        or features, fitted to the targets of the first points, such as `scores_of_centers`.
     first_rows : callable
         ``first_rows(m)``: augmented points (m, d + 2), targets (m, c) and weights (m,) or None in random order.
     n, d : int
@@ -107,7 +107,7 @@ def narrower(
     """
     n = int(min(n, (n_units / UNITS_PER_ROOT) ** 2))
     m = min(MOST_ROWS, n // SHARE)
-    p = int(min(max(LEAST_CENTRES, m // CENTRES_SHARE), m // 2, MOST_CENTRES, n_units))
+    p = int(min(max(LEAST_CENTERS, m // CENTERS_SHARE), m // 2, MOST_CENTERS, n_units))
     # The matrices of the rows with the centers and of the centers, its factors, the points and copies, in float64.
     if m < LEAST_ROWS or 8 * (2 * m * p + 4 * p * p + 6 * m * (d + 2)) > budget // 2:
         return choice
@@ -129,7 +129,7 @@ def narrower(
         with np.errstate(over="ignore", invalid="ignore"):
             points, *of_rows = rows
             fitted = (None if one is None else one[:n_rows, :] for one in of_rows)
-            scores = scores_of(tried, points, *fitted, p, choice.regularisation)
+            scores = scores_of(tried, points, *fitted, p, choice.regularization)
             losses[tried] = _losses(scores, *rows[1:], own if of_classes else None)
         errors[tried] = float(losses[tried].mean())
         if not math.isfinite(errors[tried]):
@@ -179,30 +179,30 @@ def _distinct(points: Array, targets: Array, weights: Array | None) -> tuple[Arr
     return arrays.take_rows(points, first), *of_rows, arrays.take_rows(targets, first)
 
 
-def scores_of_centres(
+def scores_of_centers(
     kernel_of: Callable[[float], Kernel],
     bandwidth: float,
     points: Array,
     targets: Array,
     weights: Array | None,
     p: int,
-    regularisation: float,
+    regularization: float,
 ) -> Array:
     """Outputs at the last points of kernel ridge regression on p centers, fitted to the targets of the first points."""
     n, kernel = targets.shape[0], kernel_of(bandwidth)
-    centres = arrays.contiguous(points[:p, :])
-    of_centres = None if weights is None else weights[:p, 0]
-    made = nystrom_conjugate_gradients.make_preconditioner(kernel, centres, n, regularisation, of_centres)
-    kept = KeptStrips(n, centres, 2 * n * p * arrays.itemsize(centres))
+    centers = arrays.contiguous(points[:p, :])
+    of_centers = None if weights is None else weights[:p, 0]
+    made = nystrom_conjugate_gradients.make_preconditioner(kernel, centers, n, regularization, of_centers)
+    kept = KeptStrips(n, centers, 2 * n * p * arrays.itemsize(centers))
     of_rows = targets, made, weights
-    problem = NystromProblem(kernel, centres, lambda rows: points[rows, :], *of_rows, regularisation, kept=kept)
+    problem = NystromProblem(kernel, centers, lambda rows: points[rows, :], *of_rows, regularization, kept=kept)
     solver = NystromConjugateGradientsStepper()
     state = solver.init(problem)
     for _ in range(PASSES):
         state = solver.step(problem, state, slice(0, n))
         if state.exhausted:
             break
-    return gram.cross_product(kernel, points[n:, :-2], centres, state.coefficients, budget=2**27)
+    return gram.cross_product(kernel, points[n:, :-2], centers, state.coefficients, budget=2**27)
 
 
 def _losses(scores: Array, targets: Array, weights: Array | None, codes: Array | None = None) -> np.ndarray:

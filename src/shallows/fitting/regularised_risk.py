@@ -15,7 +15,7 @@ from ..kernels import Kernel
 from ..losses import Loss
 from ..models.centring import Centring
 from ..models.functions import FeatureFunction, KernelSum
-from ..solvers.regularised.risk import FeatureSpan, KernelSpan, RiskProblem, RiskSettings, RiskState
+from ..solvers.regularized.risk import FeatureSpan, KernelSpan, RiskProblem, RiskSettings, RiskState
 from ..training.steps import InOrderThenDrawn, InOrderThenShuffled
 from ..utils.checks import warn_user
 from . import column_scales, leave_one_out_choice
@@ -88,7 +88,7 @@ def fit_regularised_risk(
         centring, points, made, choice = leave_one_out_choice.place_and_choose(
             rows.X, rows.matrix, order, kernel, bandwidth, kernel_params, targets.ridge_codes(rows.y[order]), of_choice,
             seed, device, dtype, feature_map=feature_map, widest=1.0,
-            regularises=leave_one_out_choice.is_automatic(regularization),
+            regularizes=leave_one_out_choice.is_automatic(regularization),
         )  # fmt: skip
         budget -= 0 if made is None else made.matrix_bytes
         phases.end("preparation")
@@ -207,20 +207,20 @@ def warn_of_scales(
         if not (by_map and arrays.is_numpy(points)):
             return
     x = arrays.to_numpy(points)[:, :-2]
-    mean, scale = column_scales.scales_of(x.rows if arrays.is_sparse(x) else x, centred=False)
+    mean, scale = column_scales.scales_of(x.rows if arrays.is_sparse(x) else x, centered=False)
     # A linear kernel has no constant: its column is zero.
     constant = 0.0 if of_kernel else 1.0
     w = np.vstack([model.points[:, :-2].T @ a, np.zeros((1, a.shape[1]))]) if of_kernel else a
 
     def value_and_gradient(w: np.ndarray) -> tuple[float, np.ndarray]:
-        total, gradient = 0.0, problem.regularisation * w
+        total, gradient = 0.0, problem.regularization * w
         for rows in arrays.blocks(len(x), 4096):
             scores = (x[rows] @ w[:-1] + constant * w[-1]).astype(x.dtype)
             total += problem.losses(scores, rows)
             slopes = problem.gradient(scores, rows) / len(x)
             gradient[:-1] += x[rows].T @ slopes
             gradient[-1] += constant * slopes.sum(axis=0)
-        return 0.5 * problem.regularisation * float((w * w).sum()) + total / len(x), gradient
+        return 0.5 * problem.regularization * float((w * w).sum()) + total / len(x), gradient
 
     mean, scale = np.append(mean, 0.0), np.append(scale, 1.0)
     column_scales.warn_if_far(name, value_and_gradient, w, mean, scale)

@@ -24,7 +24,7 @@ from .rows import TrainingSet, single_column
 from .square_targets import unit_of_targets
 from .targets import Machines
 
-LEAST_REGULARISATION = 1e-3
+LEAST_REGULARIZATION = 1e-3
 """The least λ of regression that "auto" chooses. With smaller ones fits of noise-free values may need minutes."""
 
 MEAN_OF_NORMAL = math.sqrt(2.0 / math.pi)
@@ -85,7 +85,7 @@ def fit_kernel_svm(
     with device.active():
         centring, points, kernel, choice = leave_one_out_choice.place_and_choose(
             rows.X, rows.matrix, np.arange(n), kernel, bandwidth, kernel_params, targets.ridge_codes(y), weights, seed,
-            device, dtype, widest=solver.widest_bandwidth, regularisation=1.0 / C if solver.compares_at_C else None,
+            device, dtype, widest=solver.widest_bandwidth, regularization=1.0 / C if solver.compares_at_C else None,
         )  # fmt: skip
         budget = max(LEAST_MEMORY, budget - points.nbytes - kernel.matrix_bytes)
         phases.end("preparation")
@@ -137,7 +137,7 @@ def fit_core_vector_regression(
     kernel: Any,
     bandwidth: float | str | None,
     kernel_params: Any,
-    regularisation: float | str,
+    regularization: float | str,
     mu: float,
     solver: Any,
     seed: int,
@@ -154,15 +154,15 @@ def fit_core_vector_regression(
     targets, mean, unit = standardize(rows.y, weights)
     options.warn_of_too_little_memory(device)
     with device.active():
-        automatic = leave_one_out_choice.is_automatic(regularisation)
+        automatic = leave_one_out_choice.is_automatic(regularization)
         centring, points, kernel, choice = leave_one_out_choice.place_and_choose(
             rows.X, rows.matrix, np.arange(n), kernel, bandwidth, kernel_params, targets[:, None], weights, seed,
-            device, dtype, widest=solver.widest_bandwidth, regularises=automatic,
+            device, dtype, widest=solver.widest_bandwidth, regularizes=automatic,
         )  # fmt: skip
         budget = max(LEAST_MEMORY, budget - points.nbytes - kernel.matrix_bytes)
         phases.end("preparation")
 
-        ridge = ridge_of_tube(choice, n, mu) if automatic else float(regularisation)
+        ridge = ridge_of_tube(choice, n, mu) if automatic else float(regularization)
         # Each point twice: above the tube and below it.
         signs, above = np.repeat([1.0, -1.0], n), targets * ridge
         own_ridge = np.tile(mu * n * ridge / weights, 2)
@@ -257,6 +257,6 @@ def ridge_of_tube(choice: RidgeChoice | None, n: int, mu: float) -> float:
     there is a tube, and less if the mean size of the residuals is below μ.
     """
     if choice is None:
-        return LEAST_REGULARISATION
+        return LEAST_REGULARIZATION
     size = max(float(mu), MEAN_OF_NORMAL * math.sqrt(choice.error))
-    return max(LEAST_REGULARISATION, choice.regularisation / (n * size))
+    return max(LEAST_REGULARIZATION, choice.regularization / (n * size))

@@ -22,15 +22,15 @@ COLUMNS = 512
 class KeptStrips:
     """Strips of a rectangular kernel matrix that stay in memory between passes over the same rows, while there is room.
 
-    ``n``: rows of the whole matrix. ``centres`` (p, d + 2): augmented. ``budget``: bytes of the strips.
+    ``n``: rows of the whole matrix. ``centers`` (p, d + 2): augmented. ``budget``: bytes of the strips.
     """
 
-    def __init__(self, n: int, centres: Array, budget: int):
-        self._like, self._spans = centres, _spans(centres)
-        self._height = _height(centres)
+    def __init__(self, n: int, centers: Array, budget: int):
+        self._like, self._spans = centers, _spans(centers)
+        self._height = _height(centers)
         width = max(span.stop - span.start for span in self._spans)
         self._shape = len(self._spans), self._height, width
-        slot = len(self._spans) * self._height * width * arrays.itemsize(centres)
+        slot = len(self._spans) * self._height * width * arrays.itemsize(centers)
         # A batch that is not a multiple of the height of a strip has a lower strip.
         self._n_slots = min(max(0, int(budget)) // slot, 2 * -(-n // self._height) + 1)
         self._slots: Any = None
@@ -75,16 +75,16 @@ def _height(points: Array) -> int:
     return STRIP if arrays.device_of(points).kind == "cpu" else GPU_TILE
 
 
-def _spans(centres: Array) -> list[slice]:
+def _spans(centers: Array) -> list[slice]:
     """Parts of the centers of nearly equal size, a multiple of 16."""
-    p, widest = centres.shape[0], COLUMNS if arrays.device_of(centres).kind == "cpu" else GPU_TILE
+    p, widest = centers.shape[0], COLUMNS if arrays.device_of(centers).kind == "cpu" else GPU_TILE
     return list(arrays.blocks(p, -(-p // (16 * -(-p // widest))) * 16))
 
 
 def forward_and_back(
     kernel: Kernel,
     points: Array,
-    centres: Array,
+    centers: Array,
     a: Array,
     respond: Callable[[Array, slice], tuple[Array, Any]],
     *,
@@ -93,22 +93,22 @@ def forward_and_back(
     first: int = 0,
     sums: Any = None,
 ) -> tuple[Array, Any]:
-    """``K.T @ respond(K @ a)`` for ``K = k(points, centres)``, and the sum of the second results of ``respond``.
+    """``K.T @ respond(K @ a)`` for ``K = k(points, centers)``, and the sum of the second results of ``respond``.
 
     Each kernel value is computed once for both products, in strips of rows, because it costs more than the products.
     If `shallows.gram.fused` is applicable, computing it twice is faster than storing it.
 
-    ``points`` (m, d + 2), ``centres`` (p, d + 2): augmented. ``a`` (p, c). ``respond``: gets ``K[rows] @ a`` and the
+    ``points`` (m, d + 2), ``centers`` (p, d + 2): augmented. ``a`` (p, c). ``respond``: gets ``K[rows] @ a`` and the
     rows, and returns an array of the same shape and a number or array; it is called from several threads. ``budget``:
     bytes of the strips, which have at least 16 rows per worker. ``kept``: strips for later calls; ``first`` is the
     number of the first point among all of its rows. ``sums``: dtype of the sum of products, or None for the dtype of
     ``a``. Returns the product, shape (p, c), and the sum.
     """
     xp = arrays.namespace(points)
-    m, p = points.shape[0], centres.shape[0]
+    m, p = points.shape[0], centers.shape[0]
     sums = sums or a.dtype
-    if fused.is_applicable(kernel, centres, a):
-        product, total = _fused(kernel, points, centres, a, respond)
+    if fused.is_applicable(kernel, centers, a):
+        product, total = _fused(kernel, points, centers, a, respond)
         return arrays.astype(product, sums), total
     n_workers = min(arrays.workers_for(points), max(1, m // 64))
     affordable = int(budget) // max(1, n_workers * p * arrays.itemsize(points))
@@ -117,7 +117,7 @@ def forward_and_back(
     n_strips = -(-m // height)
     n_strips = min(m, -(-n_strips // n_workers) * n_workers)
     height = -(-m // n_strips)
-    strips, spans = list(arrays.blocks(m, height)), _spans(centres)
+    strips, spans = list(arrays.blocks(m, height)), _spans(centers)
 
     def work(worker: int) -> tuple[Array, Any]:
         total, out = 0.0, xp.zeros((p, a.shape[1]), dtype=sums)
@@ -133,7 +133,7 @@ def forward_and_back(
             values: Any = None
             for span, block in zip(spans, blocks, strict=True):
                 if not made:
-                    kernel.fill(left, centres[span, :], block)
+                    kernel.fill(left, centers[span, :], block)
                 part = arrays.thin_product(block, a[span, :])
                 values = part if values is None else values + part
             if keeps and not made:
@@ -151,15 +151,15 @@ def forward_and_back(
 def _fused(
     kernel: Kernel,
     points: Array,
-    centres: Array,
+    centers: Array,
     a: Array,
     respond: Callable[[Array, slice], tuple[Array, Any]],
 ) -> tuple[Array, Any]:
     total, out = 0.0, arrays.namespace(points).zeros_like(a)
     for rows in arrays.blocks(points.shape[0], cross.FUSED_ROWS):
         here = points[rows, :]
-        response, number = respond(fused.product(kernel, here, centres, a), rows)
+        response, number = respond(fused.product(kernel, here, centers, a), rows)
         total = total + number
         # The kernel is symmetric, so the transposed product is the product of centers and points.
-        out += fused.product(kernel, centres, here, response)
+        out += fused.product(kernel, centers, here, response)
     return out, total

@@ -54,17 +54,17 @@ class Centring:
 
     @classmethod
     def of(
-        cls, x: Any, *, centred: bool = True, without_constants: bool = True, may_stay_sparse: bool = False
+        cls, x: Any, *, centered: bool = True, without_constants: bool = True, may_stay_sparse: bool = False
     ) -> Centring:
         """Measure mean and constant features of training points, dense or CSR, shape (n, d), block by block.
 
-        Kernels for which the origin matters need ``centred=False``, and kernels in which constant features count need
+        Kernels for which the origin matters need ``centered=False``, and kernels in which constant features count need
         ``without_constants=False``. ``may_stay_sparse``: whether the caller computes with `arrays.SparsePoints`.
         """
         n, d = x.shape
         if scipy.sparse.issparse(x):
             if may_stay_sparse and stay_sparse(x):
-                return cls._of_sparse(x, centred=centred, without_constants=without_constants)
+                return cls._of_sparse(x, centered=centered, without_constants=without_constants)
             refuse_wide(x)
         total, lowest, highest = np.zeros(d), np.full(d, np.inf), np.full(d, -np.inf)
         for rows in arrays.blocks(n, max(1, _BLOCK_BYTES // max(1, 8 * d))):
@@ -76,11 +76,11 @@ class Centring:
             np.maximum(highest, block.max(axis=0), out=highest)
         varies = highest > lowest
         # The mean of a constant is that constant, to the last digit.
-        mean = np.where(varies, total / n, lowest) if centred else np.zeros(d)
+        mean = np.where(varies, total / n, lowest) if centered else np.zeros(d)
         return cls(mean, varies if without_constants else np.ones(d, dtype=bool), not varies.any())
 
     @classmethod
-    def _of_sparse(cls, x: Any, *, centred: bool, without_constants: bool) -> Centring:
+    def _of_sparse(cls, x: Any, *, centered: bool, without_constants: bool) -> Centring:
         n, d = x.shape
         filled = np.bincount(x.indices, minlength=d)
         lowest, highest = np.full(d, np.inf), np.full(d, -np.inf)
@@ -90,7 +90,7 @@ class Centring:
         varies = highest > lowest
         mean = np.where(varies, np.bincount(x.indices, weights=x.data, minlength=d) / n, lowest)
         # In float32, a column with a large mean loses digits unless it is centered. Mostly empty columns are near zero.
-        mean = np.where(2 * filled >= n, mean, 0.0) if centred else np.zeros(d)
+        mean = np.where(2 * filled >= n, mean, 0.0) if centered else np.zeros(d)
         return cls(mean, varies if without_constants else np.ones(d, dtype=bool), not varies.any(), sparse=True)
 
     def row_bytes(self, x: Any, dtype: Any) -> int:

@@ -1,6 +1,6 @@
 """Solvers: a module for each algorithm, with its settings and its stepper, which has ``init`` and ``step``.
 
-The families are `least_squares`, `regularised`, `linear_svm`, `support_vectors`, `budgeted`, `expansions` and
+The families are `least_squares`, `regularized`, `linear_svm`, `support_vectors`, `budgeted`, `expansions` and
 `components`.
 """
 
@@ -18,12 +18,12 @@ SOLVERS = LazyTable(
         "KernelSGD": ".least_squares.kernel_sgd",
         "LASVM": ".support_vectors.lasvm",
         "LBFGS": ".linear_svm.lbfgs",
-        "NORMA": ".regularised.norma",
-        "SAG": ".regularised.variance_reduced",
+        "NORMA": ".regularized.norma",
+        "SAG": ".regularized.variance_reduced",
         "SARAH": ".linear_svm.sarah",
-        "SDCA": ".regularised.sdca",
+        "SDCA": ".regularized.sdca",
         "SMO": ".support_vectors.smo",
-        "SVRG": ".regularised.variance_reduced",
+        "SVRG": ".regularized.variance_reduced",
         "SVMSGD": ".linear_svm.subgradients",
         "BlockDescent": ".least_squares.block_coordinate_descent",
         "CheckedReuse": ".expansions.block_policies",
@@ -50,7 +50,7 @@ SOLVERS = LazyTable(
         "InteriorPoint": ".support_vectors.interior_point",
         "KernelNewton": ".support_vectors.primal_newton",
         "LinearPegasos": ".linear_svm.subgradients",
-        "Pegasos": ".regularised.pegasos",
+        "Pegasos": ".regularized.pegasos",
         "NormalEquations": ".least_squares.normal_equations",
         "NystromConjugateGradients": ".least_squares.nystrom_conjugate_gradients",
         "PrimalNewton": ".linear_svm.newton",

@@ -52,7 +52,7 @@ def fit_preconditioner(
     device = arrays.resolve_device(device)
     n = X.shape[0]
     order = streams.permutation(random_state, "preconditioner rows", 0, n)[: min(n, n_subsample + certificates.N_FRESH)]
-    points = _points(X, order, device, dtype, centred=kernels.kind(kernel).shift_invariant)
+    points = _points(X, order, device, dtype, centered=kernels.kind(kernel).shift_invariant)
     chosen = kernels.choose(*_divided(kernel, bandwidth), points, random_state)
     settings = {"rank": rank, "n_subsample": n_subsample, "damping": damping, "power": power_of(power)}
     with device.active():
@@ -126,7 +126,7 @@ def eigenspectrum(
     device = arrays.resolve_device(device)
     budget = arrays.memory_budget(memory, device)
     order = streams.permutation(random_state, "eigenspectrum", 0, X.shape[0])[:n_subsample]
-    points = _points(X, order, device, dtype, centred=kernels.kind(kernel).shift_invariant)
+    points = _points(X, order, device, dtype, centered=kernels.kind(kernel).shift_invariant)
     n = len(order)
     k = min(n_eigenvalues, n)
     with device.active():
@@ -157,7 +157,7 @@ def _divided(kernel: Any, bandwidth: Any) -> tuple[Any, Any, Any]:
     return kernels.split(kernel, None if isinstance(bandwidth, str) and bandwidth == "median" else bandwidth)
 
 
-def _points(X: Any, rows: np.ndarray, device: arrays.Device, dtype: Any, *, centred: bool = True) -> Array:
+def _points(X: Any, rows: np.ndarray, device: arrays.Device, dtype: Any, *, centered: bool = True) -> Array:
     """Chosen rows, centered if the kernel allows it, and augmented, on the device."""
     # Sorted, so that a memory map is read from front to back.
     ascending = np.argsort(rows, kind="stable")
@@ -165,7 +165,7 @@ def _points(X: Any, rows: np.ndarray, device: arrays.Device, dtype: Any, *, cent
     block[ascending] = X[rows[ascending]]
     if not np.isfinite(block).all():
         raise ShallowsError("X contains NaN or infinity.")
-    if centred:
+    if centered:
         block -= block.mean(axis=0)
     with device.active():
         return kernels.augmented(arrays.to_device(block, device, dtype))

@@ -78,9 +78,9 @@ def choose_kernel_ridge(
     weights: np.ndarray | None,
     seed: int,
     *,
-    regularises: bool = False,
+    regularizes: bool = False,
     widest: float = np.inf,
-    regularisation: float | None = None,
+    regularization: float | None = None,
 ) -> RidgeChoice | None:
     """The bandwidth and λ of kernel ridge regression with the smallest leave-one-out error on some training rows.
 
@@ -97,12 +97,12 @@ def choose_kernel_ridge(
         Returns the augmented points (`kernels.augmented`) of an array of row numbers.
     targets, weights : ndarrays, shapes (n, c) and (n,)
         Targets are centered here.
-    regularises : bool
+    regularizes : bool
         Whether λ is needed if the bandwidth is given.
     widest : float
         The largest bandwidth, as a multiple of the median distance. Methods that visit each row a few times do not
         reach the solution for wide kernels, whose eigenvalues decay fast.
-    regularisation : float, optional
+    regularization : float, optional
         λ at which bandwidths are compared, for a machine with a given C. The bandwidth with the best error over all
         λ may be far too wide for it.
     """
@@ -112,7 +112,7 @@ def choose_kernel_ridge(
     kind = kernels.kind(name)
     has_bandwidth = not isinstance(kind, Kernel) and kind.takes_bandwidth
     searches = is_automatic(bandwidth) and has_bandwidth and number is None
-    if not (searches or regularises):
+    if not (searches or regularizes):
         return None
     n = len(targets)
     order = streams.permutation(seed, "rows to choose with", 0, n)
@@ -136,7 +136,7 @@ def choose_kernel_ridge(
             return np.asarray(kernels.matrix(found, points), dtype=np.float64)
 
         def choose_at(width: float | None) -> RidgeChoice:
-            options = {"bandwidth": width, "regularisation": regularisation, "weights": joined.weights}
+            options = {"bandwidth": width, "regularization": regularization, "weights": joined.weights}
             return choose_ridge(matrix_of, joined.targets, median=median, **options)
 
         choice = choose_at(number if searches or median is None else median)

@@ -12,7 +12,7 @@ import numpy as np
 from .. import arrays
 from ..errors import ShallowsError
 
-REGULARISATIONS = 10.0 ** np.arange(-3.0, 3.01, 0.5)
+REGULARIZATIONS = 10.0 ** np.arange(-3.0, 3.01, 0.5)
 """Multiples of the kernel's mean diagonal from which λ is chosen. Smaller λ have similar errors, and EigenPro needs
 many epochs for their solutions. With the largest λ, f is nearly the mean of the targets."""
 
@@ -53,15 +53,15 @@ class RidgePath:
         self._turned = self.vectors.T @ (self.root * targets)
         self._squares = self.vectors**2
 
-    def residuals(self, regularisation: float) -> np.ndarray:
+    def residuals(self, regularization: float) -> np.ndarray:
         """yᵢ − f₋ᵢ(xᵢ), where f₋ᵢ is fitted without the i-th point, shape (m, c)."""
-        inverse = 1.0 / (self.values + max(regularisation, self._rounding, 1e-300))
+        inverse = 1.0 / (self.values + max(regularization, self._rounding, 1e-300))
         coefficients = self.vectors @ (inverse[:, None] * self._turned)
         return coefficients / (self._squares @ inverse)[:, None] / self.root
 
-    def fitted(self, regularisation: float) -> np.ndarray:
+    def fitted(self, regularization: float) -> np.ndarray:
         """f(xᵢ) of the function that is fitted to all points, shape (m, c)."""
-        shrunken = self.values / (self.values + max(regularisation, self._rounding, 1e-300))
+        shrunken = self.values / (self.values + max(regularization, self._rounding, 1e-300))
         return self.vectors @ (shrunken[:, None] * self._turned) / self.root
 
     def best(self, candidates: np.ndarray, *, bounded: bool = False) -> tuple[float, dict[float, np.ndarray]]:
@@ -70,13 +70,13 @@ class RidgePath:
         least = min(float(s.mean()) for s in squares.values())
         return max(value for value, s in squares.items() if s.mean() <= (1.0 + MARGIN) * least), squares
 
-    def squares(self, regularisation: float, *, bounded: bool = False) -> np.ndarray:
+    def squares(self, regularization: float, *, bounded: bool = False) -> np.ndarray:
         """The weighted squared residuals, summed over the outputs, shape (m,); their mean is the error.
 
         ``bounded`` clips outputs to the range of the targets. This does not change the predicted class, and a few
         outputs that are far too large do not hide the others (Steinwart and Christmann 2008, section 2.2).
         """
-        weighted, residuals = self.root**2 / np.mean(self.root**2), self.residuals(regularisation)
+        weighted, residuals = self.root**2 / np.mean(self.root**2), self.residuals(regularization)
         if bounded:
             least, most = self.targets.min(axis=0), self.targets.max(axis=0)
             residuals = self.targets - np.clip(self.targets - residuals, least, most)
@@ -87,16 +87,16 @@ class RidgePath:
 class RidgeChoice:
     """A bandwidth and a λ, and how they were found.
 
-    ``bandwidths, regularisations``: errors of the bandwidths that were tried, each at its best λ, and of the λ at the
+    ``bandwidths, regularizations``: errors of the bandwidths that were tried, each at its best λ, and of the λ at the
     chosen bandwidth.
     """
 
     bandwidth: float | None  # None for kernels without one
-    regularisation: float  # λ
+    regularization: float  # λ
     error: float  # Leave-one-out error relative to the error of a constant
     standard_error: float  # Of this error, from its spread over the points
     bandwidths: dict[float, float]
-    regularisations: dict[float, float]
+    regularizations: dict[float, float]
     n_rows: int  # Points that were left out, one at a time
     path: RidgePath  # At the bandwidth that these points chose
     narrowing: dict[str, Any] | None = None  # How more rows chose a narrower bandwidth, if they did
@@ -117,7 +117,7 @@ class RidgeChoice:
             "error": float(self.error),
             "standard_error": float(self.standard_error),
         }
-        for name, errors in (("regularizations", self.regularisations), ("bandwidths", self.bandwidths)):
+        for name, errors in (("regularizations", self.regularizations), ("bandwidths", self.bandwidths)):
             if len(errors) > 1:
                 near = [float(value) for value, error in errors.items() if error <= self.error + self.standard_error]
                 found[f"{name}_as_good"] = sorted({min(near), max(near)}) if near else []
@@ -129,14 +129,14 @@ class Tried:
     """A bandwidth that was tried, with its best λ: its error, the error of each point, and the errors of all λ."""
 
     error: float
-    regularisation: float = math.nan
+    regularization: float = math.nan
     squares: np.ndarray = field(default_factory=lambda: np.full(1, math.inf))
     errors: dict[float, float] = field(default_factory=dict)
     path: RidgePath | None = None
 
 
 def candidates_of(matrix: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
-    """The λ that are tried for a kernel matrix: `REGULARISATIONS` times its mean diagonal and the mean weight.
+    """The λ that are tried for a kernel matrix: `REGULARIZATIONS` times its mean diagonal and the mean weight.
 
     A few points, or the distance of all points from the origin, can dominate the mean, so that it says nothing about
     the second eigenvalue. Then much smaller λ are tried too, down to the rounding errors of the eigenvalues.
@@ -146,9 +146,9 @@ def candidates_of(matrix: np.ndarray, weights: np.ndarray | None = None) -> np.n
     mean = float(diagonal.mean())
     unit = mean * (1.0 if weights is None else float(weights.mean()))
     if not (mean > UNEVEN * float(np.median(diagonal)) or mean > FAR * max(from_center, 0.0)):
-        return REGULARISATIONS * unit
+        return REGULARIZATIONS * unit
     least = np.log10(len(matrix) ** 2 * float(np.finfo(np.float64).eps))
-    return np.concatenate([10.0 ** np.arange(-3.5, least, -0.5)[::-1], REGULARISATIONS]) * unit
+    return np.concatenate([10.0 ** np.arange(-3.5, least, -0.5)[::-1], REGULARIZATIONS]) * unit
 
 
 def choose_ridge(
@@ -157,7 +157,7 @@ def choose_ridge(
     *,
     median: float | None = None,
     bandwidth: float | None = None,
-    regularisation: float | None = None,
+    regularization: float | None = None,
     weights: np.ndarray | None = None,
     of_classes: bool = False,
 ) -> RidgeChoice:
@@ -187,8 +187,8 @@ def choose_ridge(
             if not np.isfinite(matrix).all():  # An unbounded kernel overflows; larger bandwidths may not.
                 return Tried(math.inf)
             path = RidgePath(matrix, targets, weights)
-            candidates = candidates_of(matrix, weights) if regularisation is None else np.array([regularisation])
-            bounded = of_classes and len(candidates) > len(REGULARISATIONS)
+            candidates = candidates_of(matrix, weights) if regularization is None else np.array([regularization])
+            bounded = of_classes and len(candidates) > len(REGULARIZATIONS)
             value, squares = path.best(candidates, bounded=bounded)
         errors = {ridge: float(s.mean()) / constant for ridge, s in squares.items()}
         return Tried(errors[value], value, squares[value] / constant, errors, path)
@@ -219,11 +219,11 @@ def choose_ridge(
         )
     return RidgeChoice(
         bandwidth=widths[k],
-        regularisation=chosen.regularisation,
+        regularization=chosen.regularization,
         error=chosen.error,
         standard_error=float(chosen.squares.std() / np.sqrt(len(chosen.squares))),
         bandwidths={widths[i]: found[i].error for i in sorted(found)} if widths[k] is not None else {},
-        regularisations=chosen.errors,
+        regularizations=chosen.errors,
         n_rows=len(targets),
         path=chosen.path or evaluate(k).path,
     )

@@ -93,7 +93,7 @@ def components_for(
     def losses_of(project: Callable[[np.ndarray], np.ndarray]) -> np.ndarray | None:
         points = kernels.augmented(np.asarray(project(x), dtype=np.float64))
         choice = choose_kernel_ridge(kernel, AUTO, kernel_params, lambda some: points[some], *of_rows, seed)
-        return None if choice is None else choice.path.squares(choice.regularisation)
+        return None if choice is None else choice.path.squares(choice.regularization)
 
     with arrays.one_blas_thread():
         found = principal_components(X, numbers[0], seed)

@@ -134,7 +134,7 @@ def _hyperplanes(size: MachineSize, train: SparseRows, per_class: int) -> tuple[
 
     def made(state: Any) -> tuple[Any, int]:
         machine = hyperplanes_of(state, solver.constant, size.classes, np.zeros(size.d))
-        found, model = FittedBudgeted(machine, solver.regularisation, 1, 1, {}, {}), AMMClassifier()
+        found, model = FittedBudgeted(machine, solver.regularization, 1, 1, {}, {}), AMMClassifier()
         model.n_features_in_ = size.d
         model._store(found, Machines(np.arange(size.classes), "one_vs_rest"))
         return model.predict, model.coef_.size + model.intercept_.size
@@ -153,8 +153,8 @@ def _budgeted(size: MachineSize, train: SparseRows) -> tuple[Any, Any]:
     solver.step(train, solver.init(train), np.arange(1))
 
     def made(state: Any) -> tuple[Any, int]:
-        machine = GaussianSum(state.centres.copy(), state.coefficients.copy(), kernel.bandwidth, np.zeros(size.d))
-        found = FittedBudgeted(machine, solver.regularisation, 1, 1, {}, {})
+        machine = GaussianSum(state.centers.copy(), state.coefficients.copy(), kernel.bandwidth, np.zeros(size.d))
+        found = FittedBudgeted(machine, solver.regularization, 1, 1, {}, {})
         model = BudgetedSVMClassifier()
         model.n_features_in_ = size.d
         model._store(found, Machines(np.arange(size.classes), "one_vs_rest"))

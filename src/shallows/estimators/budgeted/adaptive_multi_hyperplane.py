@@ -147,7 +147,7 @@ class AMMClassifier(LabelPredictions, Estimator):
             *rows,
             targets=targets,
             solver=self._solver(),
-            regularisation=self.regularization,
+            regularization=self.regularization,
             streamed=streamed,
             before=before,
             seed=self._seed(),

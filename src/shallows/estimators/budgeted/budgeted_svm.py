@@ -140,7 +140,7 @@ class BudgetedSVMClassifier(LabelPredictions, Estimator):
             targets=targets,
             solver=self._solver(),
             bandwidth=self.bandwidth,
-            regularisation=self.regularization,
+            regularization=self.regularization,
             streamed=streamed,
             before=before,
             seed=self._seed(),

@@ -154,7 +154,7 @@ class LowRankLinearizedSVMClassifier(LabelPredictions, Estimator):
         transformed = time.perf_counter()
         C = self.C
         if leave_one_out_choice.is_automatic(C):
-            C = 1.0 if choice is None else 1.0 / choice.regularisation
+            C = 1.0 if choice is None else 1.0 / choice.regularization
         machine = LinearSVC(
             loss=self.loss,
             C=float(C),
@@ -178,7 +178,7 @@ class LowRankLinearizedSVMClassifier(LabelPredictions, Estimator):
         kernel, bandwidth, kernel_params = kernels.split(self.kernel, self.bandwidth)
         kind = kernels.kind(kernel)
         centring = Centring.of(
-            X, centred=kind.shift_invariant, without_constants=False, may_stay_sparse=kind.takes_sparse_points
+            X, centered=kind.shift_invariant, without_constants=False, may_stay_sparse=kind.takes_sparse_points
         )
         if centring.all_equal or precomputed.is_asked_for(self):
             return None
@@ -190,7 +190,7 @@ class LowRankLinearizedSVMClassifier(LabelPredictions, Estimator):
             leave_one_out_choice.class_codes(np.searchsorted(self.classes_, y), len(self.classes_)),
             weights,
             seed,
-            regularises=leave_one_out_choice.is_automatic(self.C),
+            regularizes=leave_one_out_choice.is_automatic(self.C),
         )
 
     def _raw_predict(self, X: Any) -> np.ndarray:

@@ -121,7 +121,7 @@ class FeatureRidge(TransformedEstimator):
         shared: dict[str, Any] = {
             "of_classes": not self._y_is_numeric,
             "n_components": self.n_components,
-            "regularisation": self.alpha,
+            "regularization": self.alpha,
             "solver": solver,
             "fit_intercept": getattr(self, "fit_intercept", True),
             "class_weight": getattr(self, "class_weight", None),

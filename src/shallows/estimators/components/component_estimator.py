@@ -227,7 +227,7 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Grow
             coding=self._learn_coding(views[1]),
             kernels=self._view_kernels(),
             n_components=self.n_components,
-            centred=bool(self.center),
+            centered=bool(self.center),
             ridge=self.ridge,
             solver=self._settings(),
             seed=seed,

@@ -131,7 +131,7 @@ class FeatureKernelPCA(ComponentEstimator):
             blocks=transformer._blocks,
             centring=transformer._centring,
             n_components=self.n_components,
-            centred=bool(self.center),
+            centered=bool(self.center),
             solver=self._settings(),
             chosen={
                 **transformer.report_,

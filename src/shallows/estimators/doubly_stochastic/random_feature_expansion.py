@@ -257,7 +257,7 @@ class RandomFeatureExpansion(GrowingModel):
             kernel=kernel,
             bandwidth=bandwidth,
             kernel_params=kernel_params,
-            regularisation=None if is_automatic(self.regularization) else self.regularization,
+            regularization=None if is_automatic(self.regularization) else self.regularization,
             settings=self._settings(),
             seed=seed,
             options=self._options(),

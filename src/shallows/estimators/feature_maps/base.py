@@ -152,7 +152,7 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
         kind.check_inputs(X.shape[1])
         self._centring = Centring.of(
             X,
-            centred=kind.shift_invariant,
+            centered=kind.shift_invariant,
             without_constants=False,
             may_stay_sparse=self._of_landmarks and kind.takes_sparse_points,
         )

@@ -185,7 +185,7 @@ class KernelRidgeMachine(Estimator):
             found = fit_kernel_centers(
                 rows,
                 centers=AUTO if self.centers is None else centers,
-                regularisation=self.alpha,
+                regularization=self.alpha,
                 solver=solver,
                 warm=goes_on,
                 seed=ranks.from_first(self._seed()),
@@ -196,7 +196,7 @@ class KernelRidgeMachine(Estimator):
             return found
         return fit_kernel_ridge(
             rows,
-            regularisation=self.alpha if solver.takes_ridge else None,
+            regularization=self.alpha if solver.takes_ridge else None,
             solver=ranks.divide(solver),
             warm=(None, None) if solver.is_exact else goes_on,
             before=(self.support_, self.dual_coef_) if solver.is_exact and self._has_coefficients() else None,

@@ -17,8 +17,8 @@ from ...kernels import precomputed
 from ...models.centring import check_scores
 from ...models.functions import FeatureFunction
 from ...solvers import settings
-from ...solvers.regularised import SOLVERS
-from ...solvers.regularised.risk import RiskSettings
+from ...solvers.regularized import SOLVERS
+from ...solvers.regularized.risk import RiskSettings
 from ..base import Estimator, keeps_model_on_failure
 from ..constructors import stores_parameters, with_parameters
 from ..feature_maps.specification import TRANSFORMERS, MapRequest, map_request

@@ -240,7 +240,7 @@ class CoreVectorMachineRegressor(RegressorMixin, SupportVectorMachine):
         found = fit_core_vector_regression(
             rows,
             **self._kernel(),
-            regularisation=self.regularization,
+            regularization=self.regularization,
             mu=self.mu,
             solver=ball_of(self),
             seed=self._seed(),

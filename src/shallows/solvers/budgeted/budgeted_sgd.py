@@ -56,7 +56,7 @@ class BudgetedState:
         return self.buffer[: self.n_points, :] * self.scale
 
     @property
-    def centres(self) -> np.ndarray:
+    def centers(self) -> np.ndarray:
         """The points, shape (n_points, d)."""
         return self.points[: self.n_points, :-2]
 
@@ -273,7 +273,7 @@ def go_through(rows, problem, columns, buffer, gram, counts, numbers, settings, 
     of the scale.
     """
     indptr, indices, values, labels, weights = problem
-    way, gamma, regularisation, precision, fold_below = settings
+    way, gamma, regularization, precision, fold_below = settings
     d, capacity, n_outputs = columns.shape[0] - 2, columns.shape[1], buffer.shape[1]
     k, f = np.empty(capacity), np.empty(n_outputs)
     for row in rows:
@@ -308,7 +308,7 @@ def go_through(rows, problem, columns, buffer, gram, counts, numbers, settings, 
         numbers[1] += weights[row] * max(0.0, 1.0 - margin)
         numbers[2] += weights[row]
         counts[1] += 1
-        step = 1.0 / (regularisation * counts[1])
+        step = 1.0 / (regularization * counts[1])
 
         scale *= 1.0 - 1.0 / counts[1]
         if scale < fold_below:
@@ -362,7 +362,7 @@ class BudgetedSGDStepper:
 
     kernel: Gaussian
     budget: int  # points
-    regularisation: float  # λ
+    regularization: float  # λ
     maintenance: str = "merging"  # one of `MAINTENANCE`
     # How the losses of merging are found: by a search for each pair, or from a table, which only two classes have;
     # "auto" uses the table if it can
@@ -383,7 +383,7 @@ class BudgetedSGDStepper:
         counts = np.array([state.n_points, state.n_steps, state.n_violations])
         numbers = np.array([state.scale, 0.0, 0.0, state.lost])
         way, gamma = MAINTENANCE.index(self.maintenance), 0.5 / self.kernel.bandwidth**2
-        settings = way, gamma, float(self.regularisation), PRECISION, FOLD_BELOW
+        settings = way, gamma, float(self.regularization), PRECISION, FOLD_BELOW
         # Kernel values and room for one point; the exponentials and searches of a point count as a hundred operations.
         operations = state.points.shape[0] * (2 * problem.n_inputs + 100)
         if self.maintenance == "projection":
@@ -417,6 +417,6 @@ class BudgetedSGD(Settings):
     line_search: str = setting(choice(*LINE_SEARCHES))
     max_epochs: int = setting(count(default=5))
 
-    def build(self, kernel: Gaussian, budget: int, regularisation: float) -> BudgetedSGDStepper:
+    def build(self, kernel: Gaussian, budget: int, regularization: float) -> BudgetedSGDStepper:
         """The stepper, for the chosen budget."""
-        return BudgetedSGDStepper(kernel, budget, regularisation, self.maintenance, self.line_search)
+        return BudgetedSGDStepper(kernel, budget, regularization, self.maintenance, self.line_search)

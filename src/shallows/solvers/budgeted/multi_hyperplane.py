@@ -102,7 +102,7 @@ def go_through(rows, problem, columns, classes, names, assigned, counts, numbers
     ``reserve``.
     """
     indptr, indices, values, labels, weights = problem
-    regularisation, most, prune_every, aggressiveness, constant, fold_below, reserve = settings
+    regularization, most, prune_every, aggressiveness, constant, fold_below, reserve = settings
     d, capacity = columns.shape[0] - 1, columns.shape[1]
     scores = np.empty(capacity)
     for row in rows:
@@ -152,7 +152,7 @@ def go_through(rows, problem, columns, classes, names, assigned, counts, numbers
             scale = 1.0
         if loss > 0.0:
             counts[2] += 1
-            change = weights[row] / (regularisation * counts[1] * scale)
+            change = weights[row] / (regularization * counts[1] * scale)
             if own_score <= 0.0 and own == best and n_own < most:
                 # The zero vector is no worse: it becomes a hyperplane of the class.
                 own = n_weights
@@ -177,7 +177,7 @@ def go_through(rows, problem, columns, classes, names, assigned, counts, numbers
             columns[d, own] += change * constant
             columns[d, other] -= change * constant
         if counts[1] % prune_every == 0:
-            threshold = aggressiveness / (counts[1] * regularisation * scale)
+            threshold = aggressiveness / (counts[1] * regularization * scale)
             n_weights, lost = prune(n_weights, columns, classes, names, threshold * threshold)
             numbers[3] += lost * scale * scale
         counts[0], numbers[0] = n_weights, scale
@@ -195,7 +195,7 @@ class MultiHyperplaneStepper:
     (2013), JMLR 14.
     """
 
-    regularisation: float  # λ
+    regularization: float  # λ
     n_hyperplanes: int = 20  # limit for each class
     batch: bool = True  # z is the best hyperplane of the epoch before, as in the paper's alternation; else at the visit
     prune_every: int = 10000  # steps
@@ -221,7 +221,7 @@ class MultiHyperplaneStepper:
         counts = np.array([state.n_weights, state.n_steps, state.n_violations, state.n_names])
         numbers = np.array([state.scale, 0.0, 0.0, state.pruned])
         limits = self.n_hyperplanes, self.prune_every, float(self.aggressiveness), float(self.constant)
-        settings = float(self.regularisation), *limits, FOLD_BELOW, bool(self.reserve)
+        settings = float(self.regularization), *limits, FOLD_BELOW, bool(self.reserve)
         rows, examples, columns = np.asarray(batch, dtype=np.int64), problem.arrays, state.weights.T
         per_row = 2.0 * len(state.weights) * problem.points.nnz / max(1, problem.points.shape[0])
         for piece in pieces(len(rows), per_row):
@@ -263,8 +263,8 @@ class MultiHyperplane(Settings):
     reserve: bool = setting(flag())
     max_epochs: int = setting(count(default=10))
 
-    def build(self, regularisation: float) -> MultiHyperplaneStepper:
+    def build(self, regularization: float) -> MultiHyperplaneStepper:
         batch, pruning, constant = self.method == "batch", float(self.pruning), float(self.constant)
         return MultiHyperplaneStepper(
-            regularisation, self.n_hyperplanes, batch, self.prune_every, pruning, constant, bool(self.reserve)
+            regularization, self.n_hyperplanes, batch, self.prune_every, pruning, constant, bool(self.reserve)
         )

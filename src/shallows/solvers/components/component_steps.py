@@ -57,13 +57,13 @@ class ComponentSettings(Settings):
         raise NotImplementedError
 
     def choose_start(
-        self, features: Any, samples: Any, n_components: int, *, n_blocks: int, centred: bool, ridge: float, seed: int
+        self, features: Any, samples: Any, n_components: int, *, n_blocks: int, centered: bool, ridge: float, seed: int
     ) -> Any:
         """The functions at the start, in the features of the first blocks, from a sample of each view."""
         raise NotImplementedError
 
     def build_problem(
-        self, features: Any, start: Any, points: Any, n_components: int, *, centred: bool, budget: int
+        self, features: Any, start: Any, points: Any, n_components: int, *, centered: bool, budget: int
     ) -> Any:
         """The problem, with the points of each view on the device."""
         raise NotImplementedError
@@ -103,7 +103,7 @@ class WarmStart:
 
 
 def random_feature_components(
-    features: Any, x: Array, n_components: int, *, n_blocks: int = 1, centred: bool = False, seed: int = 0
+    features: Any, x: Array, n_components: int, *, n_blocks: int = 1, centered: bool = False, seed: int = 0
 ) -> WarmStart:
     """Solve kernel PCA on the features of the first blocks, for a few thousand points at most.
 
@@ -111,7 +111,7 @@ def random_feature_components(
     """
     xp = arrays.namespace(x)
     Z = features.map(x, n_blocks)
-    if centred:
+    if centered:
         Z = Z - xp.mean(Z, axis=0)
     n, width = Z.shape
     by_points = n < width

@@ -42,7 +42,7 @@ class ComponentProblem(ExampleSet):
     points: Array | None = None  # (n, d): a set, whose slices are batches; None for a stream
     # Whether functions count as their deviation from their mean, as in `sklearn.decomposition.KernelPCA`: the
     # covariance operator is then E[f(x) k(x, ·)] − E[f(x)] E[k(x, ·)]
-    centred: bool = False
+    centered: bool = False
     budget: int = block_sums.DEFAULT_BUDGET  # bytes for features and frequencies during a step
     # If the functions have more than this many times the variance of the kernel on a batch, the training has diverged
     growth: float = 10.0
@@ -88,7 +88,7 @@ class ComponentState(GrowingExpansion):
         H = self.values(problem.without_data(), problem.points[:n, :])
         mean = arrays.namespace(H).mean(H, axis=0)
         self.mean = arrays.to_numpy(mean).astype(np.float64)
-        self.moment = second_moment(H - mean if problem.centred else H)
+        self.moment = second_moment(H - mean if problem.centered else H)
 
     def monitored(self) -> tuple[float, float]:
         """The variance of the components on the last batch, and the variance of the kernel, k(x, x) = 1."""
@@ -135,7 +135,7 @@ class OjaStepper:
         xp, B = arrays.namespace(x), x.shape[0]
         H = state.values(problem, x)
         mean = xp.mean(H, axis=0)
-        if problem.centred:
+        if problem.centered:
             H = H - mean
         C = second_moment(H)
         state.observe(C, arrays.to_numpy(mean).astype(np.float64), B)
@@ -229,18 +229,18 @@ class Oja(ComponentSettings):
         return int(min(n, 2 ** math.ceil(math.log2(min(wanted, 8192.0)))))
 
     def choose_start(
-        self, features: Any, samples: Any, n_components: int, *, n_blocks: int, centred: bool, ridge: float, seed: int
+        self, features: Any, samples: Any, n_components: int, *, n_blocks: int, centered: bool, ridge: float, seed: int
     ) -> WarmStart:
         return random_feature_components(
-            features[0], samples[0], n_components, n_blocks=n_blocks, centred=centred, seed=seed
+            features[0], samples[0], n_components, n_blocks=n_blocks, centered=centered, seed=seed
         )
 
     def build_problem(
-        self, features: Any, start: WarmStart, points: Any, n_components: int, *, centred: bool, budget: int
+        self, features: Any, start: WarmStart, points: Any, n_components: int, *, centered: bool, budget: int
     ) -> ComponentProblem:
         coefficients = arrays.like(np.ascontiguousarray(start.coefficients), points[0], points[0].dtype)
         moment = np.diag(start.values[:n_components])
-        return ComponentProblem(features[0], n_components, coefficients, moment, points[0], centred, budget)
+        return ComponentProblem(features[0], n_components, coefficients, moment, points[0], centered, budget)
 
     def build(self, values: np.ndarray, n_components: int, *, ridge: float, max_blocks: int, seed: int) -> OjaStepper:
         """The stepper, by the eigenvalues of the functions at the start."""

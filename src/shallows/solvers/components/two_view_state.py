@@ -36,7 +36,7 @@ class TwoViewProblem(ExampleSet):
     second_start: Array | None
     points: Array | None = None  # a set, whose slices are batches; None for a stream
     second_view: Array | None = None
-    centred: bool = False  # whether functions count as their deviation from their mean
+    centered: bool = False  # whether functions count as their deviation from their mean
     budget: int = block_sums.DEFAULT_BUDGET  # bytes for features and frequencies during a step
     # If the functions are this many times as large as expected on a batch, the training has diverged
     growth: float = 10.0
@@ -99,7 +99,7 @@ class TwoViewState:
     def observe(self, problem: TwoViewProblem, examples: Examples) -> tuple[Array, Array]:
         """The values on a batch, centered if the problem is centered; updates the running moments."""
         u, v = self.values(problem, examples)
-        u, v, found = moments(u, v, problem.centred)
+        u, v, found = moments(u, v, problem.centered)
         share = share_of_batch(u.shape[0], u.shape[1], MOST_OF_A_BATCH) if self.n_steps else 1.0
         for name, value in found.items():
             before = getattr(self, name)
@@ -113,7 +113,7 @@ class TwoViewState:
 
     def take_moments(self, problem: TwoViewProblem, n: int) -> None:
         """Replace the running moments of batches by the moments of the first n examples."""
-        for name, value in moments(*self.values(problem, problem.take(slice(0, n))), problem.centred)[2].items():
+        for name, value in moments(*self.values(problem, problem.take(slice(0, n))), problem.centered)[2].items():
             setattr(self, name, value)
 
     def monitored(self) -> tuple[float, float]:
@@ -145,11 +145,11 @@ class TwoViewState:
         return replace(self, first=self.first.to(device), second=self.second.to(device))
 
 
-def moments(u: Array, v: Array, centred: bool) -> tuple[Array, Array, dict[str, np.ndarray]]:
+def moments(u: Array, v: Array, centered: bool) -> tuple[Array, Array, dict[str, np.ndarray]]:
     """Values of two views, perhaps centered, and their moments as `TwoViewState` names them."""
     xp = arrays.namespace(u)
     means = [xp.mean(one, axis=0) for one in (u, v)]
-    if centred:
+    if centered:
         u, v = u - means[0], v - means[1]
     first, second = (arrays.to_numpy(mean).astype(np.float64) for mean in means)
     cross = arrays.to_numpy(u.T @ v).astype(np.float64) / u.shape[0]
@@ -176,7 +176,7 @@ def random_feature_pairs(
     n_components: int,
     *,
     n_blocks: int = 1,
-    centred: bool = False,
+    centered: bool = False,
     ridge: float | None = None,
 ) -> TwoViewStart:
     """Solve kernel SVD, or kernel CCA with a ridge, on the features of the first blocks.
@@ -187,7 +187,7 @@ def random_feature_pairs(
     """
     xp, n = arrays.namespace(x), x.shape[0]
     Z = [f.map(points, n_blocks) for f, points in zip(features, (x, y), strict=True)]
-    if centred:
+    if centered:
         Z = [one - xp.mean(one, axis=0) for one in Z]
     host = [arrays.to_numpy(one).astype(np.float64) for one in Z]
     cross = host[0].T @ host[1] / n
@@ -221,15 +221,15 @@ class TwoViewSettings(ComponentSettings):
         return None
 
     def choose_start(
-        self, features: Any, samples: Any, n_components: int, *, n_blocks: int, centred: bool, ridge: float, seed: int
+        self, features: Any, samples: Any, n_components: int, *, n_blocks: int, centered: bool, ridge: float, seed: int
     ) -> TwoViewStart:
         return random_feature_pairs(
-            features, *samples, n_components, n_blocks=n_blocks, centred=centred, ridge=self.start_ridge(ridge)
+            features, *samples, n_components, n_blocks=n_blocks, centered=centered, ridge=self.start_ridge(ridge)
         )
 
     def build_problem(
-        self, features: Any, start: TwoViewStart, points: Any, n_components: int, *, centred: bool, budget: int
+        self, features: Any, start: TwoViewStart, points: Any, n_components: int, *, centered: bool, budget: int
     ) -> TwoViewProblem:
         x = points[0]
         starts = [arrays.like(np.ascontiguousarray(part), x, x.dtype) for part in (start.first, start.second)]
-        return TwoViewProblem(*features, n_components, *starts, *points, centred, budget)
+        return TwoViewProblem(*features, n_components, *starts, *points, centered, budget)

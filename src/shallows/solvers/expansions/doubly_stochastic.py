@@ -180,7 +180,7 @@ class DoublyStochasticStepper:
 
     step_size: float  # γ₁; with ``line_search`` the largest step
     decrease: float = 1.0  # ρ ≥ 0
-    regularisation: float = 0.0  # ν ≥ 0
+    regularization: float = 0.0  # ν ≥ 0
     policy: Any = field(default_factory=Fresh)  # which block a step moves, see `block_policies`
     # "block" is the preconditioned step above. "decoupled" fits the block to ℓ' and shrinks f by s ν, as the release of
     # Dai et al. does; its fixed point depends on ε. With ν = 0 they are the same.
@@ -258,13 +258,13 @@ class DoublyStochasticStepper:
         if self.preconditioning != "block":
             return damping
         longest = self.step_size * (2.0 if self.line_search else 1.0)
-        return max(damping, longest * self.regularisation * block_size / MOST_SHRINKAGE)
+        return max(damping, longest * self.regularization * block_size / MOST_SHRINKAGE)
 
     def shrinkage(self, block_size: int, batch_size: int) -> float:
         """κ: a step of s multiplies f with 1 − s κ. It is F ν/ε with "block", else ν."""
-        if self.preconditioning != "block" or self.regularisation == 0:
-            return self.regularisation
-        return block_size * self.regularisation / self.damping_at(block_size, batch_size)
+        if self.preconditioning != "block" or self.regularization == 0:
+            return self.regularization
+        return block_size * self.regularization / self.damping_at(block_size, batch_size)
 
     def _direction(self, problem: ExpansionProblem, block: int, examples: Examples, G: Array) -> Array:
         """The change of the block's coefficients by a step of one, shape (width, c)."""

@@ -32,7 +32,7 @@ class FeaturePCAProblem:
     n_components: int  # k
     start: Array | None  # (D, k): orthonormal columns at the start of a training
     design: Design | None = None  # the features of a training set, whose rows are batches; None for a stream
-    centred: bool = True  # whether features count as their deviation from their mean
+    centered: bool = True  # whether features count as their deviation from their mean
 
     def features(self, batch: slice | Examples) -> Array:
         """The features of a batch, shape (m, D), not centered."""
@@ -64,7 +64,7 @@ class FeaturePCAState(ArrayState):
         W, k = problem.start, problem.n_components
         xp = arrays.namespace(W)
         state = cls(W, xp.zeros_like(W[:, 0]), xp.zeros((k, k), dtype=W.dtype), **more)
-        if problem.centred and problem.design is not None:
+        if problem.centered and problem.design is not None:
             total = xp.zeros_like(state.mean)
             for Z in problem.passes_over(state.mean):
                 total += xp.sum(Z, axis=0)
@@ -82,7 +82,7 @@ class FeaturePCAState(ArrayState):
         """
         Z, k = problem.features(batch), problem.n_components
         xp, m = arrays.namespace(Z), Z.shape[0]
-        if problem.centred:
+        if problem.centered:
             if isinstance(batch, Examples):
                 self.n_rows += m
                 self.mean = self.mean + (xp.mean(Z, axis=0) - self.mean) * (m / self.n_rows)
@@ -144,7 +144,7 @@ class FeaturePCASettings(Settings):
         raise NotImplementedError
 
 
-def sample_components(Z: Array, n_components: int, seed: int, *, centred: bool) -> tuple[Array, np.ndarray]:
+def sample_components(Z: Array, n_components: int, seed: int, *, centered: bool) -> tuple[Array, np.ndarray]:
     """Components of a sample's features (m, D): directions, shape (D, k), and at most k + 1 eigenvalues."""
     if n_components > Z.shape[1]:
         raise TooFewDirectionsError(
@@ -153,5 +153,5 @@ def sample_components(Z: Array, n_components: int, seed: int, *, centred: bool) 
         )
     identity = SimpleNamespace(map=lambda features, n_blocks: features, block_size=1)
     scale = max(float(arrays.namespace(Z).sum(Z * Z)) / Z.shape[0], 1e-30)  # as if k(x, x) were 1
-    found = random_feature_components(identity, Z / math.sqrt(scale), n_components, centred=centred, seed=seed)
+    found = random_feature_components(identity, Z / math.sqrt(scale), n_components, centered=centered, seed=seed)
     return found.coefficients[0, :, :], found.values * scale

@@ -30,7 +30,7 @@ class BlockDescentStepper:
     Venkataraman and Recht (2016), "Large scale kernel learning using block coordinate descent", arXiv:1602.05310.
     """
 
-    regularisation: float  # λ, for the sum of the losses over all points
+    regularization: float  # λ, for the sum of the losses over all points
     start: Array | None = None  # (n, c): The first coefficients, such as the solution for another λ. None is zero
 
     def init(self, problem: KernelProblem) -> KernelState:
@@ -44,7 +44,7 @@ class BlockDescentStepper:
         gram, targets, a = problem.gram, problem.targets[batch, :], state.coefficients
         xp = arrays.namespace(targets)
         values, _ = gram.rows_dot(batch, a)
-        ridge = self.regularisation * problem.inverse_weights(batch)
+        ridge = self.regularization * problem.inverse_weights(batch)
         residual = targets - values - ridge * a[batch, :]
         weighted = residual if problem.weights is None else problem.weights[batch, :] * residual
         state.loss = float(xp.sum(weighted * residual))

@@ -45,7 +45,7 @@ class CholeskyStepper:
     the diagonal, which starts at the rounding of the factorization and grows tenfold until the residual is small.
     """
 
-    regularisation: float  # λ, for the sum of the losses over all points; 0 interpolates
+    regularization: float  # λ, for the sum of the losses over all points; 0 interpolates
     n_left_out: int = 0  # The number of last points for which the diagonal of the inverse is computed
 
     def init(self, problem: KernelProblem) -> RidgeState:
@@ -61,7 +61,7 @@ class CholeskyStepper:
         while True:
             matrix = dense(problem.gram)
             size = float(xp.max(arrays.diagonal(matrix)))
-            _add_to_diagonal(matrix, self.regularisation, problem.weights, jitter)
+            _add_to_diagonal(matrix, self.regularization, problem.weights, jitter)
             try:
                 factor = arrays.cholesky_in_place(matrix)
             except np.linalg.LinAlgError:
@@ -70,7 +70,7 @@ class CholeskyStepper:
             if factor is not None:
                 solution, inverse = arrays.solve_factored(factor, targets), self._inverse_diagonal(factor)
                 del factor
-                product = ridge_product(problem, solution, self.regularisation, jitter)
+                product = ridge_product(problem, solution, self.regularization, jitter)
                 left = squared_residual(problem, targets - product)
                 if left <= ACCURATE * scale or targets.dtype != xp.float64:
                     state.coefficients, state.loss, state.jitter = solution, left, jitter
@@ -103,10 +103,10 @@ def dense(gram: Gram) -> Array:
     return out
 
 
-def _add_to_diagonal(matrix: Array, regularisation: float, weights: Array | None, jitter: float) -> None:
+def _add_to_diagonal(matrix: Array, regularization: float, weights: Array | None, jitter: float) -> None:
     xp = arrays.namespace(matrix)
     n = matrix.shape[0]
-    extra = xp.full(n, regularisation, dtype=matrix.dtype)
+    extra = xp.full(n, regularization, dtype=matrix.dtype)
     if weights is not None:
         extra = extra / weights[:, 0]
     extra = extra + jitter

@@ -47,7 +47,7 @@ class LowRank:
         return solved if self.root is None else self.root * solved
 
 
-def low_rank(gram: Gram, regularisation: float, *, rank: int, n_subsample: int, seed: int = 0) -> LowRank | None:
+def low_rank(gram: Gram, regularization: float, *, rank: int, n_subsample: int, seed: int = 0) -> LowRank | None:
     """The Nyström preconditioner: eigenpairs of the matrix of the first M points, extended to all n.
 
     For eigenpairs (σᵢ, vᵢ) of K_MM the columns K_nM vᵢ / √σᵢ are a factor of the Nyström approximation of K, which has
@@ -74,12 +74,12 @@ def low_rank(gram: Gram, regularisation: float, *, rank: int, n_subsample: int, 
         return None
     values = values[:kept]
     basis = factor @ (rotation[:, :kept] / xp.sqrt(values)[None, :])
-    level = float(values[kept - 1]) + regularisation
-    return LowRank(basis[:, : kept - 1], 1.0 - level / (values[: kept - 1] + regularisation))
+    level = float(values[kept - 1]) + regularization
+    return LowRank(basis[:, : kept - 1], 1.0 - level / (values[: kept - 1] + regularization))
 
 
 def low_rank_of_pivots(
-    problem: KernelProblem, regularisation: float, *, rank: int, random: bool, seed: int = 0
+    problem: KernelProblem, regularization: float, *, rank: int, random: bool, seed: int = 0
 ) -> LowRank | None:
     """The inverse of F Fᵀ + D with the partial Cholesky factor F of W^½ K W^½, between two W^½.
 
@@ -96,7 +96,7 @@ def low_rank_of_pivots(
         return None
     # A D below the rounding of the matrix is not better, and I must stay above the rounding of GᵀG.
     rounding = 4.0 * eps * n**0.5 + 16.0 * float(xp.finfo(xp.float64).eps) * n
-    least = max(regularisation, rounding * float(xp.max(xp.abs(F))) ** 2)
+    least = max(regularization, rounding * float(xp.max(xp.abs(F))) ** 2)
     root = (least + 0.5 * (factored.remainder + factored.remainder.mean())) ** -0.5
     root = arrays.like(root, F, xp.float64)[:, None]
     blocks = list(arrays.blocks(n, max(gram.tile, 1)))
@@ -145,7 +145,7 @@ class ConjugateGradientsStepper:
     Walker 1994) never grow. The loss of a state is the weighted sum of their squares.
     """
 
-    regularisation: float  # λ, for the sum of the losses over all points
+    regularization: float  # λ, for the sum of the losses over all points
     jitter: float = 0.0  # j, which keeps the matrix positive definite under rounding
     rounding: float = 0.0  # Directions with a smaller curvature, as a share of their square, are skipped
     rank: int = 0  # q of the preconditioner; 0 for no preconditioner
@@ -192,7 +192,7 @@ class ConjugateGradientsStepper:
 
     def _begin(self, problem: KernelProblem, state: ConjugateGradientState) -> None:
         xp = arrays.namespace(problem.targets)
-        level = self.regularisation + self.jitter
+        level = self.regularization + self.jitter
         if self.rank and self.preconditioner == NYSTROM:
             state.preconditioner = low_rank(
                 problem.gram, level, rank=self.rank, n_subsample=self.n_subsample, seed=self.seed
@@ -218,7 +218,7 @@ class ConjugateGradientsStepper:
         state.product, state.n_steps = dots(state.residual, _precondition(state, state.residual)), 0
 
     def _times(self, problem: KernelProblem, a: Array) -> Array:
-        return ridge_product(problem, a, self.regularisation, self.jitter)
+        return ridge_product(problem, a, self.regularization, self.jitter)
 
 
 def _precondition(state: ConjugateGradientState, residual: Array) -> Array:

@@ -233,10 +233,10 @@ def _check(problem: KernelProblem, s: ConjugateResidualState) -> None:
 
 def _with_ridge(problem: KernelProblem, s: ConjugateResidualState, values: Array, coefficients: Array) -> Array:
     """(K + λW⁻¹) a from the values K a."""
-    if not problem.regularisation:
+    if not problem.regularization:
         return values
     if s.ridge is None:
-        s.ridge = problem.regularisation * problem.inverse_weights(slice(0, problem.gram.n))
+        s.ridge = problem.regularization * problem.inverse_weights(slice(0, problem.gram.n))
     return values + s.ridge * coefficients
 
 

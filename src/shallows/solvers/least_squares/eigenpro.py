@@ -307,8 +307,8 @@ class EigenProStepper:
         values, columns = problem.gram.rows_dot(batch, state.iterate, head=m)
         difference = values - problem.targets[batch, :]
         diagonal = 0.0
-        if problem.regularisation:
-            diagonal = problem.regularisation * problem.inverse_weights(batch)
+        if problem.regularization:
+            diagonal = problem.regularization * problem.inverse_weights(batch)
             difference += diagonal * state.iterate[batch, :]
         gradient = difference if problem.weights is None else problem.weights[batch, :] * difference
         state.loss = float(arrays.namespace(gradient).sum(gradient * difference))
@@ -318,7 +318,7 @@ class EigenProStepper:
         if share:
             fitting = dots(gradient, difference)
             energy = problem.gram.energy(batch, gradient) - preconditioner.energy(projected)
-            if problem.regularisation:
+            if problem.regularization:
                 energy = energy + dots(gradient, diagonal * gradient)
             step_size = bounded_step(step_size, fitting, energy)
         state.move(batch, -step_size * gradient)

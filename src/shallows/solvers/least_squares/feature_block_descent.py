@@ -33,7 +33,7 @@ class FeatureBlockProblem:
 
     columns: FeatureMatrix  # Z, of shape (n, D) in all
     targets: np.ndarray  # (n, c)
-    regularisation: float  # λ > 0
+    regularization: float  # λ > 0
     most_factors: int = 0  # Blocks whose factors are kept from one pass to the next
     factors: dict[int, Any] = field(default_factory=dict, compare=False, repr=False)
 
@@ -98,10 +98,10 @@ class FeatureBlockDescentStepper:
             if products is not None:
                 products += Z.T @ Z
         if products is not None:
-            factor = _factor(products, problem.regularisation)
+            factor = _factor(products, problem.regularization)
             if len(problem.factors) < problem.most_factors:
                 problem.factors[k] = factor
-        gradient = moments - problem.regularisation * state.coefficients[span]
+        gradient = moments - problem.regularization * state.coefficients[span]
         state.of_pass += float(np.sum(gradient * gradient))
         state.of_zero += float(np.sum(np.square(of_targets)))
         change = scipy.linalg.cho_solve(factor, gradient, check_finite=False)
@@ -110,9 +110,9 @@ class FeatureBlockDescentStepper:
             state.residual[rows] -= Z @ change
 
 
-def _factor(products: np.ndarray, regularisation: float) -> Any:
+def _factor(products: np.ndarray, regularization: float) -> Any:
     """The Cholesky factor of Z_bᵀZ_b + λI, with more than λ if rounding needs it."""
-    own, extra = products.diagonal().copy(), regularisation
+    own, extra = products.diagonal().copy(), regularization
     rounding = float(np.finfo(float).eps) * len(products) * float(own.max(initial=0.0))
     while True:
         products[np.diag_indices(len(products))] = own + extra

@@ -29,7 +29,7 @@ class FeatureProblem:
     # (n, 1) or (n, c): Sample weights, for all outputs or for each. None: all are one
     weights: Array | None = None
     preconditioner: FeaturePreconditioner | None = None  # None is plain gradient descent
-    regularisation: float = 0.0  # λ: minimize Σᵢ wᵢ ‖φ(xᵢ)ᵀA − yᵢ‖² + λ ‖A‖²
+    regularization: float = 0.0  # λ: minimize Σᵢ wᵢ ‖φ(xᵢ)ᵀA − yᵢ‖² + λ ‖A‖²
 
     @property
     def gram(self) -> Design:
@@ -186,9 +186,9 @@ class FeatureEigenProStepper:
                 moved[spans[k], :] = arrays.thin_product(block.T, gradient)
 
         arrays.in_threads(back, n_workers)
-        if problem.regularisation:
+        if problem.regularization:
             # The batch's share of λA.
-            moved += (problem.regularisation * (batch.stop - batch.start) / problem.targets.shape[0]) * A
+            moved += (problem.regularization * (batch.stop - batch.start) / problem.targets.shape[0]) * A
         if p is not None and p.rank:
             moved -= p.correction(moved)
         moved *= -step_size

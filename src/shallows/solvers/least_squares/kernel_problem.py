@@ -211,7 +211,7 @@ def gram_of_rows(kernel: Kernel, points: Array, budget: int, batch_size: int, *,
 
 @dataclass(frozen=True)
 class KernelProblem:
-    """Weighted least squares in the space of a kernel: minimise Σᵢ wᵢ ‖f(xᵢ) − yᵢ‖² over f = Σⱼ αⱼ k(xⱼ, ·)."""
+    """Weighted least squares in the space of a kernel: minimize Σᵢ wᵢ ‖f(xᵢ) − yᵢ‖² over f = Σⱼ αⱼ k(xⱼ, ·)."""
 
     # Kernel matrix of the n training points. The points of the preconditioner's subsample come first
     gram: Gram | ShuffledGram
@@ -219,8 +219,8 @@ class KernelProblem:
     # (n, 1) or (n, c): Sample weights, for all outputs or for each. None: all are one. A weight of zero removes a row.
     weights: Array | None = None
     preconditioner: Preconditioner | None = None
-    # λ: minimise Σᵢ wᵢ ‖f(xᵢ) − yᵢ‖² + λ ‖f‖². Rows of weight zero must lie outside the preconditioner's subsample.
-    regularisation: float = 0.0
+    # λ: minimize Σᵢ wᵢ ‖f(xᵢ) − yᵢ‖² + λ ‖f‖². Rows of weight zero must lie outside the preconditioner's subsample.
+    regularization: float = 0.0
 
     def inverse_weights(self, rows: slice) -> Array | float:
         """1/w of some rows, and 0 for w = 0: the factor of λ in K + λW⁻¹."""
@@ -367,11 +367,11 @@ def residual(problem: Any, values: Array, batch: slice) -> tuple[Array, float]:
     return gradient, float(xp.sum(gradient * difference))
 
 
-def ridge_product(problem: KernelProblem, a: Array, regularisation: float, jitter: float = 0.0) -> Array:
+def ridge_product(problem: KernelProblem, a: Array, regularization: float, jitter: float = 0.0) -> Array:
     """(K + λ W⁻¹ + j I) a for ``a`` of shape (n, c)."""
     out = problem.gram.dot(a)
-    if regularisation:
-        out = out + (regularisation * a if problem.weights is None else regularisation * a / problem.weights)
+    if regularization:
+        out = out + (regularization * a if problem.weights is None else regularization * a / problem.weights)
     return out + jitter * a if jitter else out
 
 

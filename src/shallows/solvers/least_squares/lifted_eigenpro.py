@@ -89,9 +89,9 @@ def lifted(problem: KernelProblem, batch_size: int) -> LiftedProblem:
     directions = p.vectors * xp.sqrt(xp.clip(p.scale, 0.0, None))[None, :]
     functions = problem.gram.columns_dot(0, p.n_subsample, directions)
     ridge = with_ridge = None
-    if problem.regularisation:
+    if problem.regularization:
         inverse = problem.inverse_weights(slice(0, problem.gram.n))
-        ridge = problem.regularisation * (inverse + xp.zeros_like(problem.targets[:, :1]))
+        ridge = problem.regularization * (inverse + xp.zeros_like(problem.targets[:, :1]))
         with_ridge = arrays.contiguous_copy(functions[: p.n_subsample + batch_size, :])
         # The weights of outputs differ only outside the subsample.
         with_ridge[: p.n_subsample, :] += ridge[: p.n_subsample, :1] * directions

@@ -174,7 +174,7 @@ def solve_with_l1(
     return B
 
 
-def minimise_in_box(
+def minimize_in_box(
     gram: np.ndarray, moments: np.ndarray, bound: float, tol: float, max_iterations: int
 ) -> tuple[np.ndarray, int]:
     """The α that minimizes αᵀGα − 2αᵀm under |αₖ| ≤ bound, shape (K,), by L-BFGS-B, and the iterations."""

@@ -64,9 +64,9 @@ class NystromPreconditioner:
 
 def make_preconditioner(
     kernel: Kernel,
-    centres: Array,
+    centers: Array,
     n: int,
-    regularisation: float,
+    regularization: float,
     weights: Array | None = None,
     *,
     of_all_points: bool = False,
@@ -77,14 +77,14 @@ def make_preconditioner(
     are all points. The equations are then exact, and in float64 they need no shift. Raises a `ShallowsError` if the
     matrix of the centers is singular to rounding.
     """
-    xp, p = arrays.namespace(centres), centres.shape[0]
+    xp, p = arrays.namespace(centers), centers.shape[0]
     # The largest eigenvalue is between a hundredth of the trace and the trace, for bandwidths that generalize.
-    diagonal, eps = kernel.diagonal(centres[:, :-2]), float(xp.finfo(centres.dtype).eps)
-    factor, jitter = _factor(lambda: _lower_triangle(kernel, centres), 0.25 * eps * float(xp.sum(diagonal)))
+    diagonal, eps = kernel.diagonal(centers[:, :-2]), float(xp.finfo(centers.dtype).eps)
+    factor, jitter = _factor(lambda: _lower_triangle(kernel, centers), 0.25 * eps * float(xp.sum(diagonal)))
     trace = n / p * float(xp.sum(diagonal if weights is None else weights * diagonal))
-    root = xp.sqrt(n / p * (xp.ones_like(centres[:, -1]) if weights is None else weights))[:, None]
-    exact = of_all_points and centres.dtype == xp.float64
-    shift = max(regularisation, trace * max(0.0 if exact else LEAST_SHIFT / p, 0.25 * eps))
+    root = xp.sqrt(n / p * (xp.ones_like(centers[:, -1]) if weights is None else weights))[:, None]
+    exact = of_all_points and centers.dtype == xp.float64
+    shift = max(regularization, trace * max(0.0 if exact else LEAST_SHIFT / p, 0.25 * eps))
     inner, _ = _factor(lambda: arrays.triangular_gram(root * factor), shift)
     return NystromPreconditioner(factor, inner, jitter)
 
@@ -104,18 +104,18 @@ def _factor(make: Callable[[], Array], shift: float) -> tuple[Array, float]:
     )
 
 
-def _lower_triangle(kernel: Kernel, centres: Array) -> Array:
+def _lower_triangle(kernel: Kernel, centers: Array) -> Array:
     """The kernel matrix of the centers. In a NumPy array the blocks above the diagonal are zero."""
-    if not arrays.uses_numpy(centres):
-        return kernels.matrix(kernel, centres)
-    p = centres.shape[0]
-    matrix, strips = np.zeros((p, p), dtype=centres.dtype), list(arrays.blocks(p, ROWS))
-    n_workers = min(arrays.workers_for(centres), len(strips))
+    if not arrays.uses_numpy(centers):
+        return kernels.matrix(kernel, centers)
+    p = centers.shape[0]
+    matrix, strips = np.zeros((p, p), dtype=centers.dtype), list(arrays.blocks(p, ROWS))
+    n_workers = min(arrays.workers_for(centers), len(strips))
 
     def work(worker: int) -> None:
         for rows in strips[worker::n_workers]:
-            kernels.values(kernel, centres[rows, :], centres[: rows.stop, :], matrix[rows, : rows.stop])
-            kernels.set_diagonal(kernel, matrix[rows, rows], centres[rows, :])
+            kernels.values(kernel, centers[rows, :], centers[: rows.stop, :], matrix[rows, : rows.stop])
+            kernels.set_diagonal(kernel, matrix[rows, rows], centers[rows, :])
 
     arrays.in_threads(work, n_workers)
     return matrix
@@ -126,12 +126,12 @@ class NystromProblem:
     """Minimize Σᵢ wᵢ ‖f(xᵢ) − yᵢ‖² + λ ‖f‖² over f = Σⱼ αⱼ k(zⱼ, ·) with p centers zⱼ."""
 
     kernel: Kernel
-    centres: Array  # (p, d + 2): augmented
+    centers: Array  # (p, d + 2): augmented
     points: Callable[[slice], Array]  # Returns a slice of the n augmented training points, shape (m, d + 2)
     targets: Array  # (n, c)
     preconditioner: NystromPreconditioner
     weights: Array | None = None  # (n, 1) or (n, c)
-    regularisation: float = 0.0  # λ
+    regularization: float = 0.0  # λ
     budget: int = 2**28  # Bytes that strips of the kernel matrix may take
     kept: rectangular.KeptStrips | None = None  # Strips that stay from pass to pass
     # The iteration starts from the solution of these first rows, which are read in batches of `batch_size`; 0: from
@@ -144,7 +144,7 @@ class NystromProblem:
         """The problem of the first rows, with their share of λ."""
         rows, share = slice(0, self.n_first), self.n_first / self.targets.shape[0]
         weights = None if self.weights is None else self.weights[rows, :]
-        given = {"targets": self.targets[rows, :], "weights": weights, "regularisation": share * self.regularisation}
+        given = {"targets": self.targets[rows, :], "weights": weights, "regularization": share * self.regularization}
         return replace(self, **given, n_first=0)
 
 
@@ -242,7 +242,7 @@ class NystromConjugateGradientsStepper:
         xp, targets = arrays.namespace(problem.targets), problem.targets
         made = {}
         for name in NystromState.kept:
-            rows = 1 if name in _OF_OUTPUTS else problem.centres.shape[0]
+            rows = 1 if name in _OF_OUTPUTS else problem.centers.shape[0]
             dtype = targets.dtype if name in ("coefficients", "along") else xp.float64
             made[name] = xp.zeros((rows, targets.shape[1]), dtype=dtype)
         made["squares"] = _dots(targets if problem.weights is None else problem.weights * targets, targets)
@@ -261,7 +261,7 @@ class NystromConjugateGradientsStepper:
             return state
         image = p.whitened(state.image)
         if first:
-            state.residual = state.residual_at_start = -image - problem.regularisation * state.start
+            state.residual = state.residual_at_start = -image - problem.regularization * state.start
             self._turn(problem, state)
             if not state.knows_first_rows:
                 state.squares_at_start = state.squares
@@ -269,7 +269,7 @@ class NystromConjugateGradientsStepper:
                 state.coefficients = arrays.namespace(image).asarray(state.along, copy=True)
             state.loss = float(arrays.namespace(image).sum(state.squares_at_start))
         else:
-            self._go(problem, state, image + problem.regularisation * state.direction)
+            self._go(problem, state, image + problem.regularization * state.direction)
         state.image = arrays.namespace(image).zeros_like(image)
         state.n_seen, state.n_passes = 0, state.n_passes + 1
         return state
@@ -287,7 +287,7 @@ class NystromConjugateGradientsStepper:
 
     def _go(self, problem: NystromProblem, state: NystromState, image: Array) -> None:
         """Go along the direction; ``image`` is its product with the matrix of the equations."""
-        xp, ridge = arrays.namespace(image), problem.regularisation
+        xp, ridge = arrays.namespace(image), problem.regularization
         length = ratio(state.product, _dots(state.direction, image))
         state.iterate = state.iterate + length * state.direction
         state.residual = state.residual - length * image
@@ -328,7 +328,7 @@ class NystromConjugateGradientsStepper:
             image, squares = rectangular.forward_and_back(
                 problem.kernel,
                 problem.points(mine),
-                problem.centres,
+                problem.centers,
                 a,
                 respond,
                 budget=problem.budget,

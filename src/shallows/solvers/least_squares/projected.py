@@ -23,28 +23,28 @@ FORGETTING = 8.0
 
 
 @dataclass(frozen=True)
-class CentresProblem:
+class CentersProblem:
     """Minimize Σᵢ wᵢ ‖f(xᵢ) − yᵢ‖² + λ ‖f‖² over f = Σⱼ αⱼ k(zⱼ, ·) with p centers zⱼ."""
 
     kernel: Kernel
-    centres: Array  # (p, d + 2): augmented; the preconditioner's subsample comes first
+    centers: Array  # (p, d + 2): augmented; the preconditioner's subsample comes first
     points: Callable[[slice], Array]  # Returns a slice of the n augmented training points, shape (m, d + 2)
     targets: Array  # (n, c)
     projection: Projection  # Onto the span of the centers
     preconditioner: Preconditioner  # Its subsample is the first M centers
     weights: Array | None = None  # (n, 1) or (n, c)
-    regularisation: float = 0.0  # λ
+    regularization: float = 0.0  # λ
     budget: int = 2**28  # Bytes that strips of the kernel matrix may take
     kept: rectangular.KeptStrips | None = None  # Strips that stay from epoch to epoch
     ranks: Alone = ALONE  # Each process computes the part of its piece of a batch
 
     @cached_property
-    def functions_at_centres(self) -> Array:
+    def functions_at_centers(self) -> Array:
         """Vᵀ K_MZ, shape (q, p), for the part of the ridge that the preconditioner flattens."""
-        p, xp = self.preconditioner, arrays.namespace(self.centres)
-        out = xp.empty((p.rank, self.centres.shape[0]), dtype=self.centres.dtype)
-        for rows in arrays.blocks(self.centres.shape[0], 1024):
-            columns = kernels.values(self.kernel, self.centres[rows, :], self.centres[: p.n_subsample, :])
+        p, xp = self.preconditioner, arrays.namespace(self.centers)
+        out = xp.empty((p.rank, self.centers.shape[0]), dtype=self.centers.dtype)
+        for rows in arrays.blocks(self.centers.shape[0], 1024):
+            columns = kernels.values(self.kernel, self.centers[rows, :], self.centers[: p.n_subsample, :])
             out[:, rows] = (columns @ p.vectors).T
         return out
 
@@ -176,10 +176,10 @@ class ProjectedEigenPro(Settings):
 
 @dataclass(frozen=True)
 class ProjectedEigenProStepper:
-    """A step of EigenPro in the span of p centres.
+    """A step of EigenPro in the span of p centers.
 
     For a batch S with the residuals g = w (K_SZ α − y_S) the gradient is the function Σ gᵢ k(xᵢ, ·). With P of
-    `shallows.spectrum`, whose eigenfunctions lie in the span since the subsample M is part of the centres, the step
+    `shallows.spectrum`, whose eigenfunctions lie in the span since the subsample M is part of the centers, the step
     along P times the gradient and the projection onto the span commute, and are
 
         α   ← α − η K_ZZ⁻¹ h,                              h = K_ZS g
@@ -200,22 +200,22 @@ class ProjectedEigenProStepper:
     step_size: float  # η, for a sum over the batch
     average: bool = True  # Without noise, if every batch has all rows, the last iterate is better
 
-    def init(self, problem: CentresProblem) -> ProjectedState:
+    def init(self, problem: CentersProblem) -> ProjectedState:
         """Coefficients of zero."""
         xp = arrays.namespace(problem.targets)
-        shape, dtype = (problem.centres.shape[0], problem.targets.shape[1]), problem.targets.dtype
+        shape, dtype = (problem.centers.shape[0], problem.targets.shape[1]), problem.targets.dtype
         return ProjectedState(xp.zeros(shape, dtype=dtype), xp.zeros(shape, dtype=dtype), self.step_size)
 
-    def step(self, problem: CentresProblem, state: ProjectedState, batch: slice) -> ProjectedState:
+    def step(self, problem: CentersProblem, state: ProjectedState, batch: slice) -> ProjectedState:
         """One batch."""
         h, state.loss = self._gradient(problem, state.iterate, batch)
         direction = problem.projection.solve(h)
         p = problem.preconditioner
         direction[: p.n_subsample, :] -= filtered(p.vectors, p.scale, h[: p.n_subsample, :])
-        if problem.regularisation:
+        if problem.regularization:
             # The batch's share of the gradient λ f, which is in the span and has the values K_MZ α at the subsample.
-            share = problem.regularisation * (batch.stop - batch.start) / problem.targets.shape[0]
-            projected = p.scale[:, None] * (problem.functions_at_centres @ state.iterate)
+            share = problem.regularization * (batch.stop - batch.start) / problem.targets.shape[0]
+            projected = p.scale[:, None] * (problem.functions_at_centers @ state.iterate)
             direction += share * state.iterate
             direction[: p.n_subsample, :] -= share * (p.vectors @ projected)
         state.iterate -= state.step_size * direction
@@ -225,7 +225,7 @@ class ProjectedEigenProStepper:
         return state
 
     @staticmethod
-    def _gradient(problem: CentresProblem, iterate: Array, batch: slice) -> tuple[Array, float]:
+    def _gradient(problem: CentersProblem, iterate: Array, batch: slice) -> tuple[Array, float]:
         xp, mine = arrays.namespace(iterate), problem.ranks.piece(batch)
 
         def respond(values: Array, rows: slice) -> tuple[Array, float]:
@@ -239,7 +239,7 @@ class ProjectedEigenProStepper:
             h, loss = rectangular.forward_and_back(
                 problem.kernel,
                 problem.points(mine),
-                problem.centres,
+                problem.centers,
                 iterate,
                 respond,
                 budget=problem.budget,
@@ -289,7 +289,7 @@ def step_size(found: SpanCertificate, batch_size: int) -> float:
 
 def certificate(
     kernel: Kernel,
-    centres: Array,
+    centers: Array,
     projection: Projection,
     preconditioner: Preconditioner,
     fresh: Array,
@@ -303,7 +303,7 @@ def certificate(
     """
     xp = arrays.namespace(fresh)
     m, n = preconditioner.n_subsample, fresh.shape[0]
-    values = kernels.values(kernel, fresh, centres)
+    values = kernels.values(kernel, fresh, centers)
     scale = xp.sqrt(xp.clip(preconditioner.scale, 0.0, None))
     flattened = (values[:, :m] @ preconditioner.vectors) * scale[None, :]
     whitened = projection.whiten(values)

@@ -42,7 +42,7 @@ class Projection:
     # μ, for real factors in spite of rounding. It does not change the limit of an iteration, but directions with
     # smaller eigenvalues are approached slowly.
     jitter: float
-    p: int  # Number of centres
+    p: int  # Number of centers
 
     def whiten(self, rows: Array) -> Array:
         """``rows @ L⁻ᵀ``, shape (c, p): coordinates of functions from their values at the centers."""
@@ -118,24 +118,24 @@ def _share(start: int, stop: int, worker: int, n_workers: int) -> list[int]:
     return [j for j in range(start, stop) if (j - start) % (2 * n_workers) in (worker, 2 * n_workers - 1 - worker)]
 
 
-def make_projection(kernel: Kernel, centres: Array, *, relative_jitter: float | None = None) -> Projection:
+def make_projection(kernel: Kernel, centers: Array, *, relative_jitter: float | None = None) -> Projection:
     """Factor the kernel matrix of centers.
 
     ``relative_jitter`` is μ as a share of the trace of K_ZZ. None starts with the rounding of the factorization and
     multiplies it by ten, up to four times, until the matrix is positive definite.
     """
-    xp = arrays.namespace(centres)
-    p = centres.shape[0]
+    xp = arrays.namespace(centers)
+    p = centers.shape[0]
     # The largest eigenvalue is between a hundredth of the trace and the trace, for bandwidths that generalize.
-    share = 0.25 * float(xp.finfo(centres.dtype).eps) if relative_jitter is None else relative_jitter
-    trace = float(xp.sum(kernel.diagonal(centres[:, :-2])))
+    share = 0.25 * float(xp.finfo(centers.dtype).eps) if relative_jitter is None else relative_jitter
+    trace = float(xp.sum(kernel.diagonal(centers[:, :-2])))
     for _ in range(_RETRIES if relative_jitter is None else 1):
         try:
-            strips = _strips(kernel, centres, share * trace)
+            strips = _strips(kernel, centers, share * trace)
         except np.linalg.LinAlgError:
             share *= 10.0
             continue
-        if arrays.uses_numpy(centres):
+        if arrays.uses_numpy(centers):
             # One by one, so that only one strip is in memory twice.
             for i in range(len(strips)):
                 strips[i] = _in_tiles(strips[i])
@@ -146,13 +146,13 @@ def make_projection(kernel: Kernel, centres: Array, *, relative_jitter: float | 
     )
 
 
-def _strips(kernel: Kernel, centres: Array, jitter: float) -> list[Array]:
+def _strips(kernel: Kernel, centers: Array, jitter: float) -> list[Array]:
     """Rows of L strip by strip, by substitution, then each with its inverse block."""
     strips: list[Array] = []
-    spans = list(arrays.blocks(centres.shape[0], EDGE))
+    spans = list(arrays.blocks(centers.shape[0], EDGE))
     for span in spans:
-        here = centres[span, :]
-        strip = kernels.values(kernel, here, centres[: span.stop, :])
+        here = centers[span, :]
+        strip = kernels.values(kernel, here, centers[: span.stop, :])
         block = kernels.set_diagonal(kernel, arrays.contiguous(strip[:, span.start :]), here)
         kernels.add_to_diagonal(block, jitter)
         left = strip[:, : span.start]

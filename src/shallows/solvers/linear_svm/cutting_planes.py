@@ -14,7 +14,7 @@ from .problem import HINGE, ConvergingSettings, LinearState, LinearSVMProblem
 from .rows import products
 
 PATIENCE = 10
-"""Newton steps without a gain after which `maximise_by_active_sets` stops: the gradients are only rounding."""
+"""Newton steps without a gain after which `maximize_by_active_sets` stops: the gradients are only rounding."""
 
 RIDGE = 1e-13  # share of the trace of Q that is added to its diagonal, because Q may be singular
 
@@ -23,7 +23,7 @@ PAIR_STEPS = 20_000
 
 
 @njit(cache=True, nogil=True)
-def maximise_on_simplex(Q: np.ndarray, b: np.ndarray, a: np.ndarray, tolerance: float, most_steps: int):
+def maximize_on_simplex(Q: np.ndarray, b: np.ndarray, a: np.ndarray, tolerance: float, most_steps: int):
     """Maximize bᵀa − ½ aᵀQa over a ≥ 0, Σ a = 1, from a given start, which is overwritten.
 
     Each step moves weight to the corner of the largest gradient, from the corner with which this gains most. Q is
@@ -59,8 +59,8 @@ def maximise_on_simplex(Q: np.ndarray, b: np.ndarray, a: np.ndarray, tolerance: 
     return 0.5 * (float(b @ a) + float(gradient @ a)), ended
 
 
-def maximise_by_active_sets(Q: np.ndarray, b: np.ndarray, a: np.ndarray, tolerance: float) -> None:
-    """Solve the problem of `maximise_on_simplex` by Newton steps on the corners with weight, for any condition of Q.
+def maximize_by_active_sets(Q: np.ndarray, b: np.ndarray, a: np.ndarray, tolerance: float) -> None:
+    """Solve the problem of `maximize_on_simplex` by Newton steps on the corners with weight, for any condition of Q.
 
     A step goes to the maximum on these corners, or to the point where the first of them has no weight left. In the
     first case the corner of the largest gradient is added. The cost depends on the number of corners with weight.
@@ -151,7 +151,7 @@ class CuttingPlanesStepper:
         w = state.next_point
         margins = problem.margins(w)
         risk, plane = problem.risk(margins), problem.risk_gradient(margins)
-        _keep_if_better(state, w, 0.5 * problem.regularisation * float(w @ w) + risk)
+        _keep_if_better(state, w, 0.5 * problem.regularization * float(w @ w) + risk)
         with_others = state.planes @ plane
         p = len(state.heights)
         grown = np.empty((p + 1, p + 1))
@@ -163,15 +163,15 @@ class CuttingPlanesStepper:
 
     def _minimum_of_model(self, problem: LinearSVMProblem, state: PlanesState) -> np.ndarray:
         # A hundredth of the tolerance, so that the gap comes from the planes.
-        allowed, Q = 0.01 * self.tolerance * state.objective, state.products / problem.regularisation
+        allowed, Q = 0.01 * self.tolerance * state.objective, state.products / problem.regularization
         if not state.by_active_sets:
-            value, ended = maximise_on_simplex(Q, state.heights, state.shares, allowed, self.pair_steps)
+            value, ended = maximize_on_simplex(Q, state.heights, state.shares, allowed, self.pair_steps)
             state.by_active_sets = self.active_sets and not ended
         if state.by_active_sets:
-            maximise_by_active_sets(Q, state.heights, state.shares, allowed)
-        w = -(state.shares @ state.planes) / problem.regularisation
+            maximize_by_active_sets(Q, state.heights, state.shares, allowed)
+        w = -(state.shares @ state.planes) / problem.regularization
         if state.by_active_sets:
-            value = float(state.heights @ state.shares) - 0.5 * problem.regularisation * float(w @ w)
+            value = float(state.heights @ state.shares) - 0.5 * problem.regularization * float(w @ w)
         state.bound = max(state.bound, value)
         return w
 
@@ -180,7 +180,7 @@ class CuttingPlanesStepper:
         margins, slopes = problem.margins(state.coefficients), problem.signs * products(problem.rows, direction)
         a = minimum_on_line(problem, state.coefficients, direction, margins, slopes)
         best = state.coefficients + a * direction
-        value = 0.5 * problem.regularisation * float(best @ best) + problem.risk(margins + a * slopes)
+        value = 0.5 * problem.regularization * float(best @ best) + problem.risk(margins + a * slopes)
         _keep_if_better(state, best, value)
         state.next_point = 0.9 * best + 0.1 * w
 
@@ -198,7 +198,7 @@ def minimum_on_line(
     The derivative along the line rises linearly between the kinks and jumps at each of them; the minimum is at its
     zero.
     """
-    lam = problem.regularisation
+    lam = problem.regularization
     start, rise = lam * float(w @ direction), lam * float(direction @ direction)
     if rise == 0.0:
         return 0.0

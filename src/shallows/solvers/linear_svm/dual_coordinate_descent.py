@@ -57,7 +57,7 @@ class DualCoordinateDescentStepper:
         return state
 
     def _pass(self, problem: LinearSVMProblem, state: DualCoordinateState) -> None:
-        scale = 1.0 / (problem.regularisation * problem.n)
+        scale = 1.0 / (problem.regularization * problem.n)
         key = key_of(self.seed, "order of variables", state.n_steps)
         visits = steps_of_a_piece(4 * problem.rows.mean_length)
         bounds = (state.bounds[0], state.bounds[1]) if self.shrinking else (np.inf, -np.inf)

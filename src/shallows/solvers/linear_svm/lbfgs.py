@@ -80,7 +80,7 @@ class LBFGSStepper:
             row, before = state.n_steps % self.memory, state.gradient
             state.coefficients = state.coefficients + length * direction
             state.margins = state.margins + length * slopes
-            state.gradient = problem.regularisation * state.coefficients + problem.risk_gradient(state.margins)
+            state.gradient = problem.regularization * state.coefficients + problem.risk_gradient(state.margins)
             state.moves[row], state.changes[row] = length * direction, state.gradient - before
             state.n_steps += 1
         return state
@@ -104,8 +104,8 @@ class LBFGSStepper:
 
 def _length(problem: LinearSVMProblem, state: LBFGSState, direction: np.ndarray, slopes: np.ndarray) -> float:
     """The a > 0 that minimizes P(w + a d)."""
-    own = problem.regularisation * float(direction @ direction)
-    mixed = problem.regularisation * float(state.coefficients @ direction)
+    own = problem.regularization * float(direction @ direction)
+    mixed = problem.regularization * float(state.coefficients @ direction)
 
     def derivatives(a: float) -> tuple[float, float]:
         margins = state.margins + a * slopes

@@ -44,7 +44,7 @@ class PrimalNewtonStepper:
     def step(self, problem: LinearSVMProblem, state: NewtonState, batch: int) -> NewtonState:
         """``batch`` iterations, or fewer at the end."""
         for _ in range(batch):
-            gradient = problem.regularisation * state.coefficients + problem.risk_gradient(state.margins)
+            gradient = problem.regularization * state.coefficients + problem.risk_gradient(state.margins)
             size = float(np.linalg.norm(gradient))
             state.exhausted = size <= self.tolerance * state.first_norm
             if state.exhausted:
@@ -68,7 +68,7 @@ class PrimalNewtonStepper:
         along, before = residual.copy(), size * size
         for _ in range(self.most_products):
             scores = inside * products(problem.rows, along)
-            curved = problem.regularisation * along + combination(problem.rows, scores, problem.n_features)
+            curved = problem.regularization * along + combination(problem.rows, scores, problem.n_features)
             state.n_products += 2
             step = before / float(along @ curved)
             direction += step * along
@@ -82,7 +82,7 @@ class PrimalNewtonStepper:
 
 def _length(problem: LinearSVMProblem, state: NewtonState, direction: np.ndarray, slopes: np.ndarray) -> float:
     """The a > 0 that minimizes P(w + a d)."""
-    lam, weights = problem.regularisation, problem.all_weights / problem.n
+    lam, weights = problem.regularization, problem.all_weights / problem.n
     own, mixed = lam * float(direction @ direction), lam * float(state.coefficients @ direction)
 
     def derivatives(a: float) -> tuple[float, float]:

@@ -39,7 +39,7 @@ class LinearSVMProblem:
     rows: CompiledRows  # the points xᵢ
     n_features: int
     signs: np.ndarray  # (n,): yᵢ, −1 or 1
-    regularisation: float  # λ > 0; C of a support vector machine is 1/(λn)
+    regularization: float  # λ > 0; C of a support vector machine is 1/(λn)
     loss: int = HINGE  # `HINGE` or `SQUARED_HINGE`
     weights: np.ndarray | None = None  # (n,): cᵢ, with mean 1; None is ones
     all_weights: np.ndarray = field(init=False, repr=False, compare=False)
@@ -56,7 +56,7 @@ class LinearSVMProblem:
     @property
     def compiled(self) -> tuple[CompiledRows, np.ndarray, np.ndarray, int, float]:
         """Rows, signs, weights, loss and λ, for compiled steps."""
-        return self.rows, self.signs, self.all_weights, self.loss, self.regularisation
+        return self.rows, self.signs, self.all_weights, self.loss, self.regularization
 
     def margins(self, w: np.ndarray) -> np.ndarray:
         """yᵢ wᵀxᵢ, shape (n,)."""
@@ -83,7 +83,7 @@ class LinearSVMProblem:
 
     def objective(self, w: np.ndarray) -> float:
         """P(w)."""
-        return 0.5 * self.regularisation * float(w @ w) + self.risk(self.margins(w))
+        return 0.5 * self.regularization * float(w @ w) + self.risk(self.margins(w))
 
 
 def dual_objective(problem: LinearSVMProblem, dual: np.ndarray) -> float:
@@ -91,9 +91,9 @@ def dual_objective(problem: LinearSVMProblem, dual: np.ndarray) -> float:
 
     For 0 ≤ aᵢ (≤ cᵢ with the hinge) it is at most the minimum of P, and equal to it at the solution.
     """
-    w = combination(problem.rows, dual * problem.signs / (problem.regularisation * problem.n), problem.n_features)
+    w = combination(problem.rows, dual * problem.signs / (problem.regularization * problem.n), problem.n_features)
     conjugate = 0.0 if problem.loss == HINGE else 0.5 * dual * dual / problem.all_weights
-    return float(np.mean(dual - conjugate)) - 0.5 * problem.regularisation * float(w @ w)
+    return float(np.mean(dual - conjugate)) - 0.5 * problem.regularization * float(w @ w)
 
 
 @dataclass

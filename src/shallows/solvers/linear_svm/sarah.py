@@ -38,7 +38,7 @@ class SARAHStepper:
     def init(self, problem: LinearSVMProblem) -> SARAHState:
         if problem.loss != SQUARED_HINGE:
             raise ShallowsError("SARAH needs a differentiable loss: use the squared hinge.")
-        steepest = problem.regularisation + float(np.max(problem.all_weights * squared_norms(problem.rows)))
+        steepest = problem.regularization + float(np.max(problem.all_weights * squared_norms(problem.rows)))
         return SARAHState(np.zeros(problem.n_features), step_size=self.step_size or 0.5 / steepest)
 
     def step(self, problem: LinearSVMProblem, state: SARAHState, batch: int) -> SARAHState:
@@ -46,7 +46,7 @@ class SARAHStepper:
         inner = self.inner or problem.n
         for _ in range(batch):
             w = state.coefficients
-            v = problem.regularisation * w + problem.risk_gradient(problem.margins(w))
+            v = problem.regularization * w + problem.risk_gradient(problem.margins(w))
             chosen = draws(key_of(self.seed, "examples of SARAH", state.n_steps), 0, inner - 1, problem.n)
             u, p, scales = w.copy(), v.copy(), np.array([1.0, 0.0])
             for piece in pieces(len(chosen), 8 * problem.rows.mean_length):

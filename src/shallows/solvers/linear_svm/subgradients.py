@@ -183,7 +183,7 @@ class SVMSGDStepper:
     def init(self, problem: LinearSVMProblem) -> SubgradientState:
         """The zero vector, with the best first step."""
         step = best_first_step(problem, self.seed) if self.step_size is None else self.step_size
-        return zero_state(problem, 1.0 / (problem.regularisation * step))
+        return zero_state(problem, 1.0 / (problem.regularization * step))
 
     def step(self, problem: LinearSVMProblem, state: SubgradientState, batch: int) -> SubgradientState:
         """Visit ``batch`` examples."""
@@ -197,14 +197,14 @@ def best_first_step(problem: LinearSVMProblem, seed: int) -> float:
     chosen = permutation(seed, 0, problem.n)[:SAMPLE]
 
     def objective_after(step: float) -> float:
-        state = zero_state(problem, 1.0 / (problem.regularisation * step))
+        state = zero_state(problem, 1.0 / (problem.regularization * step))
         take_steps(problem, state, chosen)
         # A step that overflows is too long.
         with np.errstate(over="ignore", invalid="ignore"):
             margins = problem.signs[chosen] * products_of(problem.rows, chosen, state.coefficients)
             missed = np.maximum(0.0, 1.0 - margins)
             each = missed if problem.loss == HINGE else 0.5 * missed * missed
-            own = 0.5 * problem.regularisation * float(state.coefficients @ state.coefficients)
+            own = 0.5 * problem.regularization * float(state.coefficients @ state.coefficients)
             return own + float(np.mean(problem.all_weights[chosen] * each))
 
     step, value, factor = 1.0, objective_after(1.0), 2.0

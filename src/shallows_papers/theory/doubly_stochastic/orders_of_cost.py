@@ -21,8 +21,8 @@ from shallows.estimators.feature_maps.fourier import FourierFeatures
 from shallows.estimators.feature_maps.landmarks import NystroemFeatures
 from shallows.estimators.regularised.regularised_risk import RegularizedRiskClassifier
 from shallows.solvers.expansions.doubly_stochastic import DoublyStochastic
-from shallows.solvers.regularised.norma import NORMA
-from shallows.solvers.regularised.sdca import SDCA
+from shallows.solvers.regularized.norma import NORMA
+from shallows.solvers.regularized.sdca import SDCA
 from shallows.training import Observer, Run
 
 from ..results import AnalysisResult

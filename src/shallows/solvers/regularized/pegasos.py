@@ -47,7 +47,7 @@ class PegasosStepper:
     averaging: bool = False  # the model is f̄ ← f̄ + 4/(t + 3) (f − f̄); the last iterate follows its last batches
 
     def init(self, problem: RiskProblem) -> PegasosState:
-        state = PegasosState(problem.span.zero(problem.targets), 1.0 / problem.regularisation)
+        state = PegasosState(problem.span.zero(problem.targets), 1.0 / problem.regularization)
         if self.averaging:
             state.iterate = problem.span.zero(problem.targets)
         if self.projection:
@@ -56,7 +56,7 @@ class PegasosStepper:
             # All outputs of ±1 have the same loss at zero, unless there is an intercept.
             alike = problem.loss.coding == "signs" and problem.intercept is None
             n_balls = problem.targets.shape[1] if alike else 1
-            state.norms_squared, state.largest = np.zeros(n_balls), zero / n_balls / problem.regularisation
+            state.norms_squared, state.largest = np.zeros(n_balls), zero / n_balls / problem.regularization
         return state
 
     def step(self, problem: RiskProblem, state: PegasosState, batch: slice) -> PegasosState:

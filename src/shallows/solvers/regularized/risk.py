@@ -124,7 +124,7 @@ class RiskProblem:
     span: KernelSpan | FeatureSpan
     targets: Array  # (n, c): in the coding of the loss
     loss: Any
-    regularisation: float  # λ > 0
+    regularization: float  # λ > 0
     weights: Array | None = None  # (n, 1): with mean 1
     # A batch loss of more than this many times the zero function's loss means divergence
     growth: float = math.inf
@@ -160,7 +160,7 @@ class RiskProblem:
         """P(f), from all rows."""
         n = self.span.n
         total = sum(self.losses(self.span.scores(coefficients, batch), batch) for batch in arrays.blocks(n, rows))
-        return 0.5 * self.regularisation * self.span.norm_squared(coefficients) + total / n
+        return 0.5 * self.regularization * self.span.norm_squared(coefficients) + total / n
 
     def training_scores(self, state: RiskState) -> np.ndarray:
         """Values of f at all training points, float64 on the host, shape (n, c)."""

@@ -55,7 +55,7 @@ class SVRGStepper:
         state.loss, state.zero_loss = problem.losses_and_zero_losses(scores, batch)
         slopes = problem.gradient(scores, batch) - problem.gradient(rows @ state.snapshot, batch)
         state.advance(batch)
-        direction = (rows.T @ slopes) * (1.0 / m) + state.mean_gradient + problem.regularisation * state.coefficients
+        direction = (rows.T @ slopes) * (1.0 / m) + state.mean_gradient + problem.regularization * state.coefficients
         state.coefficients -= state.step_size * direction
         return state
 
@@ -116,7 +116,7 @@ class SAGStepper:
             direction = (state.total + change) * (1.0 / n)
         state.total += change
         state.slopes[batch, :] = slopes
-        state.coefficients -= state.step_size * (direction + problem.regularisation * state.coefficients)
+        state.coefficients -= state.step_size * (direction + problem.regularization * state.coefficients)
         return state
 
 
@@ -137,7 +137,7 @@ def batch_smoothness(problem: RiskProblem, m: int, n_batches: int = 8, n_iterati
             u = Z @ v
             v = Z.T @ (u if w is None else w * u)
         top = max(top, math.sqrt(float(xp.sum(v * v))) / Z.shape[0])
-    return MARGIN * problem.loss.smoothness * top + problem.regularisation
+    return MARGIN * problem.loss.smoothness * top + problem.regularization
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -51,7 +51,7 @@ class NORMAStepper:
         state.advance(batch)
         t = state.n_steps
         eta = state.step_size / {"constant": 1.0, "root": math.sqrt(t), "inverse": float(t)}[self.schedule]
-        state.coefficients *= 1.0 - eta * problem.regularisation
+        state.coefficients *= 1.0 - eta * problem.regularization
         problem.span.add(state.coefficients, batch, G * (-eta / m))
         if state.visited is not None:
             state.visited[batch, :] = float(t)
@@ -62,7 +62,7 @@ class NORMAStepper:
 
 def default_step(problem: RiskProblem, batch_size: int, schedule: str, n_epochs: int) -> float:
     """The default first step η₁."""
-    loss, reg = problem.loss, problem.regularisation
+    loss, reg = problem.loss, problem.regularization
     if schedule == "inverse":
         return 1.0 / reg
     K = arrays.to_numpy(problem.span.products(slice(0, batch_size))).astype(np.float64)

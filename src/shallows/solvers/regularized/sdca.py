@@ -93,7 +93,7 @@ class SDCAStepper:
 
 def _settle(problem: RiskProblem, state: SDCAState, batch: slice, scores: Array, products: Array) -> Array:
     """Set the dual variables of a batch to their best values in turn; returns the change of f's coefficients."""
-    scale = 1.0 / (problem.regularisation * problem.span.n)
+    scale = 1.0 / (problem.regularization * problem.span.n)
     loss, a, targets = dual_of(problem.loss), state.dual[batch, :], problem.targets[batch, :]
     scores = problem.shifted(scores)
     weights = None if problem.weights is None else problem.weights[batch, 0]
