@@ -115,10 +115,10 @@ class Bench:
         """The median time of a piece of work, after a first go that compiles."""
         taken = []
         for _ in range(rounds + 1):
-            arrays.synchronise(self._probe)
+            arrays.synchronize(self._probe)
             started = time.perf_counter()
             work()
-            arrays.synchronise(self._probe)
+            arrays.synchronize(self._probe)
             taken.append(time.perf_counter() - started)
         return float(np.median(taken[1:]))
 
@@ -325,7 +325,7 @@ class Clock(training.Observer):
         self.at: list[float] = []
 
     def on_epoch(self, run: training.Run) -> None:  # noqa: D102
-        arrays.synchronise(run.state.coefficients)
+        arrays.synchronize(run.state.coefficients)
         self.at.append(run.seconds)
 
 

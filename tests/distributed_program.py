@@ -15,7 +15,7 @@ from forms import centers_classifier, centers_regressor, eigenpro_classifier, ei
 from shallows import Options, distributed
 from shallows.distributed import mpi
 from shallows.errors import ShallowsError, TrainingInterrupted
-from shallows.models.centring import TrainingRows
+from shallows.models.centering import TrainingRows
 from shallows.solvers import DoublyStochastic, EigenPro
 from shallows.training import Checkpoint, Curve, Observer
 

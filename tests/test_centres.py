@@ -9,7 +9,7 @@ import pytest
 
 from engine_example import least_squares, naive_kernel, preconditioning_matrix, sample
 from shallows import arrays, gram, kernels, spectrum, training
-from shallows.models.centring import Centring, TrainingRows
+from shallows.models.centering import Centering, TrainingRows
 from shallows.solvers.least_squares import projection
 from shallows.solvers.least_squares.eigenpro import EigenProStepper
 from shallows.solvers.least_squares.kernel_problem import KernelProblem
@@ -204,7 +204,7 @@ def test_rows_are_the_same_held_or_read_anew(form, tmp_path):
     if form == "map":
         np.save(tmp_path / "x.npy", x)
         x = np.load(tmp_path / "x.npy", mmap_mode="r")
-    coordinates = Centring.of(x)
+    coordinates = Centering.of(x)
     held, anew = (TrainingRows(x, order, coordinates, arrays.Device(), np.float32, held=h) for h in (True, False))
     assert held.held_bytes == 500 * 6 * 4
     assert anew.held_bytes == 0

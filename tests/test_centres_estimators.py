@@ -20,7 +20,7 @@ from resumed_example import StopAt
 from shallows import KernelRidgeClassifier, KernelRidgeRegressor, Options, arrays, training
 from shallows.errors import DivergenceError, ShallowsError, TrainingInterrupted
 from shallows.fitting import kernel_centers
-from shallows.models.centring import TrainingRows
+from shallows.models.centering import TrainingRows
 from shallows.solvers import NystromConjugateGradients, ProjectedEigenPro
 
 pytestmark = pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.exceptions.ConvergenceWarning")
@@ -51,7 +51,7 @@ def test_predictions_are_the_expansion_in_the_centres(Estimator, given):
     centres = Z[np.argsort(np.argsort(Z[:, 0]))] if given else X[model.support_]
     if given:
         assert model.support_ is None
-        centres = model._model.points[:, :3].astype(float) + model._model.centring.mean
+        centres = model._model.points[:, :3].astype(float) + model._model.centering.mean
         assert np.abs(np.sort(centres, axis=0) - np.sort(Z, axis=0)).max() < 1e-5
     scores = naive_kernel("cauchy", 2.0, new, centres) @ model.dual_coef_
     if not is_classifier(model):

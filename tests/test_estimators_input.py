@@ -25,7 +25,7 @@ from estimators_example import (
 from forms import eigenpro_regressor
 from shallows import KernelRidgeClassifier, KernelRidgeRegressor, arrays, kernels
 from shallows.kernels import compiled
-from shallows.models.centring import Centring
+from shallows.models.centering import Centering
 from shallows.solvers import EigenPro
 
 pytestmark = brief
@@ -149,16 +149,16 @@ def test_new_points_are_read_block_by_block(monkeypatch):
     X, y, new = table(eigenpro_regressor)
     model = KernelRidgeRegressor(solver="eigenpro", random_state=0).fit(X, y)
     whole = model.predict(new)
-    monkeypatch.setattr("shallows.models.centring._BLOCK_BYTES", 7 * 8 * X.shape[1])
+    monkeypatch.setattr("shallows.models.centering._BLOCK_BYTES", 7 * 8 * X.shape[1])
     assert np.abs(model.predict(new) - whole).max() < 1e-12 * np.abs(model.dual_coef_).sum()
     again = KernelRidgeRegressor(solver="eigenpro", random_state=0).fit(X, y)
     assert np.abs(again.predict(new) - whole).max() < 1e-6 * np.abs(whole).max()
 
 
 def test_coordinates_are_centred_and_without_constants_whatever_the_blocks(monkeypatch):
-    monkeypatch.setattr("shallows.models.centring._BLOCK_BYTES", 7 * 8 * 5)
+    monkeypatch.setattr("shallows.models.centering._BLOCK_BYTES", 7 * 8 * 5)
     x = np.hstack([sample(50, 3), np.full((50, 1), 0.1), np.full((50, 1), -7.0)])
-    coordinates = Centring.of(x)
+    coordinates = Centering.of(x)
     assert coordinates.varies.tolist() == [True, True, True, False, False]
     assert coordinates.mean == pytest.approx(x.mean(axis=0), rel=1e-12)
     order = np.random.default_rng(0).permutation(50)

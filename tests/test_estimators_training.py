@@ -15,7 +15,7 @@ from forms import centers_regressor, eigenpro_classifier, eigenpro_regressor, ke
 from resumed_example import StopAt
 from shallows import KernelRidgeRegressor, arrays, kernels, spectrum, streams, training
 from shallows.errors import ShallowsError, TrainingInterrupted
-from shallows.models.centring import Centring
+from shallows.models.centering import Centering
 from shallows.solvers import EigenPro
 from solved_by import constructor
 
@@ -25,7 +25,7 @@ pytestmark = brief
 def internal(X, *, rank, n_subsample, seed, kernel):
     """The preconditioner that a fit makes for itself, with its rows counted in the user's order."""
     order = streams.permutation(seed, "order", 0, len(X))
-    points = Centring.of(X).training_points(X, order, arrays.Device(), np.float64)
+    points = Centering.of(X).training_points(X, order, arrays.Device(), np.float64)
     made = spectrum.make_preconditioner(kernel, points, rank=rank, n_subsample=n_subsample, seed=seed)
     return replace(made, indices=order[made.indices])
 

@@ -143,11 +143,11 @@ def test_every_product_of_few_features_is_that_of_the_plain_path():
 @pytest.mark.parametrize("Estimator", [eigenpro_classifier, eigenpro_regressor, centers_regressor])
 def test_a_fit_gives_the_model_of_the_plain_path_and_of_the_cpu(Estimator):
     X, y, new = table(Estimator, 3000)
-    of_centres = Estimator is centers_regressor
+    of_centers = Estimator is centers_regressor
     options = {"random_state": 0, "kernel": "laplace", "dtype": "float64", "batch_size": 100, "max_epochs": 3, "tol": 0}
-    options |= {"centres": 500} if of_centres else {}
+    options |= {"centres": 500} if of_centers else {}
     # Too little for the matrix to be kept.
-    memory = None if of_centres else "20MB"
+    memory = None if of_centers else "20MB"
     fitted = Estimator(device="gpu", memory=memory, **options).fit(X, y)
     with cuda.off():
         plain = Estimator(device="gpu", memory=memory, **options).fit(X, y)
@@ -156,7 +156,7 @@ def test_a_fit_gives_the_model_of_the_plain_path_and_of_the_cpu(Estimator):
         assert fitted.step_size_ == pytest.approx(other.step_size_, rel=1e-3)
         scale = np.abs(outputs(other, new)).max()
         assert np.abs(outputs(fitted, new) - outputs(other, new)).max() < 1e-2 * scale
-        if not of_centres:
+        if not of_centers:
             assert fitted.report_["kept_fraction"] < 1.0
             assert np.abs(fitted.dual_coef_ - other.dual_coef_).max() < 1e-2 * np.abs(other.dual_coef_).max()
 

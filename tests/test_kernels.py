@@ -8,7 +8,7 @@ import pytest
 from engine_example import EUCLIDEAN, naive_kernel, sample
 from shallows import arrays, kernels
 from shallows.errors import ShallowsError, UnknownNameError
-from shallows.models.centring import Centring
+from shallows.models.centering import Centering
 
 NAMES = EUCLIDEAN
 EPS32 = float(np.finfo(np.float32).eps)
@@ -97,7 +97,7 @@ def test_frequencies_are_a_function_of_their_counter_and_in_the_asked_precision(
 def test_float32_values_of_centred_data_are_right_however_far_the_data_lie(name, given):
     d = 20
     x = (sample(300, d) + 100).astype(given)
-    points = Centring.of(x).training_points(x, np.arange(300), arrays.Device(), np.float32)
+    points = Centering.of(x).training_points(x, np.arange(300), arrays.Device(), np.float32)
     K = kernels.values(kernels.make(name, np.sqrt(2 * d)), points, points)
     off = ~np.eye(300, dtype=bool)
     # The squared distance, at least 2 here, is off by some units in the last place of ‖x‖² + ‖z‖² < 128.

@@ -17,7 +17,7 @@ from shallows import DoublyStochasticClassifier, arrays, training
 from shallows.fitting import expansion
 from shallows.fitting.expansion_plan import holds_points
 from shallows.fitting.rows_ahead import RowsAhead
-from shallows.models.centring import Centring, RowsAsArray, TrainingRows
+from shallows.models.centering import Centering, RowsAsArray, TrainingRows
 from shallows.svm import DoublyStochasticNoveltyDetector
 from shallows.training import Batches
 
@@ -63,7 +63,7 @@ def test_the_pages_of_a_file_are_not_memory_of_the_process(tmp_path):
 def rows():
     X = DRAWS.normal(size=(100, 4))
     order = DRAWS.permutation(100)
-    return TrainingRows(X, order, Centring.of(X), CPU, np.dtype("float64"), held=False)
+    return TrainingRows(X, order, Centering.of(X), CPU, np.dtype("float64"), held=False)
 
 
 @pytest.mark.parametrize("size", [7, 25, 100])

@@ -23,8 +23,8 @@ def problem(*, p=P, n=N, weights=False, kept=None, xp=np, dtype=np.float64, outp
     w = np.random.default_rng(0).uniform(0.2, 1.0, size=(n, 1)).astype(dtype) if weights else None
     kernel, points = kernels.make("gaussian", 1.5), kernels.augmented(xp.asarray(x))
     centres, own = points[:p, :], None if w is None else xp.asarray(w)
-    of_centres = None if own is None else own[:p, 0]
-    made = nystrom.make_preconditioner(kernel, centres, n, RIDGE, of_centres, of_all_points=p == n)
+    of_centers = None if own is None else own[:p, 0]
+    made = nystrom.make_preconditioner(kernel, centres, n, RIDGE, of_centers, of_all_points=p == n)
     strips = None if kept is None else KeptStrips(n, centres, kept)
     given = kernel, centres, lambda b: points[b, :], xp.asarray(y), made, own, RIDGE
     return NystromProblem(*given, kept=strips, n_first=first[0], batch_size=first[1])

@@ -17,7 +17,7 @@ from shallows import Options, arrays
 from shallows.distributed.fitting import divided_arrays
 from shallows.errors import ShallowsError
 from shallows.kernel_approximation import NystroemFeatures
-from shallows.models.centring import MOST_DENSE_COLUMNS
+from shallows.models.centering import MOST_DENSE_COLUMNS
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning", "ignore::UserWarning")
 

@@ -16,8 +16,8 @@ from forms import eigenpro_classifier
 from shallows import arrays, kernels
 from shallows.errors import ShallowsError
 from shallows.kernel_approximation import NystroemFeatures
-from shallows.models import centring
-from shallows.models.centring import Centring, TrainingRows
+from shallows.models import centering
+from shallows.models.centering import Centering, TrainingRows
 from shallows.solvers import LASVM, SMO
 from solved_by import constructor
 
@@ -189,7 +189,7 @@ def test_a_row_of_a_product_does_not_depend_on_the_other_rows(dtype):
 
 def test_a_filled_column_far_from_zero_keeps_its_digits_in_float32():
     X = with_columns(texts(80, 1500)[0])
-    made = Centring.of(X, may_stay_sparse=True)
+    made = Centering.of(X, may_stay_sparse=True)
     points = made.training_points(X, np.arange(80), CPU, np.float32)
     assert arrays.is_sparse(points)
     dense = X.toarray()[:, made.varies]
@@ -221,7 +221,7 @@ def test_a_model_of_sparse_points_is_saved_pickled_and_loaded(name, tmp_path):
 
 def test_sparse_rows_that_are_read_batch_by_batch_are_those_that_are_kept():
     X = with_columns(texts(80, 1500)[0])
-    made, order = Centring.of(X, may_stay_sparse=True), np.random.default_rng(0).permutation(80)
+    made, order = Centering.of(X, may_stay_sparse=True), np.random.default_rng(0).permutation(80)
     kept, read = (TrainingRows(X, order, made, CPU, np.float32, held=held) for held in (True, False))
     for batch in (slice(10, 30), np.array([70, 3, 15])):
         assert np.array_equal(kept(batch).toarray(), read(batch).toarray())
@@ -230,7 +230,7 @@ def test_sparse_rows_that_are_read_batch_by_batch_are_those_that_are_kept():
 
 def test_points_that_would_take_most_of_the_memory_when_dense_are_refused(monkeypatch):
     X, y = texts(200, 10_000)
-    monkeypatch.setattr(centring, "FEW_DENSE_BYTES", 2**20)
+    monkeypatch.setattr(centering, "FEW_DENSE_BYTES", 2**20)
     monkeypatch.setattr(arrays, "available_memory", lambda device=None: 2**23)
     with pytest.raises(ShallowsError, match=r"Dense points of 200 sparse rows take 0.016 GB.*TruncatedSVD"):
         feature_eigenpro_classifier(random_state=0, memory="8GB").fit(X, y)

@@ -184,7 +184,7 @@ def itemsize(x: Array) -> int:
     return int(namespace(x).finfo(x.dtype).bits) // 8
 
 
-def synchronise(x: Array) -> None:
+def synchronize(x: Array) -> None:
     """Wait until the device of ``x`` has finished, so that measured times are right."""
     if device_of(x).kind == "gpu":
         _cupy().cuda.Device(device_of(x).index).synchronize()

@@ -11,14 +11,14 @@ import numpy as np
 from .. import arrays
 from ..errors import ShallowsError
 from ..features.given_units import GivenUnits, orthogonal_units
-from ..models.centring import Centring
+from ..models.centering import Centering
 from ..solvers.least_squares.normal_equations import solve_by_features, solve_by_rows, solve_with_l1, sums_of_features
 
 
 def fit_autoencoder(
     X: Any,
     *,
-    centring: Centring,
+    centering: Centering,
     activation: str,
     n_units: int,
     alpha: float,
@@ -43,7 +43,7 @@ def fit_autoencoder(
     at_a_time = max(1, strip_bytes // (n_units * dtype.itemsize))
 
     def blocks() -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        for _, x, _ in centring.new_points(X, device, dtype):
+        for _, x, _ in centering.new_points(X, device, dtype):
             for rows in arrays.blocks(x.shape[0], at_a_time):
                 yield arrays.to_numpy(hidden.map(x[rows])), arrays.to_numpy(x[rows]) / scale
 

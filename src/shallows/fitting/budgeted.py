@@ -15,7 +15,7 @@ import scipy.sparse
 from .. import arrays, kernels, streams, training
 from ..arrays import Device
 from ..errors import ShallowsError
-from ..models.centring import check_scores, stay_sparse
+from ..models.centering import check_scores, stay_sparse
 from ..models.host_functions import GaussianSum, Hyperplanes
 from ..solvers.budgeted.sparse_rows import SparseRows, sparse_rows
 from ..spectrum.leave_one_out import RidgeChoice

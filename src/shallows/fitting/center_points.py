@@ -12,7 +12,7 @@ import numpy as np
 from .. import arrays, kernels, streams
 from ..arrays import Array, Device
 from ..errors import ShallowsError
-from ..models.centring import Centring, TrainingRows, check_scale
+from ..models.centering import Centering, TrainingRows, check_scale
 from ..spectrum.kernel_ridge_choice import LEAST_ROWS, is_automatic, number_of_rows
 from ..utils.checks import warn_user
 from .choices import Choices, Sample, held_out_spans
@@ -96,11 +96,11 @@ def spans_left_out(centers: Any, n: int, n_outputs: int) -> list[slice]:
     return [] if are_all and n <= SMALL else held_out_spans(n, 0, n_outputs)
 
 
-def measure_points(X: Any, kernel: Any, centers: Any) -> Centring:
+def measure_points(X: Any, kernel: Any, centers: Any) -> Centering:
     """The centering of points, if it changes no kernel value."""
     kind = kernels.kind(kernel)
     kind.check_inputs(X.shape[1])
-    return Centring.of(
+    return Centering.of(
         X,
         centered=kind.shift_invariant,
         without_constants=kind.of_distance and are_training_points(centers),
@@ -112,7 +112,7 @@ def place_centers(
     X: Any,
     order: np.ndarray,
     centers: Any,
-    centring: Centring,
+    centering: Centering,
     n_outputs: int,
     budget: int,
     device: Device,
@@ -129,8 +129,8 @@ def place_centers(
     n, sampled = X.shape[0], are_training_points(centers)
     n_fresh = fresh_points(n, budget, dtype.itemsize) if takes_steps else number_of_rows(n)
     row_bytes = (X.shape[1] + 2) * dtype.itemsize
-    if centring.sparse and device.kind == "cpu":
-        row_bytes = centring.row_bytes(X, dtype)
+    if centering.sparse and device.kind == "cpu":
+        row_bytes = centering.row_bytes(X, dtype)
     room = RoomForCenters(row_bytes // dtype.itemsize - 2, n_outputs, dtype.itemsize, n_fresh, takes_steps)
     if isinstance(centers, str):
         wanted = max(LEAST_CENTERS, int(CENTERS_PER_ROOT * math.sqrt(n)))
@@ -147,7 +147,7 @@ def place_centers(
     if needed > budget:
         raise too_many_centers(p, needed, room.fitting(budget) if sampled else 0, budget, device)
     # The points may use half of the remaining memory; otherwise they are read again in every epoch.
-    rows = TrainingRows(X, order, centring, device, dtype, held=(budget - needed) // 2 > n * row_bytes)
+    rows = TrainingRows(X, order, centering, device, dtype, held=(budget - needed) // 2 > n * row_bytes)
     first = p if sampled else 0
     fresh_rows = slice(first, min(n, first + n_fresh))
     if fresh_rows.stop - fresh_rows.start < max(1, n_fresh // 2):
@@ -156,7 +156,7 @@ def place_centers(
     if sampled:
         points = rows(slice(0, p))
     else:
-        points = centring.training_points(centers, streams.permutation(0, "given centres", 0, p), device, dtype)
+        points = centering.training_points(centers, streams.permutation(0, "given centres", 0, p), device, dtype)
     check_scale(points, dtype, may_vanish=not kernels.kind(kernel).shift_invariant)
     return Centers(arrays.namespace(points).concat([points, fresh]), p, fresh_rows, sampled, rows, X.shape[1])
 

@@ -16,7 +16,7 @@ import numpy as np
 from .. import arrays, kernels
 from ..errors import ShallowsError
 from ..kernels import Kernel, precomputed
-from ..models.centring import refuse_wide
+from ..models.centering import refuse_wide
 from ..spectrum import principal_components
 from ..spectrum.kernel_ridge_choice import (
     MOST_ROWS,

@@ -13,7 +13,7 @@ from .. import arrays, kernels, streams, training
 from ..arrays import Array, Device
 from ..errors import DivergenceError
 from ..features.fourier import FourierMap
-from ..models.centring import Centring, check_precision, check_scale
+from ..models.centering import Centering, check_precision, check_scale
 from ..solvers.examples import Examples
 from .machine import Options
 from .snapshot import ComponentSnapshot
@@ -91,15 +91,15 @@ class Labels:
 
 @dataclass(frozen=True)
 class View:
-    """One view of the examples: its centring, its features, and the sample that chose them."""
+    """One view of the examples: its centering, its features, and the sample that chose them."""
 
-    centring: Centring
+    centering: Centering
     features: Any
     sample: np.ndarray | None  # (m, d), float64: centered points; None in a fitted model
 
     def points(self, X: Any, rows: np.ndarray, device: Device, dtype: Any) -> Array:
         """Points in the form that the features need, shape (len(rows), d)."""
-        found = self.centring.training_points(X, rows, device, dtype)[:, :-2]
+        found = self.centering.training_points(X, rows, device, dtype)[:, :-2]
         return found if device.kind == "cpu" else arrays.contiguous(found)
 
 
@@ -198,23 +198,23 @@ def look_at(
     n, n_views, views = arrays_of_views[0].shape[0], len(arrays_of_views), []
     for place, (X, (kernel, bandwidth, parameters)) in enumerate(zip(arrays_of_views, kernels_of_views, strict=True)):
         d, place_seed = X.shape[1], seed + place  # The views have different random numbers.
-        centring = Centring.of(X, without_constants=False)
+        centering = Centering.of(X, without_constants=False)
         rows = streams.permutation(place_seed, "first look", 0, n)[:SAMPLE]
-        sample = centring.training_points(X[rows], np.arange(len(rows)), Device("cpu"), np.dtype("float64"))
+        sample = centering.training_points(X[rows], np.arange(len(rows)), Device("cpu"), np.dtype("float64"))
         all_equal = bool((sample == sample[0]).all())
         check_scale(sample, sample.dtype, may_vanish=all_equal)
         sample = np.ascontiguousarray(sample[:, :-2])
         kind = kernels.kind(kernel)
         if not isinstance(kind, kernels.Kernel):
             if bandwidth is None and kind.takes_bandwidth:
-                equal = all_equal or centring.all_equal
+                equal = all_equal or centering.all_equal
                 bandwidth = 1.0 if equal else kernels.median_bandwidth(sample, place_seed)
             kind = kernels.make(kernel, bandwidth, **(parameters or {}))
         # In one dimension there are no orthogonal directions.
         right_angles = d > 1 and getattr(kind, "of_distance", False) if orthogonal is None else orthogonal
         F = block_size or min(default_block_size(n, d, right_angles), most)
         features = FourierMap(kind, d, F, place_seed, orthogonal=right_angles, cache_bytes=room // (2 * n_views))
-        views.append(View(centring, features, sample))
+        views.append(View(centering, features, sample))
     for view in views:
         check_precision(view.sample, dtype)
         width, n_rows = view.features.width, len(view.sample)

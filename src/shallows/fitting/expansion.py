@@ -12,7 +12,7 @@ import numpy as np
 from .. import arrays, streams, training
 from ..arrays import Array, Device
 from ..errors import DivergenceError
-from ..models.centring import Centring, RowsAsArray, TrainingRows
+from ..models.centering import Centering, RowsAsArray, TrainingRows
 from ..models.functions import Expansion
 from ..ranks import ALONE, Alone
 from ..solvers.examples import Examples
@@ -50,7 +50,7 @@ class TrainedExpansion:
     @property
     def function(self) -> Expansion:
         """The function alone."""
-        return Expansion(self.plan.problem, self.state, self.plan.centring, self.plan.dtype)
+        return Expansion(self.plan.problem, self.state, self.plan.centering, self.plan.dtype)
 
     def on(self, device: Device) -> Self:
         """The model with its coefficients on a device."""
@@ -64,7 +64,7 @@ class TrainedExpansion:
         """Checked rows (X, y, weights) of a stream in the form that the stepper needs."""
         (X, y, weights), plan = rows, self.plan
         targets, w = plan.targets.encode(y), None
-        points = plan.centring.training_points(X, np.arange(X.shape[0]), device, plan.dtype)[:, :-2]
+        points = plan.centering.training_points(X, np.arange(X.shape[0]), device, plan.dtype)[:, :-2]
         if device.kind == "gpu":
             points = arrays.contiguous(points)  # Otherwise each product would copy them.
         if weights is not None:
@@ -158,7 +158,7 @@ def fit_expansion(
             ranks=ranks,
         )  # fmt: skip
         order = streams.permutation(seed, "order", 0, n)
-        points = place_points(rows.X, order, plan.centring, device, dtype, budget)
+        points = place_points(rows.X, order, plan.centering, device, dtype, budget)
         weights = None
         if rows.weights is not None:
             weights = arrays.to_device(rows.weights[order] / plan.weight_unit, device, dtype)[:, None]
@@ -191,7 +191,7 @@ def fit_expansion(
             run.state.targets_for(problem, whole, run.state.shifted_values_at_points(problem))
             sample = merge_sample(None, whole, 0, seed)
         run.state.known = None
-        arrays.synchronise(points[:1, :])
+        arrays.synchronize(points[:1, :])
         if ranks is not ALONE:
             run.state = run.state.in_one_process(plan.problem)
             plan = replace(plan, stepper=plan.stepper.in_one_process())
@@ -200,11 +200,11 @@ def fit_expansion(
 
 
 def place_points(
-    X: Any, order: np.ndarray, centring: Centring, device: Device, dtype: np.dtype, budget: int
+    X: Any, order: np.ndarray, centering: Centering, device: Device, dtype: np.dtype, budget: int
 ) -> Array | RowsAsArray:
     """The training points in the order of the fit on the device, if they fit; otherwise a view that reads batches."""
     held = holds_points(*X.shape, dtype, budget)
-    rows = TrainingRows(X, order, centring, device, dtype, held=held)
+    rows = TrainingRows(X, order, centering, device, dtype, held=held)
     if not held:
         return RowsAsArray(rows)
     points = rows(slice(None))[:, :-2]
@@ -221,7 +221,7 @@ def snapshot_of(
     device: Device,
 ) -> ExpansionSnapshot:
     """The function at a state, for observers; on a stream the problem has no points."""
-    targets, function = plan.targets, Expansion(plan.problem, state, plan.centring, plan.dtype)
+    targets, function = plan.targets, Expansion(plan.problem, state, plan.centering, plan.dtype)
     if isinstance(targets, NoveltyTargets):
         targets = NoveltyTargets(targets.loss, float(state.offset))
     return ExpansionSnapshot(function, targets, problem, state, epoch, order, None, options, device)

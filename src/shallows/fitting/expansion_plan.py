@@ -12,7 +12,7 @@ from .. import arrays, kernels, losses, streams, training
 from ..arrays import Device
 from ..errors import ShallowsError
 from ..features.random_features import stream_of
-from ..models.centring import Centring, check_precision, check_scale
+from ..models.centering import Centering, check_precision, check_scale
 from ..ranks import Alone
 from ..solvers.expansions import doubly_stochastic
 from ..solvers.expansions.block_policies import CheckedBlocks, CheckedReuse, Fresh, UniformReuse
@@ -64,7 +64,7 @@ class ExpansionPlan:
     """What is chosen before a training, also for a stream that follows."""
 
     targets: ExpansionTargets
-    centring: Centring
+    centering: Centering
     dtype: np.dtype
     weight_unit: float  # divisor of the sample weights
     problem: ExpansionProblem  # without points
@@ -91,17 +91,17 @@ def plan_expansion(
     seed: int,
     ranks: Alone,
 ) -> ExpansionPlan:
-    """Choose centring, kernel, features and stepper from the training data."""
+    """Choose centering, kernel, features and stepper from the training data."""
     X, weights, (n, d), c = rows.X, rows.weights, rows.X.shape, 1 if codes is None else codes.shape[1]
     weight_unit, loss = 1.0 if weights is None else float(weights.mean()), targets.loss
     centered = kernels.kind(kernel).shift_invariant
-    centring = Centring.of(X, centered=centered, without_constants=False)
+    centering = Centering.of(X, centered=centered, without_constants=False)
     F, batch_size = settings.sizes(n, in_pairs=centered)
 
     looked_at = streams.permutation(seed, "first look", 0, n)[:SAMPLE]
-    sample, mean_square = place_sample(X[looked_at], centring, dtype, centered=centered)
+    sample, mean_square = place_sample(X[looked_at], centering, dtype, centered=centered)
     of_sample = (sample, *(None if part is None else part[looked_at] for part in (codes, weights)))
-    given = loss, regularization, kernel, bandwidth, kernel_params, centring.all_equal, n, seed
+    given = loss, regularization, kernel, bandwidth, kernel_params, centering.all_equal, n, seed
     for m in (CHOSEN_FROM, SAMPLE):
         made, nu, chosen = choose_kernel(*(None if part is None else part[:m] for part in of_sample), *given)
         is_uninformative = chosen.pop("is_uninformative", False)
@@ -150,7 +150,7 @@ def plan_expansion(
         **report_of_machine(budget, dtype, device, seed),
         "choice": chosen,
     }
-    return ExpansionPlan(targets, centring, dtype, weight_unit, problem, stepper, F, batch_size, seed, report)
+    return ExpansionPlan(targets, centering, dtype, weight_unit, problem, stepper, F, batch_size, seed, report)
 
 
 def holds_points(n: int, d: int, dtype: np.dtype, budget: int) -> bool:
@@ -158,9 +158,9 @@ def holds_points(n: int, d: int, dtype: np.dtype, budget: int) -> bool:
     return n * (d + 2) * dtype.itemsize <= budget // 2
 
 
-def place_sample(X: Any, centring: Centring, dtype: np.dtype, *, centered: bool) -> tuple[np.ndarray, float]:
+def place_sample(X: Any, centering: Centering, dtype: np.dtype, *, centered: bool) -> tuple[np.ndarray, float]:
     """Centered points of a sample in float64, and their mean square norm."""
-    sample = centring.training_points(X, np.arange(X.shape[0]), Device("cpu"), np.dtype("float64"))
+    sample = centering.training_points(X, np.arange(X.shape[0]), Device("cpu"), np.dtype("float64"))
     check_scale(sample, sample.dtype, may_vanish=not centered or bool((sample == sample[0]).all()))
     mean_square, sample = float(sample[:, -2].mean()) or 1.0, sample[:, :-2]
     check_precision(sample, dtype)

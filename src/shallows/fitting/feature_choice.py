@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse
 
 from .. import arrays, kernels, streams
-from ..models.centring import stay_sparse
+from ..models.centering import stay_sparse
 from ..solvers.least_squares.normal_equations import solve_by_features
 from ..spectrum.kernel_ridge_choice import join_copies, with_enough_rows
 from ..spectrum.leave_one_out import RidgeChoice, choose_ridge

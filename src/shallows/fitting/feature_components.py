@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import arrays, streams, training
 from ..features import Blocks, Design
-from ..models.centring import Centring
+from ..models.centering import Centering
 from ..models.component_functions import FeatureComponents
 from ..solvers.feature_components.problem import (
     FeaturePCAPlan,
@@ -42,14 +42,14 @@ class PrincipalFeatures(TrainedComponents):
         """The components at a state of the stepper."""
         [view] = self.plan.views
         # n_components is the number of the fit, also after `set_params`.
-        return FeatureComponents.of(view.features, view.centring, state, self.plan.problem.n_components)
+        return FeatureComponents.of(view.features, view.centering, state, self.plan.problem.n_components)
 
 
 def fit_feature_components(
     X: Any,
     *,
     blocks: Blocks,
-    centring: Centring,
+    centering: Centering,
     n_components: int,
     centered: bool,
     solver: FeaturePCASettings,
@@ -70,7 +70,7 @@ def fit_feature_components(
     options.warn_of_too_little_memory(device, LEAST_MEMORY)
     with device.active():
         order = streams.permutation(seed, "order", 0, n)
-        view, n_first = View(centring, blocks, None), min(n, SAMPLE)
+        view, n_first = View(centering, blocks, None), min(n, SAMPLE)
         points = view.points(X, order, device, dtype)
         needed = 8 * blocks.n_features * (n_first + 8 * (k + 1) + min(n_first, blocks.n_features))
         what = f"The covariance of {blocks.n_features:,} features (n_features) takes"
@@ -91,7 +91,7 @@ def fit_feature_components(
             observers=observers,
             checkpoint=checkpoint,
             snapshot=lambda state, epoch: ComponentSnapshot(
-                FeatureComponents.of(blocks, centring, state, k), state, epoch, device
+                FeatureComponents.of(blocks, centering, state, k), state, epoch, device
             ),
             may_shrink=True,
         )
@@ -104,7 +104,7 @@ def fit_feature_components(
             H = Z @ state.coefficients[:, :k]
             total = total + H.T @ H
         state.moment = total / n_rows
-        arrays.synchronise(points[:1, :])
+        arrays.synchronize(points[:1, :])
     report = {
         **chosen,
         **asdict(stepper),

@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import arrays, features, kernels, training
 from ..features import Blocks, Design
-from ..models.centring import Centring, check_scale
+from ..models.centering import Centering, check_scale
 from ..models.functions import FeatureFunction
 from ..solvers.least_squares.feature_eigenpro import FeatureEigenPro, FeatureEigenProStepper, FeatureProblem, workers_of
 from ..solvers.least_squares.step_rules import StepPlan, given_step, report_steps
@@ -92,15 +92,15 @@ def fit_feature_eigenpro(
         spans = held_out_spans(n, 0, c) if calibrates and held_out is None and n > SMALL else []
         order = order_rows(seed, codes, targets, rows_to_choose_with(n, bandwidth, regularization), spans)
         X = rows.X if components is None else components(rows.X)
-        centring, points = place_points(X, order, feature_map, kernel, device, dtype, takes_kernel=takes_kernel)
+        centering, points = place_points(X, order, feature_map, kernel, device, dtype, takes_kernel=takes_kernel)
         weights = None if rows.weights is None else arrays.to_device(rows.weights[order] / unit, device, dtype)
         sample = Sample(points, arrays.to_device(codes[order], device, dtype), weights)
         phases.end("preparation")
 
-        calibrates = calibrates and of_classes and not centring.all_equal
+        calibrates = calibrates and of_classes and not centering.all_equal
         named_kernel = of_kernel if takes_kernel else (None, bandwidth, None)
         exclusive = of_classes and not targets.several
-        request = Request(*named_kernel, regularization, exclusive, centring.all_equal, unit, seed)
+        request = Request(*named_kernel, regularization, exclusive, centering.all_equal, unit, seed)
         most = MOST_FEATURES if named.startswith(GROWING) else LEAST_FEATURES
         width = n_features or number_of_features(n, FEATURES_PER_ROOT, LEAST_FEATURES, most)
         room = budget - points.nbytes
@@ -111,7 +111,7 @@ def fit_feature_eigenpro(
         phases.end("selection")
 
         given = blocks, made, points, weights, choices.regularization, seed, room
-        plan = solver.plan(*given, by_kernel=named.startswith("rbf"), all_equal=centring.all_equal)
+        plan = solver.plan(*given, by_kernel=named.startswith("rbf"), all_equal=centering.all_equal)
         phases.end("eigensystem")
 
         spans = held_out_spans(n, 0, c) if calibrates and held_out is None and choices.path is None else []
@@ -119,7 +119,7 @@ def fit_feature_eigenpro(
         room -= N_ARRAYS * learned.nbytes + step_bytes(plan, blocks, points, learned.shape[1], dtype)
         design = Design(blocks, points[:, :-2], budget=room)
         problem = FeatureProblem(design, learned, weights, plan.preconditioner, choices.regularization)
-        function = FeatureFunction(blocks, centring, learned[:, :c], components)
+        function = FeatureFunction(blocks, centering, learned[:, :c], components)
         stepper = FeatureEigenProStepper(float(plan.step_size), plan.cycle)
         phases.end("kernel_matrix")
 
@@ -156,15 +156,15 @@ def fit_feature_eigenpro(
             targets = replace(targets, calibration=learn_calibration(targets, rows, codes, order, outputs, *learned_on))
         phases.end("calibration")
         coefficients = np.ascontiguousarray(arrays.to_numpy(found[:, :c]).T).T
-        model = FeatureFunction(blocks.to(arrays.Device("cpu")), centring, coefficients, components)
-        arrays.synchronise(points[:1, :])
-    nothing_to_learn = centring.all_equal or targets.are_equal
+        model = FeatureFunction(blocks.to(arrays.Device("cpu")), centering, coefficients, components)
+        arrays.synchronize(points[:1, :])
+    nothing_to_learn = centering.all_equal or targets.are_equal
     warn_if_unconverged(run, solver, choices.regularization, nothing_to_learn=nothing_to_learn)
     report = {
         "features": features.name_of(feature_map),
         "n_features": blocks.n_features,
         "eigensystem": solver.eigensystem,
-        **report_of_model(made, targets, choices, unit, run, design, centring, components, held_out),
+        **report_of_model(made, targets, choices, unit, run, design, centering, components, held_out),
         **report_of_machine(budget, dtype, device, seed),
         **report_steps(solver, plan, run),
         "damping": float(plan.preconditioner.damping),
@@ -183,22 +183,22 @@ def place_points(
     dtype: np.dtype,
     *,
     takes_kernel: bool,
-) -> tuple[Centring, Any]:
+) -> tuple[Centering, Any]:
     """The inputs of the model in the order of the fit on the device, centered if the map is named.
 
     All columns are kept, because a new point may differ in a column that was constant before.
     """
     named, kind = isinstance(feature_map, str), kernels.kind(kernel)
-    centring = Centring.of(
+    centering = Centering.of(
         X,
         centered=named,
         without_constants=False,
         may_stay_sparse=features.takes_sparse_points(feature_map) and kind.takes_sparse_points,
     )
-    points = centring.training_points(X, order, device, dtype)
+    points = centering.training_points(X, order, device, dtype)
     if named:
-        check_scale(points, dtype, may_vanish=centring.all_equal or (takes_kernel and not kind.shift_invariant))
-    return centring, points
+        check_scale(points, dtype, may_vanish=centering.all_equal or (takes_kernel and not kind.shift_invariant))
+    return centering, points
 
 
 def choose_on_features(

@@ -15,7 +15,7 @@ import scipy.sparse
 from .. import arrays, kernels, streams
 from ..errors import ShallowsError
 from ..kernels import Kernel
-from ..models.centring import check_scale, refuse_wide
+from ..models.centering import check_scale, refuse_wide
 from ..models.functions import FeatureGaussianProcess, TransformedFunction, left_of_the_kernel
 from ..solvers.least_squares.normal_equations import sums_of_features
 from ..spectrum import marginal_likelihood

@@ -15,7 +15,7 @@ from ..arrays import Array
 from ..gram import fused, rectangular
 from ..gram.rectangular import KeptStrips
 from ..kernels import Kernel
-from ..models.centring import TrainingRows
+from ..models.centering import TrainingRows
 from ..models.functions import KernelSum
 from ..ranks import ALONE, Alone
 from ..solvers.least_squares import nystrom_conjugate_gradients
@@ -123,11 +123,11 @@ def fit_kernel_centers(
     with device.active():
         spans = spans_left_out(centers, n, c) if calibrates and held_out is None else []
         order = order_rows(seed, codes, targets, span_to_choose_with(centers, n, bandwidth, regularization), spans)
-        centring = measure_points(inputs, kernel, centers)
+        centering = measure_points(inputs, kernel, centers)
         place = functools.partial(
-            place_centers, inputs, order, centers, centring, c, budget, device, dtype, kernel=kernel
+            place_centers, inputs, order, centers, centering, c, budget, device, dtype, kernel=kernel
         )
-        all_equal, has_limit = centring.all_equal, options.max_seconds is not None and rows.matrix is None
+        all_equal, has_limit = centering.all_equal, options.max_seconds is not None and rows.matrix is None
         # If all points are equal, one step of EigenPro is the mean of the targets.
         takes_steps = isinstance(solver, ProjectedEigenPro) or (solver is None and (regularization == 0 or all_equal))
         placed, seconds = place(takes_steps=takes_steps), None
@@ -157,7 +157,7 @@ def fit_kernel_centers(
         room -= ARRAYS_OF_TARGETS * columns.nbytes + bytes_of_step(plan, placed, batch_size, columns)
         of_problem = kernel, plan, batch_size, columns, of_columns, choices.regularization, room, ranks
         problem, stepper, batch_size = make_problem(placed, *of_problem, passes=solver.max_epochs)
-        of_centers, several = (kernel, centring, problem.centers, aims[:0, :]), None if ranks is ALONE else ranks
+        of_centers, several = (kernel, centering, problem.centers, aims[:0, :]), None if ranks is ALONE else ranks
         function = KernelSum(*of_centers, True, components, ranks=several)
         matrix = CentersMatrix(kernel, problem.centers, placed.rows, c, problem.budget, ranks)
         phases.end("kernel_matrix")
@@ -190,10 +190,10 @@ def fit_kernel_centers(
             targets = replace(targets, calibration=learn_calibration(targets, rows, codes, order, outputs, *learned_on))
         phases.end("calibration")
         model = replace(function, coefficients=run.state.coefficients[:, :c]).on_host()
-        arrays.synchronise(placed.points[:1, :])
+        arrays.synchronize(placed.points[:1, :])
     report = {
         "n_centers": placed.n,
-        **report_of_model(kernel, targets, choices, unit, run, problem.kept, centring, components, held_out),
+        **report_of_model(kernel, targets, choices, unit, run, problem.kept, centering, components, held_out),
         **report_of_machine(budget, dtype, device, seed),
         "solver": "projected_eigenpro" if plan else "nystrom_conjugate_gradients",
         "batch_size": batch_size,
@@ -241,7 +241,7 @@ def seconds_of_passes(
         product, _ = rectangular.forward_and_back(
             made, centers.rows(rows), points, a, lambda scores, _: (scores, 0.0), budget=STRIP_BYTES
         )
-        arrays.synchronise(product)
+        arrays.synchronize(product)
         seconds = (time.perf_counter() - began) * n / (rows.stop - rows.start)
     kept = min(1.0, budget / (2.0 * n * centers.n * points.dtype.itemsize))
     return seconds * (1.0 + (FEWEST_PASSES - 1) * (1.0 - kept))

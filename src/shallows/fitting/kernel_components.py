@@ -38,7 +38,7 @@ class KernelComponents(TrainedComponents):
             parts = list(zip((state.first, state.second), (state.first_mean, state.second_mean), turns, strict=True))
         found = [
             ExpansionComponents(
-                view.features, view.centring, expansion, mean if problem.centered else None, turn, problem.budget
+                view.features, view.centering, expansion, mean if problem.centered else None, turn, problem.budget
             )
             for view, (expansion, mean, turn) in zip(views, parts, strict=True)
         ]
@@ -137,6 +137,6 @@ def fit_kernel_components(
         phases.end("training", run)
         check_finite(run.state, stepper.step_size)
         run.state.take_moments(problem, min(components.MOMENT_ROWS, n))
-        arrays.synchronise(points[0][:1, :])
+        arrays.synchronize(points[0][:1, :])
     plan = replace(plan, views=tuple(replace(view, sample=None) for view in views), problem=problem.without_data())
     return KernelComponents(plan, run.state), run, phases.seconds

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import arrays, gram, kernels, training
-from ..models.centring import Centring, check_scale
+from ..models.centering import Centering, check_scale
 from ..models.functions import KernelSum
 from ..ranks import ALONE
 from ..solvers.least_squares.kernel_problem import KernelSolver, kernel_of_preconditioner, subsample_first
@@ -98,10 +98,10 @@ def fit_kernel_ridge(
         chooses = AUTO if regularization is None and is_automatic(bandwidth) else regularization
         order = order_rows(seed, codes, targets, rows_to_choose_with(n, bandwidth, chooses), spans)
         order = order if given is None else subsample_first(given, order)
-        centring, points, sample = place_rows(rows, components, codes, unit, order, kernel, device, dtype)
+        centering, points, sample = place_rows(rows, components, codes, unit, order, kernel, device, dtype)
         phases.end("preparation")
 
-        all_equal, exclusive = centring.all_equal, of_classes and not targets.several
+        all_equal, exclusive = centering.all_equal, of_classes and not targets.several
         request = Request(*of_kernel, chooses, exclusive, all_equal, unit, seed, rows.matrix)
         known = given and kernel_of_preconditioner(given, *of_kernel)
         kernel, choices = choose_kernel(request, sample, budget - points.nbytes, known=known)
@@ -126,7 +126,7 @@ def fit_kernel_ridge(
         of_exact = {"n_left_out": MOST_LEFT_OUT if calibrates else 0, "start": first}
         problem, stepper = solver.build(plan, points, columns, weights, choices.regularization, c, room, **of_exact)
         matrix, cache = problem.gram, None if rows.matrix is not None else evaluation_cache(problem.gram)
-        of_points = matrix.kernel, centring, matrix.points, columns[:, :c], True, components, cache
+        of_points = matrix.kernel, centering, matrix.points, columns[:, :c], True, components, cache
         function = KernelSum(*of_points, ranks=None if ranks is ALONE else ranks)
         phases.end("kernel_matrix")
 
@@ -162,8 +162,8 @@ def fit_kernel_ridge(
             learned_on = found, held_out, choices, [] if solver.is_exact else spans, left_out
             targets = replace(targets, calibration=learn_calibration(targets, rows, codes, order, outputs, *learned_on))
         phases.end("calibration")
-        model = KernelSum(plan.kernel, centring, points, found[:, :c], components=components).on_host()
-        arrays.synchronise(points[:1, :])
+        model = KernelSum(plan.kernel, centering, points, found[:, :c], components=components).on_host()
+        arrays.synchronize(points[:1, :])
     warn = warn_of_residual if solver.is_exact else warn_if_unconverged
     warn(run, solver, choices.regularization, nothing_to_learn=all_equal or targets.are_equal)
     report = {
@@ -174,7 +174,7 @@ def fit_kernel_ridge(
             unit,
             run,
             matrix,
-            centring,
+            centering,
             components,
             held_out,
         ),
@@ -216,7 +216,7 @@ def place_rows(
     kernel: Any,
     device: arrays.Device,
     dtype: np.dtype,
-) -> tuple[Centring, Any, Sample]:
+) -> tuple[Centering, Any, Sample]:
     """The points or their components, targets and divided weights, in the order of the fit on the device.
 
     Points are centered if that changes no kernel value.
@@ -224,16 +224,16 @@ def place_rows(
     X = rows.X if components is None else components(rows.X)
     kind = kernels.kind(kernel)
     kind.check_inputs(X.shape[1])
-    centring = Centring.of(
+    centering = Centering.of(
         X,
         centered=kind.shift_invariant,
         without_constants=kind.of_distance,
         may_stay_sparse=kind.takes_sparse_points,
     )
-    points = centring.training_points(X, order, device, dtype)
+    points = centering.training_points(X, order, device, dtype)
     check_scale(points, dtype, may_vanish=not kind.shift_invariant)
     weights = None if rows.weights is None else arrays.to_device(rows.weights[order] / weight_unit, device, dtype)
-    return centring, points, Sample(points, arrays.to_device(codes[order], device, dtype), weights)
+    return centering, points, Sample(points, arrays.to_device(codes[order], device, dtype), weights)
 
 
 def choose_for_solver(

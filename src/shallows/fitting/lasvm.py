@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import arrays, streams, training
 from ..kernels import Kernel
-from ..models.centring import Centring
+from ..models.centering import Centering
 from ..models.functions import KernelMachines
 from ..solvers.support_vectors.dual_problem import most_pair_steps, report_violation
 from ..solvers.support_vectors.lasvm import LASVM, ExampleProblem, LASVMState
@@ -34,7 +34,7 @@ class OnlineMachines:
 
     targets: Machines
     kernel: Kernel
-    centring: Centring  # learned from the first rows
+    centering: Centering  # learned from the first rows
     dtype: np.dtype  # of the kernel values
     states: list[LASVMState]  # one for each machine; steps change them in place
     seed: int
@@ -97,15 +97,15 @@ def begin_machines(
     arrays.memory_budget(options.memory)  # Refuses values that are no size.
     n, cpu = len(rows.rows), arrays.Device("cpu")
     dtype, codes = options.precision(n), targets.ridge_codes(rows.y)
-    centring, _, kernel, choice = leave_one_out_choice.place_and_choose(
+    centering, _, kernel, choice = leave_one_out_choice.place_and_choose(
         rows.X, None, np.arange(n), kernel, bandwidth, kernel_params, codes, rows.weights, seed, cpu, dtype,
         widest=np.inf, regularization=1.0 / C,
     )  # fmt: skip
     # Rows that come later may differ in a feature that is constant in these.
-    centring = replace(centring, varies=np.ones(rows.X.shape[1], dtype=bool))
-    none = centring.training_points(rows.X, np.arange(0), cpu, dtype)
+    centering = replace(centering, varies=np.ones(rows.X.shape[1], dtype=bool))
+    none = centering.training_points(rows.X, np.arange(0), cpu, dtype)
     states = [LASVMState.empty(none) for _ in range(targets.n_problems)]
-    return OnlineMachines(targets, kernel, centring, dtype, states, seed, leave_one_out_choice.report(choice))
+    return OnlineMachines(targets, kernel, centering, dtype, states, seed, leave_one_out_choice.report(choice))
 
 
 def visit_examples(
@@ -120,7 +120,7 @@ def visit_examples(
 ) -> None:
     """Let every machine visit the examples in ``n_epochs`` random orders, or with 0 once in their own order."""
     n, classes = len(rows.rows), machines.targets.numbers(rows.y)
-    points = machines.centring.training_points(rows.X, np.arange(n), arrays.Device("cpu"), machines.dtype)
+    points = machines.centering.training_points(rows.X, np.arange(n), arrays.Device("cpu"), machines.dtype)
     for state, two in zip(machines.states, machines.targets.problems(rows.y, rows.weights), strict=True):
         m = len(two.rows)
         for epoch in range(max(1, n_epochs) if m else 0):
@@ -150,7 +150,7 @@ def functions_of(machines: OnlineMachines, device: str) -> FittedMachines:
     for column, (state, slots, of) in enumerate(zip(states, held, numbers, strict=True)):
         coefficients[np.searchsorted(rows, of), column] = state.coefficients[slots]
     intercepts = np.array([state.intercept for state in states])
-    model, support = KernelMachines.of(machines.kernel, machines.centring, points, coefficients, intercepts)
+    model, support = KernelMachines.of(machines.kernel, machines.centering, points, coefficients, intercepts)
     n_steps = sum(state.n_steps for state in states)
     report = {
         "kernel": machines.kernel.name,

@@ -11,7 +11,7 @@ import numpy as np
 from .. import arrays, kernels, training
 from ..errors import ShallowsError
 from ..kernels import Kernel
-from ..models.centring import Centring, stay_sparse
+from ..models.centering import Centering, stay_sparse
 from ..solvers.least_squares.step_rules import given_step
 from ..spectrum import principal_components
 from ..utils.checks import is_whole, warn_user
@@ -105,7 +105,7 @@ def report_of_model(
     weight_unit: float,
     run: training.Run,
     kept: Any,
-    centring: Centring,
+    centering: Centering,
     components: Any,
     held_out: HeldOut | None,
 ) -> dict[str, Any]:
@@ -125,7 +125,7 @@ def report_of_model(
         "kept_fraction": kept.kept_fraction,
         **({"kept_bits": kept.kept_bits} if hasattr(kept, "kept_bits") else {}),
         "n_components": None if components is None else components.directions.shape[1],
-        "n_features_used": int(centring.varies.sum()),
+        "n_features_used": int(centering.varies.sum()),
         "n_validation": 0 if held_out is None else len(held_out.rows),
     }
 

@@ -11,7 +11,7 @@ from ..arrays import Array
 from ..errors import ShallowsError
 from ..kernels import Kernel, Precomputed, precomputed
 from ..losses.margins import Hinge
-from ..models.centring import Centring, check_scale
+from ..models.centering import Centering, check_scale
 from ..spectrum.kernel_ridge_choice import AUTO, MEDIAN, choose_kernel_ridge, is_automatic
 from ..spectrum.leave_one_out import RidgeChoice
 from ..utils.checks import is_positive
@@ -74,7 +74,7 @@ def place_and_choose(
     widest: float,
     regularizes: bool = False,
     regularization: float | None = None,
-) -> tuple[Centring, Array, Kernel | None, RidgeChoice | None]:
+) -> tuple[Centering, Array, Kernel | None, RidgeChoice | None]:
     """The points in the order of a fit on the device, their kernel, and the choice of bandwidth and λ, if any.
 
     Points are centered if that changes no kernel value. The linear map and the user's own maps need no kernel.
@@ -92,20 +92,20 @@ def place_and_choose(
     """
     named, kind = feature_map is None or isinstance(feature_map, str), kernels.kind(kernel)
     linear = named and feature_map == "linear"
-    centring = Centring.of(
+    centering = Centering.of(
         X,
         centered=named and (kind.shift_invariant or linear),
         without_constants=feature_map is None and kind.of_distance,
         may_stay_sparse=kind.takes_sparse_points and (feature_map is None or features.takes_sparse_points(feature_map)),
     )
-    points = centring.training_points(X, order, device, dtype)
+    points = centering.training_points(X, order, device, dtype)
     if named:
         origin_matters = not kind.shift_invariant and not linear
-        check_scale(points, dtype, may_vanish=centring.all_equal or origin_matters)
+        check_scale(points, dtype, may_vanish=centering.all_equal or origin_matters)
     if linear or not named:
-        return centring, points, None, None
+        return centering, points, None, None
     kernel, choice = kernel if matrix is None else precomputed.kernel_on(matrix, points), None
-    if not centring.all_equal:
+    if not centering.all_equal:
         on_host = kernel
         if isinstance(kernel, Precomputed) and not arrays.is_numpy(kernel.matrix):
             on_host = Precomputed(arrays.to_numpy(kernel.matrix))
@@ -122,4 +122,4 @@ def place_and_choose(
             regularization=regularization,
         )
     given = kernel, given_bandwidth(bandwidth, choice), kernel_params
-    return centring, points, kernels.choose(*given, points, seed, all_equal=centring.all_equal), choice
+    return centering, points, kernels.choose(*given, points, seed, all_equal=centering.all_equal), choice

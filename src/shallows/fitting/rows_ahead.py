@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from ..arrays import Array, Device
-from ..models.centring import TrainingRows
+from ..models.centering import TrainingRows
 
 
 class RowsAhead:

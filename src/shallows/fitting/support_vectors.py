@@ -83,7 +83,7 @@ def fit_kernel_svm(
     options.warn_of_too_little_memory(device)
     weights = np.ones(n) if rows.weights is None else rows.weights
     with device.active():
-        centring, points, kernel, choice = leave_one_out_choice.place_and_choose(
+        centering, points, kernel, choice = leave_one_out_choice.place_and_choose(
             rows.X, rows.matrix, np.arange(n), kernel, bandwidth, kernel_params, targets.ridge_codes(y), weights, seed,
             device, dtype, widest=solver.widest_bandwidth, regularization=1.0 / C if solver.compares_at_C else None,
         )  # fmt: skip
@@ -103,8 +103,8 @@ def fit_kernel_svm(
                 warn_of_work_left(solver.left_undone(state, solutions[-1], most))
         phases.end("training")
         intercepts = np.array([solution.intercept for solution in solutions])
-        model, support = KernelMachines.of(kernel, centring, points, coefficients, intercepts)
-        arrays.synchronise(points[:1, :])
+        model, support = KernelMachines.of(kernel, centering, points, coefficients, intercepts)
+        arrays.synchronize(points[:1, :])
     n_steps = sum(solution.n_steps for solution in solutions)
     report = {
         "kernel": kernel.name,
@@ -155,7 +155,7 @@ def fit_core_vector_regression(
     options.warn_of_too_little_memory(device)
     with device.active():
         automatic = leave_one_out_choice.is_automatic(regularization)
-        centring, points, kernel, choice = leave_one_out_choice.place_and_choose(
+        centering, points, kernel, choice = leave_one_out_choice.place_and_choose(
             rows.X, rows.matrix, np.arange(n), kernel, bandwidth, kernel_params, targets[:, None], weights, seed,
             device, dtype, widest=solver.widest_bandwidth, regularizes=automatic,
         )  # fmt: skip
@@ -176,8 +176,8 @@ def fit_core_vector_regression(
         coefficients, unit = np.zeros(n), unit / ridge
         np.add.at(coefficients, state.core % n, unit * signs[state.core] * state.coefficients)
         intercepts = np.array([mean + coefficients.sum()])
-        model, support = KernelMachines.of(kernel, centring, points, coefficients[:, None], intercepts)
-        arrays.synchronise(points[:1, :])
+        model, support = KernelMachines.of(kernel, centering, points, coefficients[:, None], intercepts)
+        arrays.synchronize(points[:1, :])
     report = {
         "kernel": kernel.name,
         "bandwidth": kernel.bandwidth,

@@ -11,7 +11,7 @@ from .. import arrays
 from ..arrays import Array, Device
 from ..features import Blocks
 from ..features.fourier import FourierMap
-from .centring import Centring
+from .centering import Centering
 
 
 @dataclass(frozen=True)
@@ -19,13 +19,13 @@ class FeatureComponents:
     """h(x) = Wᵀ(φ(x) − μ), the principal components of explicit features."""
 
     blocks: Blocks  # φ
-    centring: Centring  # What is subtracted from points
+    centering: Centering  # What is subtracted from points
     coefficients: np.ndarray  # W, orthonormal columns, shape (D, k)
     mean: np.ndarray  # μ, shape (D,); zero if features are not centered
     eigenvalues: np.ndarray  # Of the covariance of the features, descending, shape (k,)
 
     @classmethod
-    def of(cls, blocks: Blocks, centring: Centring, state: Any, n_components: int) -> FeatureComponents:
+    def of(cls, blocks: Blocks, centering: Centering, state: Any, n_components: int) -> FeatureComponents:
         """The eigenvectors within the span that a solver's state has found.
 
         The state has orthonormal coefficients, and the moment of the functions of the first k of them.
@@ -34,7 +34,7 @@ class FeatureComponents:
         W = arrays.to_numpy(state.coefficients)
         W = W[:, :n_components] @ vectors[:, ::-1].astype(W.dtype)
         W = W * signs_of_columns(W).astype(W.dtype)
-        return cls(blocks, centring, W, arrays.to_numpy(state.mean), np.clip(values[::-1], 0.0, None))
+        return cls(blocks, centering, W, arrays.to_numpy(state.mean), np.clip(values[::-1], 0.0, None))
 
     def transform(self, X: Any, device: Device) -> np.ndarray:
         """Values at checked points, shape (m, k)."""
@@ -42,7 +42,7 @@ class FeatureComponents:
         out, shift = np.empty((X.shape[0], W.shape[1]), dtype=W.dtype), self.mean @ W
         with device.active():
             on_device = arrays.to_device(W, device, W.dtype)
-            for rows, x, _ in self.centring.new_points(X, device, W.dtype):
+            for rows, x, _ in self.centering.new_points(X, device, W.dtype):
                 out[rows] = arrays.to_numpy(blocks.dot(x, on_device)) - shift
         return out
 
@@ -52,7 +52,7 @@ class ExpansionComponents:
     """h(x) = (g(x) − μ)T, components of one view over blocks of streamed random features."""
 
     features: FourierMap
-    centring: Centring  # What is subtracted from points
+    centering: Centering  # What is subtracted from points
     expansion: Any  # g, a `GrowingExpansion` of k functions; the training that changes it may still be running
     mean: np.ndarray | None  # μ, shape (k,); None if functions are not centered
     turn: np.ndarray  # T, shape (k, k)
@@ -87,7 +87,7 @@ class ExpansionComponents:
         """Values at checked points, shape (m, k); the coefficients must be on the device."""
         values = np.empty((X.shape[0], self.turn.shape[0]), dtype=self.dtype)
         with device.active():
-            for rows, x, _ in self.centring.new_points(X, device, self.dtype):
+            for rows, x, _ in self.centering.new_points(X, device, self.dtype):
                 values[rows] = arrays.to_numpy(self.expansion.evaluate(self.features, x, self.budget))
         if self.mean is not None:
             values = values - self.mean.astype(self.dtype)

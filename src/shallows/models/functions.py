@@ -20,7 +20,7 @@ from ..features import Blocks
 from ..kernels import Kernel, Precomputed
 from ..ranks import Alone
 from ..spectrum.principal_components import Components
-from .centring import Centring, check_scores
+from .centering import Centering, check_scores
 
 BLOCK_NUMBERS = 2**24
 """Numbers of features in a block."""
@@ -34,7 +34,7 @@ class KernelSum:
     """f(x) = Σⱼ aⱼ k(x, xⱼ)."""
 
     kernel: Kernel
-    centring: Centring  # What is subtracted from points
+    centering: Centering  # What is subtracted from points
     points: Array  # The augmented points xⱼ, shape (m, d + 2)
     coefficients: Array  # Shape (m, c)
     fitting: bool = False  # Whether the fit is still running; X then has row numbers for a kernel matrix
@@ -54,7 +54,7 @@ class KernelSum:
         X = X if self.components is None else self.components(X)
         out = np.empty((X.shape[0], a.shape[1]), dtype=np.dtype(str(points.dtype)))
         with device.active(), np.errstate(over="ignore", invalid="ignore"):
-            for rows, x, extra in self.centring.new_points(X, device, out.dtype):
+            for rows, x, extra in self.centering.new_points(X, device, out.dtype):
                 blocks = None if kept is None else kept.blocks.setdefault(rows.start, {})
                 product = gram.cross_product(self.kernel, x, points, a, budget=budget, extra=extra, kept=blocks)
                 out[rows] = arrays.to_numpy(product)
@@ -64,7 +64,7 @@ class KernelSum:
         """The function after a fit, on the host, without the matrix of a precomputed kernel."""
         return KernelSum(
             Precomputed(None) if isinstance(self.kernel, Precomputed) else self.kernel,
-            self.centring,
+            self.centering,
             arrays.to_numpy(self.points),
             arrays.to_numpy(self.coefficients),
             components=self.components,
@@ -102,12 +102,12 @@ class KernelMachines:
 
     @classmethod
     def of(
-        cls, kernel: Kernel, centring: Centring, points: Array, coefficients: np.ndarray, intercepts: np.ndarray
+        cls, kernel: Kernel, centering: Centering, points: Array, coefficients: np.ndarray, intercepts: np.ndarray
     ) -> tuple[KernelMachines, np.ndarray]:
         """The machines on the host without the points that no machine uses, and the numbers of the others."""
         support = np.flatnonzero(coefficients.any(axis=1))
         a = coefficients[support].astype(np.dtype(str(points.dtype)))
-        return cls(KernelSum(kernel, centring, arrays.take_rows(points, support), a).on_host(), intercepts), support
+        return cls(KernelSum(kernel, centering, arrays.take_rows(points, support), a).on_host(), intercepts), support
 
     def scores(self, X: Any, device: Device, budget: int) -> np.ndarray:
         """The outputs of all machines, float64, shape (m, n_problems)."""
@@ -121,7 +121,7 @@ class FeatureFunction:
     """f(x) = φ(x)ᵀA."""
 
     blocks: Blocks  # φ
-    centring: Centring
+    centering: Centering
     coefficients: Array  # A, shape (D, c)
     components: Components | None = None  # Principal components that replace the inputs of φ
 
@@ -132,7 +132,7 @@ class FeatureFunction:
         widest = max(span.stop - span.start for span in blocks.spans)
         strip = max(1, budget // 2 // (widest * out.itemsize))
         with device.active(), np.errstate(over="ignore", invalid="ignore"):
-            for rows, x, _ in self.centring.new_points(X, device, out.dtype):
+            for rows, x, _ in self.centering.new_points(X, device, out.dtype):
                 for part in arrays.blocks(x.shape[0], strip):
                     here = slice(rows.start + part.start, rows.start + part.stop)
                     out[here] = arrays.to_numpy(blocks.dot(x[part, :], a))
@@ -228,7 +228,7 @@ class Expansion:
 
     problem: Any  # Has the features, the loss and the bytes that the features of an evaluation may take
     state: Any  # Has the coefficients; see `shallows.solvers.expansions.expansion`
-    centring: Centring
+    centering: Centering
     dtype: np.dtype
 
     @property
@@ -241,7 +241,7 @@ class Expansion:
         state = self.on(device).state
         out = np.empty((X.shape[0], self.problem.n_outputs), dtype=self.dtype)
         with device.active(), np.errstate(over="ignore", invalid="ignore"):
-            for rows, x, _ in self.centring.new_points(X, device, self.dtype):
+            for rows, x, _ in self.centering.new_points(X, device, self.dtype):
                 out[rows] = arrays.to_numpy(state.shifted_values(self.problem, x))
         return out
 

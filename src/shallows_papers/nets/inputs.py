@@ -1,4 +1,4 @@
-"""How rows of features become inputs of a net: expansion in steps, centring, one common scale, crops of images."""
+"""How rows of features become inputs of a net: expansion in steps, centering, one common scale, crops of images."""
 
 from __future__ import annotations
 

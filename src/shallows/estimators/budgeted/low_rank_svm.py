@@ -12,7 +12,7 @@ from ... import arrays, kernels
 from ...errors import ShallowsError, UnknownNameError
 from ...fitting import leave_one_out_choice
 from ...kernels import precomputed
-from ...models.centring import Centring
+from ...models.centering import Centering
 from ...spectrum.leave_one_out import RidgeChoice
 from ...utils.checks import check_positive, check_whole
 from ..base import Estimator, keeps_model_on_failure
@@ -177,16 +177,16 @@ class LowRankLinearizedSVMClassifier(LabelPredictions, Estimator):
         """Bandwidth and λ of kernel ridge regression, if one of them is "auto"."""
         kernel, bandwidth, kernel_params = kernels.split(self.kernel, self.bandwidth)
         kind = kernels.kind(kernel)
-        centring = Centring.of(
+        centering = Centering.of(
             X, centered=kind.shift_invariant, without_constants=False, may_stay_sparse=kind.takes_sparse_points
         )
-        if centring.all_equal or precomputed.is_asked_for(self):
+        if centering.all_equal or precomputed.is_asked_for(self):
             return None
         return leave_one_out_choice.choose_kernel_ridge(
             kernel,
             bandwidth,
             kernel_params,
-            lambda rows: centring.training_points(X, rows, arrays.Device("cpu"), np.float64),
+            lambda rows: centering.training_points(X, rows, arrays.Device("cpu"), np.float64),
             leave_one_out_choice.class_codes(np.searchsorted(self.classes_, y), len(self.classes_)),
             weights,
             seed,

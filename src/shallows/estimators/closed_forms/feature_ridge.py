@@ -14,7 +14,7 @@ from ...fitting.feature_ridge import fit_feature_ridge
 from ...fitting.least_squares import FittedFunction
 from ...fitting.machine import Options
 from ...fitting.rows import EarlyStopping
-from ...models.centring import check_scores
+from ...models.centering import check_scores
 from ...solvers import settings
 from ...solvers.least_squares import FEATURE_RIDGE_SOLVERS
 from ...spectrum.kernel_ridge_choice import is_automatic

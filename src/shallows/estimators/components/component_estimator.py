@@ -18,7 +18,7 @@ from ...fitting.components import NotCoded
 from ...fitting.kernel_components import fit_kernel_components
 from ...fitting.machine import Options
 from ...fitting.stream_training import Batch, StreamState
-from ...models.centring import check_scores
+from ...models.centering import check_scores
 from ...solvers import settings
 from ...utils.checks import check_median_bandwidth, check_positive, check_whole
 from ...utils.plain_numbers import plain_numbers

@@ -11,7 +11,7 @@ from ... import arrays, kernels
 from ...arrays.user_arrays import read_points
 from ...fitting.components import PlainView
 from ...fitting.stream_training import Batch
-from ...models.centring import check_scores
+from ...models.centering import check_scores
 from ...utils.plain_numbers import numeric_targets
 from .component_estimator import FLOATS, ComponentEstimator, kernel_of_view
 

@@ -18,7 +18,7 @@ from ...fitting.rows import TrainingSet
 from ...fitting.stream_training import Batch, StreamState
 from ...fitting.targets import ExpansionTargets, check_same_classes
 from ...kernels import precomputed
-from ...models.centring import check_scores
+from ...models.centering import check_scores
 from ...ranks import ALONE, Alone
 from ...solvers.expansions import SOLVERS
 from ...solvers.expansions.doubly_stochastic import DoublyStochastic, TheoryStep

@@ -15,7 +15,7 @@ from ...errors import ShallowsError
 from ...features import Blocks, FeatureMap
 from ...fitting.machine import Options
 from ...kernels import Kernel, precomputed
-from ...models.centring import Centring, check_scale, check_scores
+from ...models.centering import Centering, check_scale, check_scores
 from ...utils.checks import check_whole, is_positive
 from ..base import Estimator, keeps_model_on_failure
 from ..constructors import stores_parameters
@@ -150,7 +150,7 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
         self._dtype = np.dtype(X.dtype if options.dtype == "auto" else options.dtype)
         kind = kernels.kind(self.kernel)
         kind.check_inputs(X.shape[1])
-        self._centring = Centring.of(
+        self._centring = Centering.of(
             X,
             centered=kind.shift_invariant,
             without_constants=False,

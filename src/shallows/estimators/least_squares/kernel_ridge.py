@@ -21,7 +21,7 @@ from ...fitting.rows import EarlyStopping, TrainingSet
 from ...fitting.solver_choice import choose_for_rows
 from ...fitting.square_targets import SquareClassTargets
 from ...kernels import KERNELS, Kernel, precomputed
-from ...models.centring import check_scores
+from ...models.centering import check_scores
 from ...ranks import ALONE, Alone
 from ...solvers import settings
 from ...solvers.least_squares import KERNEL_RIDGE_SOLVERS

@@ -11,10 +11,10 @@ from ... import arrays, kernels, losses, training
 from ...errors import ShallowsError
 from ...fitting import leave_one_out_choice
 from ...fitting.machine import Options
-from ...fitting.regularised_risk import FittedRisk, fit_regularised_risk
+from ...fitting.regularized_risk import FittedRisk, fit_regularized_risk
 from ...fitting.rows import EarlyStopping
 from ...kernels import precomputed
-from ...models.centring import check_scores
+from ...models.centering import check_scores
 from ...models.functions import FeatureFunction
 from ...solvers import settings
 from ...solvers.regularized import SOLVERS
@@ -106,7 +106,7 @@ class RegularizedRisk(Estimator):
         # Also an equal solver that is given in another way.
         parameters = {**self.get_params(deep=False), "solver": solver} if self.warm_start else None
         request = self._map_request()
-        found = fit_regularised_risk(
+        found = fit_regularized_risk(
             rows,
             of_classes=not self._y_is_numeric,
             kernel=request.kernel,

@@ -44,7 +44,7 @@ class SupportVectorMachine(Estimator):
         model = self._fitted_model()
         if isinstance(model.kernel, Precomputed):
             return np.empty((0, 0))
-        x = model.centring.rows_of(arrays.take_rows(model.points, self._order))
+        x = model.centering.rows_of(arrays.take_rows(model.points, self._order))
         return scipy.sparse.csr_array(x) if self._rows_are_sparse else x
 
     @property
@@ -53,7 +53,7 @@ class SupportVectorMachine(Estimator):
         model = self._fitted_model()
         if not isinstance(model.kernel, Linear) or model.kernel.offset:
             raise AttributeError("coef_ needs a linear kernel without an offset, such as kernel='linear'.")
-        x = model.centring.rows_of(model.points)
+        x = model.centering.rows_of(model.points)
         return self._sign_of_pairs() * model.kernel.scale * (x.T @ model.coefficients.astype(np.float64)).T
 
     def _sign_of_pairs(self) -> float:

@@ -80,9 +80,9 @@ def overhead(
 
     def correct(one: Preconditioner) -> None:
         if eigensystem == "rsvd":
-            arrays.synchronise(one.expand(one.vectors.T @ of_all))
+            arrays.synchronize(one.expand(one.vectors.T @ of_all))
         else:
-            arrays.synchronise(one.correction(columns, gradient))
+            arrays.synchronize(one.correction(columns, gradient))
 
     work |= {("correction", q): partial(correct, one) for q, one in parts.items()}
     seconds = fastest(work, rounds, targets)
@@ -143,7 +143,7 @@ def _repeated_step(solver: Any, problem: KernelProblem, m: int) -> Callable[[], 
     state = solver.init(problem)
 
     def step() -> None:
-        arrays.synchronise(solver.step(problem, state, slice(0, m)).coefficients)
+        arrays.synchronize(solver.step(problem, state, slice(0, m)).coefficients)
 
     return step
 

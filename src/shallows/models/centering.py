@@ -39,7 +39,7 @@ INSTEAD = (
 
 
 @dataclass(frozen=True)
-class Centring:
+class Centering:
     """Subtracts the mean of the training points and drops the features that are constant in them.
 
     A shift of all points does not change a kernel of distances, but it changes rounding: in float32 the kernel of
@@ -55,7 +55,7 @@ class Centring:
     @classmethod
     def of(
         cls, x: Any, *, centered: bool = True, without_constants: bool = True, may_stay_sparse: bool = False
-    ) -> Centring:
+    ) -> Centering:
         """Measure mean and constant features of training points, dense or CSR, shape (n, d), block by block.
 
         Kernels for which the origin matters need ``centered=False``, and kernels in which constant features count need
@@ -80,7 +80,7 @@ class Centring:
         return cls(mean, varies if without_constants else np.ones(d, dtype=bool), not varies.any())
 
     @classmethod
-    def _of_sparse(cls, x: Any, *, centered: bool, without_constants: bool) -> Centring:
+    def _of_sparse(cls, x: Any, *, centered: bool, without_constants: bool) -> Centering:
         n, d = x.shape
         filled = np.bincount(x.indices, minlength=d)
         lowest, highest = np.full(d, np.inf), np.full(d, -np.inf)
@@ -236,10 +236,12 @@ class TrainingRows:
     points are kept in memory.
     """
 
-    def __init__(self, x: Any, order: np.ndarray, centring: Centring, device: Device, dtype: Any, *, held: bool = True):
-        self._x, self._order, self._centring, self._device, self._dtype = x, order, centring, device, dtype
-        self.width = int(centring.varies.sum())
-        self._held = centring.training_points(x, order, device, dtype) if held else None
+    def __init__(
+        self, x: Any, order: np.ndarray, centering: Centering, device: Device, dtype: Any, *, held: bool = True
+    ):
+        self._x, self._order, self._centring, self._device, self._dtype = x, order, centering, device, dtype
+        self.width = int(centering.varies.sum())
+        self._held = centering.training_points(x, order, device, dtype) if held else None
 
     def __len__(self) -> int:
         return len(self._order)

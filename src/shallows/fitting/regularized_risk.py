@@ -13,7 +13,7 @@ from ..arrays import Array
 from ..features import Blocks, Design
 from ..kernels import Kernel
 from ..losses import Loss
-from ..models.centring import Centring
+from ..models.centering import Centering
 from ..models.functions import FeatureFunction, KernelSum
 from ..solvers.regularized.risk import FeatureSpan, KernelSpan, RiskProblem, RiskSettings, RiskState
 from ..training.steps import InOrderThenDrawn, InOrderThenShuffled
@@ -41,7 +41,7 @@ class FittedRisk:
     ended: Ended | None  # where the next fit may continue
 
 
-def fit_regularised_risk(
+def fit_regularized_risk(
     rows: TrainingSet,
     *,
     of_classes: bool,
@@ -85,7 +85,7 @@ def fit_regularised_risk(
             of_choice = rows.weights[order]
             weights = arrays.to_device(of_choice / rows.weights.mean(), device, dtype)[:, None]
             of_choice = of_choice / of_choice.mean()
-        centring, points, made, choice = leave_one_out_choice.place_and_choose(
+        centering, points, made, choice = leave_one_out_choice.place_and_choose(
             rows.X, rows.matrix, order, kernel, bandwidth, kernel_params, targets.ridge_codes(rows.y[order]), of_choice,
             seed, device, dtype, feature_map=feature_map, widest=1.0,
             regularizes=leave_one_out_choice.is_automatic(regularization),
@@ -125,17 +125,17 @@ def fit_regularised_risk(
             observers=[*([training.Progress(name)] if options.verbose else []), *observers],
             checkpoint=checkpoint,
             snapshot=lambda state, epoch: RiskSnapshot(
-                function_of(problem, state, made, centring, blocks),
+                function_of(problem, state, made, centering, blocks),
                 *(targets, problem, state, epoch, order, held_out, options, device),
             ),
             may_shrink=getattr(solver, "step_size", None) is None,
             state=start.state(stepper, problem),
         )
         phases.end("training", run)
-        model, kept = function_of(problem, run.state, made, centring, blocks).kept()
+        model, kept = function_of(problem, run.state, made, centering, blocks).kept()
         warn_of_scales(problem, model, points, feature_map, name)
         warn_if_above_zero(problem, run, name)
-        arrays.synchronise(points[:1, :])
+        arrays.synchronize(points[:1, :])
     report = {
         "kernel": None if made is None else made.name,
         "bandwidth": None if made is None else made.bandwidth,
@@ -183,14 +183,14 @@ def make_span(
 
 
 def function_of(
-    problem: RiskProblem, state: RiskState, kernel: Kernel | None, centring: Centring, blocks: Blocks | None
+    problem: RiskProblem, state: RiskState, kernel: Kernel | None, centering: Centering, blocks: Blocks | None
 ) -> KernelSum | FeatureFunction:
     """The function at a state of the solver; it refers to the arrays of the fit."""
     if blocks is not None:
-        return FeatureFunction(blocks, centring, state.coefficients)
+        return FeatureFunction(blocks, centering, state.coefficients)
     visited = slice(0, state.n_visited)
     points = problem.span.gram.points
-    return KernelSum(kernel, centring, points[visited, :], state.coefficients[visited, :], fitting=True)
+    return KernelSum(kernel, centering, points[visited, :], state.coefficients[visited, :], fitting=True)
 
 
 def warn_of_scales(

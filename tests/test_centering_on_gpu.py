@@ -9,7 +9,7 @@ import scipy.sparse
 from pretended_gpu import pretended_gpu
 from shallows import arrays
 from shallows.errors import ShallowsError
-from shallows.models.centring import Centring
+from shallows.models.centering import Centering
 
 CPU, GPU = arrays.Device(), arrays.Device("gpu", 0)
 
@@ -26,11 +26,11 @@ def data(dtype=np.float64, n=300):
 @pytest.mark.parametrize("form", [np.asarray, np.asfortranarray, scipy.sparse.csr_matrix])
 def test_the_points_are_those_of_the_host_to_the_bit(stored, dtype, form, monkeypatch):
     x, order = form(data(stored)), np.random.default_rng(1).permutation(300)
-    centring = Centring.of(x)
-    expected = centring.training_points(x, order, CPU, dtype)
-    monkeypatch.setattr("shallows.models.centring._BLOCK_BYTES", 64 * 8 * 7)
+    centering = Centering.of(x)
+    expected = centering.training_points(x, order, CPU, dtype)
+    monkeypatch.setattr("shallows.models.centering._BLOCK_BYTES", 64 * 8 * 7)
     with pretended_gpu(monkeypatch) as ledger:
-        found = centring.training_points(x, order, GPU, dtype)
+        found = centering.training_points(x, order, GPU, dtype)
         # The host waits once, to learn whether all numbers are finite.
         assert ledger.n_synchronisations == 1
     assert found.dtype == dtype
@@ -40,20 +40,20 @@ def test_the_points_are_those_of_the_host_to_the_bit(stored, dtype, form, monkey
 
 def test_a_part_of_the_rows_and_rows_that_come_twice_are_taken_as_they_are(monkeypatch):
     x = data()
-    centring = Centring.of(x)
+    centering = Centering.of(x)
     for rows in (np.array([5, 3, 9]), np.array([0, *range(299)])):
         with pretended_gpu(monkeypatch):
-            found = centring.training_points(x, rows, GPU, np.float64)
-        assert np.array_equal(found.held, centring.training_points(x, rows, CPU, np.float64))
+            found = centering.training_points(x, rows, GPU, np.float64)
+        assert np.array_equal(found.held, centering.training_points(x, rows, CPU, np.float64))
 
 
 def test_numbers_beyond_the_precision_are_told_on_both(monkeypatch):
     x = data()
     x[17, 1] = 1e200
-    centring = Centring.of(x)
+    centering = Centering.of(x)
     with pytest.raises(ShallowsError) as of_host:
-        centring.training_points(x, np.arange(300), CPU, np.float32)
+        centering.training_points(x, np.arange(300), CPU, np.float32)
     # A GPU rounds to infinity without a word.
     with pretended_gpu(monkeypatch), np.errstate(over="ignore"), pytest.raises(ShallowsError) as of_gpu:
-        centring.training_points(x, np.arange(300), GPU, np.float32)
+        centering.training_points(x, np.arange(300), GPU, np.float32)
     assert str(of_gpu.value) == str(of_host.value)
