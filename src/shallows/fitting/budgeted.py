@@ -6,6 +6,7 @@ machines.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -61,7 +62,7 @@ def fit_budgeted_svm(
     before: FittedBudgeted | None,
     seed: int,
     options: Options,
-    name: str,
+    observers: Sequence[training.Observer],
 ) -> FittedBudgeted:
     """Train on checked rows for some epochs; with ``streamed``, visit them once, starting from the fit before.
 
@@ -94,7 +95,9 @@ def fit_budgeted_svm(
         state.fill(points, before.model.coefficients)
         state.n_steps = before.n_steps
     phases.end("preparation")
-    run = train_on_rows(stepper, rows, state, seed, None if streamed else solver.max_epochs, options, name)
+    run = train_on_rows(
+        stepper, rows, state, seed, None if streamed else solver.max_epochs, options.max_seconds, observers
+    )
     state = run.state
     model = GaussianSum(np.ascontiguousarray(state.centers + offsets), state.coefficients.copy(), width, offsets)
     chosen = {
@@ -121,7 +124,7 @@ def fit_multi_hyperplane(
     before: FittedBudgeted | None,
     seed: int,
     options: Options,
-    name: str,
+    observers: Sequence[training.Observer],
 ) -> FittedBudgeted:
     """Train on checked rows for some epochs; with ``streamed``, visit them once, starting from the fit before.
 
@@ -145,7 +148,9 @@ def fit_multi_hyperplane(
     stepper = solver.build(ridge)
     state = None if before is None else state_of_hyperplanes(before, stepper.init(rows), constant)
     phases.end("preparation")
-    run = train_on_rows(stepper, rows, state, seed, None if streamed else solver.max_epochs, options, name)
+    run = train_on_rows(
+        stepper, rows, state, seed, None if streamed else solver.max_epochs, options.max_seconds, observers
+    )
     state = run.state
     model = hyperplanes_of(state, constant, k, offsets)
     chosen = {"n_hyperplanes": state.n_weights, "n_violations": state.n_violations, "pruned": state.pruned}
@@ -195,7 +200,13 @@ def ridge_of_mean_loss(regularization: float | str, n: int, before: FittedBudget
 
 
 def train_on_rows(
-    stepper: Any, rows: SparseRows, state: Any, seed: int, max_epochs: int | None, options: Options, name: str
+    stepper: Any,
+    rows: SparseRows,
+    state: Any,
+    seed: int,
+    max_epochs: int | None,
+    max_seconds: float | None,
+    observers: Sequence[training.Observer],
 ) -> training.Run:
     """Train from a state or the zero function; without ``max_epochs``, visit the rows once, in their order."""
     n = rows.points.shape[0]
@@ -204,8 +215,7 @@ def train_on_rows(
         batches = training.Stream(np.arange(n)[some] for some in arrays.blocks(n, BATCH))
         stopping = training.Stopping(1, tolerance=-np.inf)
     else:
-        stopping = training.Stopping(max_epochs, max_seconds=options.max_seconds, tolerance=-np.inf)
-    observers = [training.Progress(name)] if options.verbose else []
+        stopping = training.Stopping(max_epochs, max_seconds=max_seconds, tolerance=-np.inf)
     return training.train(stepper, rows, batches, stopping, observers=observers, state=state)
 
 

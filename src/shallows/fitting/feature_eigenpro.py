@@ -73,7 +73,6 @@ def fit_feature_eigenpro(
     options: Options,
     observers: Sequence[training.Observer],
     checkpoint: training.Checkpoint | None,
-    name: str,
 ) -> FittedFunction:
     """Train on checked rows; ``feature_map``: a key of `shallows.features.FEATURE_MAPS`, or a map of the user."""
     phases, device = Phases(), options.fit_device()
@@ -137,7 +136,7 @@ def fit_feature_eigenpro(
                     # With fewer features than rows the loss does not go to zero.
                     least_fall=2.0 * solver.tol if choices.regularization and n > MANY else 0.0,
                 ),
-                observers=[*([training.Progress(name)] if options.verbose else []), *observers],
+                observers=observers,
                 checkpoint=checkpoint,
                 snapshot=lambda state, epoch: LeastSquaresSnapshot(
                     replace(function, coefficients=state.coefficients[:, :c]),

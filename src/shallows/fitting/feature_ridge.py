@@ -54,7 +54,6 @@ def fit_feature_ridge(
     seed: int,
     options: Options,
     observers: Sequence[training.Observer],
-    name: str,
 ) -> FittedOnFeatures:
     """Fit to checked rows.
 
@@ -102,7 +101,6 @@ def fit_feature_ridge(
     if isinstance(solver, NormalEquations):
         coefficients, n_iter, of_solver = solve_directly(solver, transformer, X, codes, root, ridge, options)
     else:
-        observers = [*([training.Progress(name)] if options.verbose else []), *observers]
         given = transformer, X, codes, root, ridge, seed, options, observers
         coefficients, n_iter, of_solver = solve_in_blocks(solver, *given)
     check_finite(coefficients)

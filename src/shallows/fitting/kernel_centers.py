@@ -101,7 +101,6 @@ def fit_kernel_centers(
     options: Options,
     observers: Sequence[training.Observer],
     checkpoint: training.Checkpoint | None,
-    name: str,
     ranks: Alone = ALONE,
 ) -> FittedFunction:
     """Fit to checked rows. The order of the rows, and thus the centers, depend only on the seed and the classes.
@@ -174,7 +173,7 @@ def fit_kernel_centers(
                     validate=None if held_out is None else held_out.error,
                     patience=patience,
                 ),
-                observers=[*([training.Progress(name)] if options.verbose and not ranks.rank else []), *observers],
+                observers=observers,
                 checkpoint=checkpoint,
                 snapshot=lambda state, epoch: FunctionSnapshot(
                     replace(function, coefficients=state.coefficients[:, :c]),

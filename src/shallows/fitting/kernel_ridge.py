@@ -61,7 +61,6 @@ def fit_kernel_ridge(
     options: Options,
     observers: Sequence[training.Observer],
     checkpoint: training.Checkpoint | None,
-    name: str,
     validation_fraction: float | None = None,
     patience: int = 3,
     warm: tuple[Any, Ended | None] = (None, None),
@@ -143,7 +142,7 @@ def fit_kernel_ridge(
                     validate=None if held_out is None else held_out.error,
                     patience=patience,
                 ),
-                observers=[*([training.Progress(name)] if options.verbose and not ranks.rank else []), *observers],
+                observers=observers,
                 checkpoint=checkpoint,
                 snapshot=lambda state, epoch: LeastSquaresSnapshot(
                     replace(function, coefficients=state.coefficients[:, :c]),

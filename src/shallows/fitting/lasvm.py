@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -57,7 +58,7 @@ def fit_lasvm(
     class_weight: Any,
     seed: int,
     options: Options,
-    name: str,
+    observers: Sequence[training.Observer],
 ) -> tuple[FittedMachines, OnlineMachines]:
     """Train on checked rows; the returned machines can continue with further examples."""
     phases, y = Phases(), single_column(rows.y)
@@ -65,7 +66,7 @@ def fit_lasvm(
     machines = begin_machines(rows, targets, kernel, bandwidth, kernel_params, C, seed, options)
     phases.end("preparation")
     clock = TimeLimit.of(options.max_seconds, phases)
-    visit_examples(machines, rows, C, solver, solver.max_epochs, clock, options.verbose, name)
+    visit_examples(machines, rows, C, solver, solver.max_epochs, clock, observers)
     most = most_pair_steps(solver.max_steps, len(y))
     for state in machines.states if solver.finish and not clock.stopped else []:
         solver.build().finish(state, most)
@@ -115,8 +116,7 @@ def visit_examples(
     solver: LASVM,
     n_epochs: int,
     clock: TimeLimit,
-    verbose: int,
-    name: str,
+    observers: Sequence[training.Observer] = (),
 ) -> None:
     """Let every machine visit the examples in ``n_epochs`` random orders, or with 0 once in their own order."""
     n, classes = len(rows.rows), machines.targets.numbers(rows.y)
@@ -132,7 +132,7 @@ def visit_examples(
                 ExampleProblem(machines.kernel, *examples),
                 InOrderThenShuffled(m, BATCH, 0),
                 training.Stopping(1, max_seconds=clock.left),
-                observers=[training.Progress(name)] if verbose else [],
+                observers=observers,
                 state=state,
             )
             clock.after(run)

@@ -62,7 +62,6 @@ def fit_linear_svm(
     options: Options,
     observers: Sequence[training.Observer],
     checkpoint: training.Checkpoint | None,
-    name: str,
 ) -> FittedLinearSVM:
     """Train on checked rows, in the user's order."""
     phases, y = Phases(), single_column(rows.y)
@@ -78,7 +77,7 @@ def fit_linear_svm(
         problems,
         training.OwnRows(n if solver.is_online else 1),
         training.Stopping(max_epochs, max_seconds=options.max_seconds),
-        observers=[*([training.Progress(name)] if options.verbose else []), *observers],
+        observers=observers,
         checkpoint=checkpoint,
         snapshot=lambda state, epoch: LinearSnapshot(
             LinearFunctions.of(state.coefficients, offsets, fit_intercept),

@@ -122,7 +122,7 @@ def fit_regularized_risk(
                 validate=None if held_out is None else held_out.error,
                 patience=(early_stopping or EarlyStopping()).patience,
             ),
-            observers=[*([training.Progress(name)] if options.verbose else []), *observers],
+            observers=observers,
             checkpoint=checkpoint,
             snapshot=lambda state, epoch: RiskSnapshot(
                 function_of(problem, state, made, centering, blocks),

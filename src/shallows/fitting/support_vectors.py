@@ -7,6 +7,7 @@ Machines minimize ½ ‖f‖² + C Σ wᵢ ℓ(yᵢ(f(xᵢ) + b)). Core vector r
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,7 +74,7 @@ def fit_kernel_svm(
     class_weight: Any,
     seed: int,
     options: Options,
-    name: str,
+    observers: Sequence[training.Observer],
 ) -> FittedMachines:
     """Train on checked rows, in the user's order."""
     phases, device = Phases(), options.fit_device()
@@ -96,7 +97,7 @@ def fit_kernel_svm(
             own = points if len(two.rows) == n else arrays.take_rows(points, two.rows)
             problem = solver.build_problem(kernel, own, two.signs, C * two.weights, squared, budget, seed)
             most = solver.most_steps(len(two.rows))
-            state = train_to_the_end(solver, problem, most, seed, clock, options.verbose, name)
+            state = train_to_the_end(solver, problem, most, seed, clock, observers)
             solutions.append(solver.solution(problem, state))
             coefficients[two.rows, column] = solutions[-1].coefficients
             if not clock.stopped:
@@ -142,7 +143,7 @@ def fit_core_vector_regression(
     solver: Any,
     seed: int,
     options: Options,
-    name: str,
+    observers: Sequence[training.Observer],
 ) -> FittedTube:
     """Train on checked rows, in the user's order, with targets in units of their deviation about their mean.
 
@@ -168,7 +169,7 @@ def fit_core_vector_regression(
         own_ridge = np.tile(mu * n * ridge / weights, 2)
         problem = solver.build_ball(kernel, points, signs, np.concatenate([above, -above]), own_ridge, budget, seed)
         clock = TimeLimit.of(options.max_seconds, phases)
-        state = train_to_the_end(solver, problem, solver.most_steps(n), seed, clock, options.verbose, name)
+        state = train_to_the_end(solver, problem, solver.most_steps(n), seed, clock, observers)
         if not clock.stopped:
             warn_of_work_left(solver.uncertain(state, ridge))
         phases.end("training")
@@ -219,7 +220,12 @@ class TimeLimit:
 
 
 def train_to_the_end(
-    solver: TwoClassSettings, problem: Any, most: int, seed: int, clock: TimeLimit, verbose: int, name: str
+    solver: TwoClassSettings,
+    problem: Any,
+    most: int,
+    seed: int,
+    clock: TimeLimit,
+    observers: Sequence[training.Observer],
 ) -> Any:
     """The state of a solver at its end, or after the largest number of steps or seconds that is allowed."""
     n_steps = min(solver.steps_of_a_call, most)
@@ -228,7 +234,7 @@ def train_to_the_end(
         problem,
         training.OwnRows(n_steps, solver.calls_of_an_epoch),
         training.Stopping(-(-most // n_steps), max_seconds=clock.left),
-        observers=[training.Progress(name)] if verbose else [],
+        observers=observers,
     )
     return clock.after(run).state
 

@@ -239,7 +239,7 @@ class TrainingRows:
     def __init__(
         self, x: Any, order: np.ndarray, centering: Centering, device: Device, dtype: Any, *, held: bool = True
     ):
-        self._x, self._order, self._centring, self._device, self._dtype = x, order, centering, device, dtype
+        self._x, self._order, self._centering, self._device, self._dtype = x, order, centering, device, dtype
         self.width = int(centering.varies.sum())
         self._held = centering.training_points(x, order, device, dtype) if held else None
 
@@ -254,7 +254,7 @@ class TrainingRows:
     @property
     def row_bytes(self) -> int:
         """Bytes of a point."""
-        return self._centring.row_bytes(self._x, self._dtype)
+        return self._centering.row_bytes(self._x, self._dtype)
 
     def __call__(self, batch: slice | np.ndarray) -> Array:
         """The points of a batch, a slice or an array of their numbers, shape (m, d' + 2)."""
@@ -265,7 +265,7 @@ class TrainingRows:
         ascending = np.argsort(rows, kind="stable")
         places = np.empty_like(ascending)
         places[ascending] = np.arange(len(rows))
-        sorted_points = self._centring.training_points(self._x, rows[ascending], arrays.Device("cpu"), self._dtype)
+        sorted_points = self._centering.training_points(self._x, rows[ascending], arrays.Device("cpu"), self._dtype)
         return arrays.to_device(sorted_points[places], self._device, self._dtype)
 
 

@@ -152,7 +152,7 @@ class AMMClassifier(LabelPredictions, Estimator):
             before=before,
             seed=self._seed(),
             options=self._options(),
-            name=type(self).__name__,
+            observers=self._progress_observers(),
         )
         self._store(found, targets)
 

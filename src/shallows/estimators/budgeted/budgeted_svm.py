@@ -145,7 +145,7 @@ class BudgetedSVMClassifier(LabelPredictions, Estimator):
             before=before,
             seed=self._seed(),
             options=self._options(),
-            name=type(self).__name__,
+            observers=self._progress_observers(),
         )
         self._store(found, targets)
 

@@ -127,8 +127,7 @@ class FeatureRidge(TransformedEstimator):
             "class_weight": getattr(self, "class_weight", None),
             "seed": seed,
             "options": self._options(),
-            "observers": observers,
-            "name": type(self).__name__,
+            "observers": [*self._progress_observers(), *observers],
         }
         if not solver.has_epochs:
             transformer = specification.transformer_of(self.features, seed, self.options)

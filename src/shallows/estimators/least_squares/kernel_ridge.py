@@ -172,9 +172,8 @@ class KernelRidgeMachine(Estimator):
             "validation_fraction": None if stopping is None else stopping.fraction,
             "patience": 3 if stopping is None else stopping.patience,
             "options": options,
-            "observers": observers,
+            "observers": [*([] if ranks.rank else self._progress_observers()), *observers],
             "checkpoint": checkpoint,
-            "name": type(self).__name__,
         }
         goes_on = self._parameters_of_fit(solver) if self.warm_start else None, vars(self).get("_ended")
         vars(self).pop("centers_", None)  # of a fit with other parameters

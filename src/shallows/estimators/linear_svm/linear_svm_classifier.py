@@ -150,9 +150,8 @@ class LinearSVMClassifier(LabelPredictions, Estimator):
             class_weight=self.class_weight,
             seed=self._seed(),
             options=self._options(),
-            observers=observers,
+            observers=[*self._progress_observers(), *observers],
             checkpoint=checkpoint,
-            name=type(self).__name__,
         )
         self.classes_, self._stream = found.targets.classes, found.stream
         self.coef_, self.intercept_ = found.model.coef, found.model.intercept

@@ -125,7 +125,7 @@ class RegularizedRisk(Estimator):
             warm=(parameters, vars(self).get("_ended")),
             seed=seed,
             options=self._options(),
-            observers=observers,
+            observers=[*self._progress_observers(), *observers],
             checkpoint=checkpoint,
             name=type(self).__name__,
         )

@@ -120,7 +120,7 @@ class CoreVectorMachineClassifier(SupportVectorClassifier):
             class_weight=self.class_weight,
             seed=self._seed(),
             options=self._options(),
-            name=type(self).__name__,
+            observers=self._progress_observers(),
         )
         self._store(found, rows.X)
         return self
@@ -245,7 +245,7 @@ class CoreVectorMachineRegressor(RegressorMixin, SupportVectorMachine):
             solver=ball_of(self),
             seed=self._seed(),
             options=self._options(),
-            name=type(self).__name__,
+            observers=self._progress_observers(),
         )
         self._store_sum(found, np.arange(len(found.support)), rows.X)
         self.dual_coef_, self.intercept_, self.tube_ = found.coefficients.T, found.model.intercepts, found.tube
