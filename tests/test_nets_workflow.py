@@ -16,7 +16,7 @@ from shallows.errors import UnknownNameError
 from shallows_papers import datasets
 from shallows_papers.datasets import DatasetError, identity
 from shallows_papers.experiments.identity import code
-from shallows_papers.experiments.planning import configuration, costs
+from shallows_papers.experiments.planning import configuration
 from shallows_papers.experiments.planning.plan import Plan
 from shallows_papers.nets import ARCHITECTURES, NeuralNetClassifier
 
@@ -103,15 +103,6 @@ def test_what_stands_after_features_of_a_net_depends_on_the_code_of_nets_and_nee
     found = [code.modules_of(*identity.modules_of(digits, made.steps_of(name))) for name in names]
     assert ["shallows_papers.nets.descent" in modules for modules in found] == [True, True, False]
     assert "extra 'nets'" in planned("later", made).comparison("first", "demo")["missing"]["Features"]
-
-
-def test_the_cost_of_a_net_grows_with_its_products():
-    size = costs.ProblemSize(60_000, 10_000, 784, 10)
-    # Convolutions of 28 x 28 x 16 x 25 and 14 x 14 x 32 x 400, then 1,568 x 128 and 128 x 10.
-    assert ARCHITECTURES["lenet"].products((1, 28, 28), 10) == 313_600 + 2_508_800 + 200_704 + 1_280
-    one, ten = (costs.net_epochs(size, {"architecture": "lenet"}, (epochs,)).seconds for epochs in (1, 10))
-    # Nine epochs of 60,000 images, forward and twice backward.
-    assert ten - one == pytest.approx(9 * 3 * 60_000 * 2 * 3_024_384 / costs.NET_FLOPS)
 
 
 # Features as prepared data

@@ -17,7 +17,7 @@ from shallows.errors import ShallowsError, UnknownNameError
 
 from ..parameters import flat
 from ..setting_text import selects
-from . import costs, retired
+from . import retired
 from .runs import digest
 
 #: From the quick demonstration to the sizes of the papers.
@@ -87,8 +87,6 @@ def load(root: str | Path = ".", settings: Mapping[str, Any] | None = None) -> C
     for name, method in methods["methods"].items():
         with placed(f"method {name} in {folder / 'methods.yaml'}"):
             _flatten_method(method)
-            if "cost" in method:
-                look_up("cost", method["cost"], costs.MODELS)
     papers: dict[str, Any] = {}
     for path in sorted((folder / "papers").glob("*.yaml")):
         _add_paper(papers, _checked(path, schemas / "paper.schema.yaml"), path)

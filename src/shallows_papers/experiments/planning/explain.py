@@ -1,6 +1,6 @@
 """Explanation of a target: its data, its parameters, its cost, and how much of it is done.
 
-``python -m shallows_papers.experiments.planning.explain TARGET [--scale SCALE] [--device NAME]``
+``python -m shallows_papers.experiments.planning.explain TARGET [--scale SCALE]``
 """
 
 from __future__ import annotations
@@ -17,17 +17,15 @@ from shallows.utils.progress import duration
 from shallows_papers.datasets.listing.description import size_of
 from shallows_papers.output import reader_may_leave
 
-from ..parameters import by_last_name
 from ..setting_text import format_setting
-from . import costs, gpu_costs, target_entry
+from . import target_entry
 from .configuration import SCALES
-from .costs import Cost
 from .plan import Plan
 from .runs import PlannedRun, Series
 
 
-def explain(plan: Plan, target: str, scale: str, card: gpu_costs.Card | None = None) -> Iterator[str]:
-    """Lines that explain a target at a scale, with times on two cores, and on a GPU where a card is named."""
+def explain(plan: Plan, target: str, scale: str) -> Iterator[str]:
+    """Lines that explain a target at a scale, with times on two cores."""
     spec, runs = plan.target(target), plan.runs_of(target, scale)
     settings = plan.configuration.settings
     results = Path(settings["results"]) / scale
@@ -64,25 +62,15 @@ def explain(plan: Plan, target: str, scale: str, card: gpu_costs.Card | None = N
             if marks:
                 which = "" if len(at) == 1 else f" (of seeds {', '.join(map(str, dict.fromkeys(seeds_there)))})"
                 yield f"    evaluated after {', '.join(map(str, marks))} {first.unit or spec['mark']}{which}"
-        each = f"{_about(first.cost)} each"
-        if card:
-            there = _cost_on(plan, first, card)
-            each += f"; on the {card.title} {_about(there)} of its memory" if there else "; it stays on the processor"
-        yield f"    {each}"
+        yield f"    about {duration(max(1, first.cost.seconds))} and {size_of(first.cost.memory_bytes)} each"
     artifacts = {run.preconditioner.id: run.preconditioner for run in runs if run.preconditioner}
     yield ""
-    near = costs.within()
-    yield (
-        f"Cost (of settings not measured before, nine of ten within a factor of {near['seconds']:.1f} in time and "
-        f"{near['memory']:.1f} in memory)"
-    )
+    yield "Cost (a rough estimate: half of the times are within a factor of 3; memory is estimated high)"
     seconds = sum(run.cost.seconds for run in runs) + sum(one.cost.seconds for one in artifacts.values())
     if artifacts:
         yield f"  {len(artifacts)} preconditioners"
     yield f"  {len(runs)} runs, about {duration(max(1, seconds))} in all on two cores"
     yield f"  at most {size_of(max((run.cost.memory_bytes for run in runs), default=0))} of memory in one process"
-    if card is not None:
-        yield from _all_on(plan, runs, card)
     yield ""
     yield "Leaves"
     yield f"  {results}/tables/{target}.csv (and .json, .md, .html)"
@@ -99,32 +87,6 @@ def _distinct(plan: Plan, target: str, scale: str) -> Iterator[tuple[Series, lis
         same = json.dumps([series.data, series.method, series.setting, series.parameters], default=str)
         joined.setdefault(same, (series, {}))[1].update(runs)
     return ((series, [*runs.values()]) for series, runs in joined.values())
-
-
-def _about(cost: Cost) -> str:
-    return f"about {duration(max(1, cost.seconds))} and {size_of(cost.memory_bytes)}"
-
-
-def _cost_on(plan: Plan, run: PlannedRun, card: gpu_costs.Card) -> Cost | None:
-    """The cost of a run on a card; None where its work stays on the processor."""
-    model, _ = plan.unscaled_cost(run)
-    if model not in gpu_costs.MODELS:
-        return None
-    return gpu_costs.MODELS[model](card, plan.size(run.dataset, run.variant), by_last_name(run.parameters), run.marks)
-
-
-def _all_on(plan: Plan, runs: Sequence[PlannedRun], card: gpu_costs.Card) -> Iterator[str]:
-    """The cost of all runs with a card, and the source of its constants."""
-    on_card = [_cost_on(plan, run, card) for run in runs]
-    there = [cost for cost in on_card if cost is not None]
-    seconds = max(1, sum(cost.seconds for cost in there))
-    yield f"  with the {card.title}: {len(there)} runs on it, about {duration(seconds)}"
-    if len(there) < len(runs):
-        rest = sum(run.cost.seconds for run, cost in zip(runs, on_card, strict=True) if cost is None)
-        yield f"  and {len(runs) - len(there)} on the processor, about {duration(max(1, rest))}"
-    if any(cost.memory_bytes > card.memory_bytes for cost in there):
-        yield f"  some need more than its {size_of(card.memory_bytes)}"
-    yield f"  (constants of the card: {card.source}; nine runs on an H100 were within a factor of {gpu_costs.WITHIN:g})"
 
 
 def _data(plan: Plan, data: dict[str, Any]) -> str:
@@ -154,7 +116,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="explain", description=__doc__.splitlines()[0])
     parser.add_argument("target", nargs="?", help="a target; without one, all are listed")
     parser.add_argument("--scale", help=", ".join(SCALES))
-    parser.add_argument("--device", help=f"estimate times on a GPU: {', '.join(gpu_costs.DEVICES)}")
     options = parser.parse_args(arguments)
     try:
         with reader_may_leave():
@@ -172,8 +133,7 @@ def _print(options: argparse.Namespace) -> None:
         for name, spec in plan.targets.items():
             print(f"{name}: {spec['title']} ({spec['source']})")
         return
-    card = gpu_costs.find(options.device) if options.device else None
-    print("\n".join(explain(plan, options.target, scale, card)))
+    print("\n".join(explain(plan, options.target, scale)))
 
 
 if __name__ == "__main__":

@@ -51,7 +51,7 @@ class Placement:
     def _connected_to_long(self, scale: str) -> frozenset[str]:
         """Long runs, and those that are connected with one through shared targets."""
         runs, methods = self._plan.runs(scale).values(), self._plan.configuration.methods
-        timing = {name for name, one in methods.items() if one.get("cost") == "timed_iterations" and scale != SCALES[0]}
+        timing = {name for name, one in methods.items() if one.get("cost") == "timed" and scale != SCALES[0]}
         connected, found = [], [run for run in runs if run.cost.seconds >= self._seconds or run.method in timing]
         while len(found) > len(connected):
             connected, targets = found, {target for run in found for target in run.targets}

@@ -157,10 +157,7 @@ class Plan:
                         marks=tuple(sorted({*before.marks, *run.marks})),
                         targets=tuple(dict.fromkeys((*before.targets, target))),
                     )
-        runs = {}
-        for name, run in merged.items():
-            model, cost = self.unscaled_cost(run)
-            runs[name] = replace(run, cost=costs.scaled(cost, run.method, model))
+        runs = {name: replace(run, cost=self._cost(run)) for name, run in merged.items()}
         return runs, series
 
     def _series(self, target: str, spec: dict[str, Any], scale: str) -> Iterator[tuple[Series, list[PlannedRun]]]:
@@ -220,7 +217,7 @@ class Plan:
             for name, value in run.parameters.items()
             if name in wanted or (name.partition("__")[0] in ("kernel",) and "kernel" in wanted)
         }
-        cost = costs.subsample_eigensystem(self.size(run.dataset, run.variant), own, ())
+        cost = costs.estimate("dense", self.size(run.dataset, run.variant), {"n_subsample": costs.DEFAULT_WIDTH, **own})
         return replace(run, preconditioner=PreconditionerJob(run.dataset, run.variant, own, run.seed, cost))
 
     def absent(self, target: str, scale: str) -> dict[str, str]:
@@ -297,14 +294,16 @@ class Plan:
         return {}  # of the few data that thousands of runs share
 
     def cost_of_preparation(self, dataset: str, variant: str) -> costs.Cost:
-        """What preparing a dataset takes, from its size before its steps and after them, with the nets it trains."""
+        """The cost of preparing a dataset, from its size before its steps and after them, with the nets it trains."""
         entry, steps = self.catalogue[dataset], self.configuration.steps_of(variant)
         rows = (entry.n_train or 0) + (entry.n_test or 0)
         cost = costs.preparation(rows, entry.n_features or 1, self.size(dataset, variant))
         for place in range(len(steps) - len(self.configuration.variants[variant]["steps"]), len(steps)):
-            if "net_features" in steps[place]:
-                net = costs.net_features(self._size_after(entry, steps[:place]), steps[place]["net_features"])
-                cost = costs.Cost(cost.seconds + net.seconds, max(cost.memory_bytes, net.memory_bytes))
+            if net := steps[place].get("net_features"):
+                size = self._size_after(entry, steps[:place])
+                trained_on = replace(size, n_train=net.get("rows") or size.n_train)
+                training = costs.estimate("rows", trained_on, {}, (net.get("epochs") or 10,))
+                cost = costs.Cost(cost.seconds + training.seconds, max(cost.memory_bytes, training.memory_bytes))
         return cost
 
     def comparison(self, target: str, scale: str) -> dict[str, Any]:
@@ -343,11 +342,10 @@ class Plan:
             "no_row": [f"{one['item']}: {one['why_not']}" for one in self.items.get(target, ()) if "why_not" in one],
         }
 
-    def unscaled_cost(self, run: PlannedRun) -> tuple[str, costs.Cost]:
-        """The function of `costs` that counts a run, and what it gives, before the factors that were measured."""
-        model = self.configuration.methods[run.method].get("cost", "all_distances")
-        model = "timed_training" if run.unit == "seconds" else model
-        return model, costs.MODELS[model](self.size(run.dataset, run.variant), by_last_name(run.parameters), run.marks)
+    def _cost(self, run: PlannedRun) -> costs.Cost:
+        definition = self.configuration.methods[run.method]
+        size, unit = self.size(run.dataset, run.variant), run.unit or definition.get("marks", "epoch")
+        return costs.estimate(definition.get("cost", costs.SMALL), size, by_last_name(run.parameters), run.marks, unit)
 
 
 #: The package that shows that an extra is installed.

@@ -232,11 +232,11 @@ def cost(definition: Mapping[str, Any], choose: str | Path, test: str | Path) ->
     n_trials *= len(compare.get("bandwidth", {}).get("values", [None]))
     if most := compare.get("most_rows"):
         sizes = [replace(size, n_train=min(size.n_train, most)) for size in sizes]
-    if definition["runs"] == "estimator":
-        parameters = by_last_name(definition.get("parameters", {}))
-        found = [costs.MODELS[definition["cost"]](size, parameters, marks) for size in sizes]
-    else:
-        found = [costs.any_estimator(size, holds_matrix="bandwidth" in compare) for size in sizes]
+    parameters = by_last_name(definition.get("parameters", {}))
+    found = [
+        costs.estimate(definition.get("cost"), size, parameters, marks, definition.get("marks", "epoch"))
+        for size in sizes
+    ]
     seconds = n_trials * found[0].seconds + found[1].seconds
     return costs.Cost(seconds, max(one.memory_bytes for one in found))
 

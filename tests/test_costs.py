@@ -1,0 +1,55 @@
+"""Estimates of costs: they grow with the data, and jobs ask for more memory than measured runs took."""
+
+import json
+
+import pytest
+
+from own_plan import own_plan
+from shallows_papers.experiments.planning import costs
+from shallows_papers.experiments.planning.costs import ProblemSize, estimate
+from shallows_papers.experiments.planning.requests import Requests
+from workflow_runs import PROJECT
+
+
+def measured(scale):
+    """The peak memory of each run of a reference, by the run's identifier."""
+    files = (PROJECT / "results" / "reference" / scale).glob("*.json")
+    runs = (run for path in files for run in json.loads(path.read_text(encoding="utf-8")).get("runs", ()))
+    return {run["run"]["id"]: run["peak_memory_bytes"] for run in runs if run["peak_memory_bytes"]}
+
+
+@pytest.mark.parametrize("scale", ["demo", "laptop"])
+def test_the_first_request_has_room_for_nearly_all_runs_of_the_reference_and_the_second_for_all(scale):
+    """A run that needs more is sent again, with twice the memory."""
+    runs, peaks, requests = own_plan().runs(scale), measured(scale), Requests()
+    share = {
+        attempt: [
+            peaks[name] / 1e6 / requests.megabytes(runs[name].cost, attempt) for name in peaks.keys() & runs.keys()
+        ]
+        for attempt in (1, 2)
+    }
+    assert len(share[1]) > 500
+    assert sum(one > 1 for one in share[1]) <= 0.01 * len(share[1])
+    assert max(share[2]) < 1
+
+
+@pytest.mark.parametrize("kind", costs.KINDS)
+def test_every_kind_grows_with_the_rows_and_the_epochs(kind):
+    small, large = (estimate(kind, ProblemSize(n, 1000, 50, 2), {}, (10,)) for n in (1_000, 20_000))
+    assert 0 < small.seconds < large.seconds and 0 < small.memory_bytes < large.memory_bytes
+    if kind not in ("dense", "timed"):
+        assert estimate(kind, ProblemSize(1_000, 1000, 50, 2), {}, (100,)).seconds > small.seconds
+
+
+def test_a_function_that_grows_by_blocks_costs_more_with_every_block():
+    size, blocks = ProblemSize(10_000, 1000, 50, 2), {"batch_size": 100, "block_size": 64}
+    few, many = (estimate("features", size, blocks, (marks,), "iteration").seconds for marks in (10, 100))
+    assert many > 50 * (few - costs.START_SECONDS)
+
+
+def test_a_training_for_so_many_seconds_takes_about_them():
+    assert estimate("pairs", ProblemSize(10**6, 10**5, 784, 10), {}, (1, 50), "seconds").seconds == 60
+
+
+def test_formulas_are_small_whatever_the_data():
+    assert estimate(costs.SMALL, ProblemSize(10**6, 10**5, 784, 10), {}).seconds < 5
