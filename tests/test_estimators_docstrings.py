@@ -10,10 +10,10 @@ import pytest
 
 import shallows
 from shallows import estimators
-from shallows.estimators import components, doubly_stochastic, least_squares, regularised
+from shallows.estimators import components, doubly_stochastic, least_squares, regularized
 
 ALL = [getattr(estimators, name) for name in estimators.__all__]
-FAMILIES = (least_squares, regularised, doubly_stochastic, components)
+FAMILIES = (least_squares, regularized, doubly_stochastic, components)
 PAIRS = [
     (getattr(estimators, name), getattr(estimators, name.replace("Classifier", "Regressor")))
     for name in estimators.__all__

@@ -2,7 +2,7 @@
 
 `least_squares`
     The square loss with a kernel or explicit features: kernel ridge regression by EigenPro and other solvers.
-`regularised`
+`regularized`
     Any loss with a regularizer, for a fixed kernel or feature map, by SDCA, Pegasos, NORMA, SAG, SAGA or SVRG.
 `linear_svm`
     Linear support vector machines on dense or sparse rows, by nine methods.
@@ -67,8 +67,8 @@ ESTIMATORS = LazyTable(
         "RandomBinning": ".feature_maps.random_binning",
         "RandomKitchenSinksClassifier": ".closed_forms.kitchen_sinks",
         "RandomKitchenSinksRegressor": ".closed_forms.kitchen_sinks",
-        "RegularizedRiskClassifier": ".regularised.regularised_risk",
-        "RegularizedRiskRegressor": ".regularised.regularised_risk",
+        "RegularizedRiskClassifier": ".regularized.regularized_risk",
+        "RegularizedRiskRegressor": ".regularized.regularized_risk",
         "SemiRandomFeatures": ".feature_maps.random_units",
         "SparseRandomFeatures": ".feature_maps.sparse_random_features",
         "TensorSketch": ".feature_maps.tensor_sketch",

@@ -34,8 +34,8 @@ from .feature_maps.tensor_sketch import TensorSketch as TensorSketch
 from .least_squares.kernel_ridge import KernelRidgeClassifier as KernelRidgeClassifier
 from .least_squares.kernel_ridge import KernelRidgeRegressor as KernelRidgeRegressor
 from .linear_svm.linear_svm_classifier import LinearSVMClassifier as LinearSVMClassifier
-from .regularised.regularised_risk import RegularizedRiskClassifier as RegularizedRiskClassifier
-from .regularised.regularised_risk import RegularizedRiskRegressor as RegularizedRiskRegressor
+from .regularized.regularized_risk import RegularizedRiskClassifier as RegularizedRiskClassifier
+from .regularized.regularized_risk import RegularizedRiskRegressor as RegularizedRiskRegressor
 from .support_vectors.core_vector_machine import CoreVectorMachineClassifier as CoreVectorMachineClassifier
 from .support_vectors.core_vector_machine import CoreVectorMachineRegressor as CoreVectorMachineRegressor
 from .support_vectors.kernel_svm import KernelSVMClassifier as KernelSVMClassifier

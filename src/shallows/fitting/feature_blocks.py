@@ -109,6 +109,6 @@ class FeatureColumns:
         device, parts = arrays.resolve_device(transformer._options().device), []
         blocks = transformer._blocks.to(device)
         with device.active():
-            for _, x, _ in transformer._centring.new_points(self._X[rows], device, transformer._dtype):
+            for _, x, _ in transformer._centering.new_points(self._X[rows], device, transformer._dtype):
                 parts.append(np.hstack([arrays.to_numpy(blocks.block(x, b)) for b in self._parts[k]]))
         return np.vstack(parts)

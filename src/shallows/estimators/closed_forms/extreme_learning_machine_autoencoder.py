@@ -109,7 +109,7 @@ class ExtremeLearningMachineAutoencoder(FeatureMapTransformer):
     def _make_map(self, X: Any, kernel: Kernel, seed: int, device: arrays.Device, budget: int) -> features.FeatureMap:
         return fit_autoencoder(
             X,
-            centering=self._centring,
+            centering=self._centering,
             activation=self.activation,
             n_units=self.n_units,
             alpha=self.alpha,

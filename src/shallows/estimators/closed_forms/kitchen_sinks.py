@@ -1,4 +1,4 @@
-"""Random kitchen sinks: bounded weights on random units, found by convex optimisation."""
+"""Random kitchen sinks: bounded weights on random units, found by convex optimization."""
 
 from __future__ import annotations
 

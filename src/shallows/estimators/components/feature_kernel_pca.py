@@ -129,7 +129,7 @@ class FeatureKernelPCA(ComponentEstimator):
         found = fit_feature_components(
             views[0],
             blocks=transformer._blocks,
-            centering=transformer._centring,
+            centering=transformer._centering,
             n_components=self.n_components,
             centered=bool(self.center),
             solver=self._settings(),

@@ -150,7 +150,7 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
         self._dtype = np.dtype(X.dtype if options.dtype == "auto" else options.dtype)
         kind = kernels.kind(self.kernel)
         kind.check_inputs(X.shape[1])
-        self._centring = Centering.of(
+        self._centering = Centering.of(
             X,
             centered=kind.shift_invariant,
             without_constants=False,
@@ -159,11 +159,11 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
         budget = self._working_budget(device)
         with device.active():
             rows = streams.permutation(seed, "median bandwidth", 0, X.shape[0])[:SAMPLE]
-            sample = self._centring.training_points(X, rows, device, self._dtype)
-            check_scale(sample, self._dtype, may_vanish=self._centring.all_equal or not kind.shift_invariant)
+            sample = self._centering.training_points(X, rows, device, self._dtype)
+            check_scale(sample, self._dtype, may_vanish=self._centering.all_equal or not kind.shift_invariant)
             named, bandwidth, own = self._of_kernel
             bandwidth = None if isinstance(bandwidth, str) else bandwidth
-            kernel = kernels.choose(named, bandwidth, own, sample, seed, all_equal=self._centring.all_equal)
+            kernel = kernels.choose(named, bandwidth, own, sample, seed, all_equal=self._centering.all_equal)
             feature_map = make_map(X, kernel, seed, device, budget)
             n_columns = self._n_columns if feature_map.streamed else None
             self._blocks = Blocks(feature_map, n_columns).to(arrays.Device("cpu"))
@@ -204,7 +204,7 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
         arrays.check_room(f"{n:,} rows of {blocks.n_features:,} features take", needed, room, remedy)
         out = np.empty((n, blocks.n_features), dtype=self._dtype)
         with device.active(), np.errstate(over="ignore", invalid="ignore"):
-            for rows, x, _ in self._centring.new_points(X, device, self._dtype):
+            for rows, x, _ in self._centering.new_points(X, device, self._dtype):
                 for some in arrays.blocks(x.shape[0], at_a_time):
                     here = slice(rows.start + some.start, rows.start + some.stop)
                     for k, span in enumerate(blocks.spans):

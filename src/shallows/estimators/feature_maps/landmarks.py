@@ -56,7 +56,7 @@ class LandmarkTransformer(FeatureMapTransformer):
         if self.landmarks == "sample":
             # Only points that may be landmarks are brought to the device.
             order = streams.permutation(seed, "landmarks", 0, X.shape[0])[: self._n_columns]
-        points = self._centring.training_points(X, order, device, self._dtype)[:, :-2]
+        points = self._centering.training_points(X, order, device, self._dtype)[:, :-2]
         return self._makers[self.landmarks](kernel, points, self._n_columns, seed, budget)
 
 
@@ -114,8 +114,8 @@ class NystroemFeatures(LandmarkTransformer):
     def landmarks_(self) -> np.ndarray:
         """The landmarks in the units of X, shape (n_landmarks, n_features); a CSR array if X stays sparse."""
         if arrays.is_sparse(self.feature_map_.landmarks):
-            return shift_columns(self.feature_map_.landmarks.rows, -self._centring.mean)
-        return self.feature_map_.landmarks + self._centring.mean.astype(self._dtype)
+            return shift_columns(self.feature_map_.landmarks.rows, -self._centering.mean)
+        return self.feature_map_.landmarks + self._centering.mean.astype(self._dtype)
 
 
 class RBFNetwork(LandmarkTransformer):

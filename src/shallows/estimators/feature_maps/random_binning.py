@@ -108,5 +108,5 @@ class RandomBinning(FeatureMapTransformer):
             A SciPy CSR matrix in the precision of the fit, also for points of another library.
         """
         X = self._validated(X)
-        points = self._centring.new_points(X, arrays.Device("cpu"), self._dtype)
+        points = self._centering.new_points(X, arrays.Device("cpu"), self._dtype)
         return scipy.sparse.vstack([self._blocks.block(x, 0) for _, x, _ in points], format="csr")

@@ -110,7 +110,7 @@ class HiddenUnits(FeatureMapTransformer):
 
     def _make_map(self, X: Any, kernel: Kernel, seed: int, device: arrays.Device, budget: int) -> features.FeatureMap:
         rows = streams.permutation(seed, "points of layers", 0, X.shape[0])[:MOST_ROWS]
-        points = self._centring.training_points(X, rows, device, self._dtype)[:, :-2]
+        points = self._centering.training_points(X, rows, device, self._dtype)[:, :-2]
         return stacked(self.activation, points, self._layers, kernel.bandwidth, seed)
 
 

@@ -157,7 +157,7 @@ class SparseRandomFeatures(FeatureMapTransformer):
             frequencies = np.concatenate([kept.weights, drawn.frequencies(step, like)])
             kept = GivenUnits("cosine", frequencies, np.concatenate([kept.offsets, drawn.phases(step, like)]))
             there, sums, right = kept.to(device), np.zeros((R, k + R)), np.zeros((R, T.shape[1]))
-            for rows, x, _ in self._centring.new_points(X, device, self._dtype):
+            for rows, x, _ in self._centering.new_points(X, device, self._dtype):
                 for some in arrays.blocks(x.shape[0], max(1, STRIP_BYTES // ((k + R) * self._dtype.itemsize))):
                     Z = arrays.to_numpy(there.map(x[some]))
                     sums += Z[:, k:].T @ Z

@@ -19,7 +19,7 @@ from shallows.errors import UnknownNameError
 from shallows.estimators.doubly_stochastic.dsg_classifier import DoublyStochasticClassifier
 from shallows.estimators.feature_maps.fourier import FourierFeatures
 from shallows.estimators.feature_maps.landmarks import NystroemFeatures
-from shallows.estimators.regularised.regularised_risk import RegularizedRiskClassifier
+from shallows.estimators.regularized.regularized_risk import RegularizedRiskClassifier
 from shallows.solvers.expansions.doubly_stochastic import DoublyStochastic
 from shallows.solvers.regularized.norma import NORMA
 from shallows.solvers.regularized.sdca import SDCA
