@@ -17,7 +17,7 @@ SHARED = {
     *("expansion", "fastfood", "feature_eigenpro", "feature_gaussian_process", "feature_ridge"),
     *("fitting", "fourier", "kernel_cca", "kernel_ridge"),
     *("kernel_svd", "kitchen_sinks", "landmarks", "lasvm", "monomials"),
-    *("predictions", "problem", "quasi_monte_carlo", "rows"),
+    *("predictions", "problem", "quasi_monte_carlo", "regularized_risk", "rows"),
     *("semi_random", "source", "targets", "tensor_sketch"),
 }
 
