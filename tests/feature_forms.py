@@ -25,9 +25,7 @@ SAME = {"regularisation": "alpha", "step_size": "step", "step_rule": "step"}
 def paths(given: dict[str, Any]) -> dict[str, Any]:
     """The parameters by the paths that ``set_params`` takes."""
     if given.get("kernel_params"):
-        kernel, bandwidth, own = kernels.translate(given.get("kernel", "gaussian"), None, given["kernel_params"])
-        given["kernel"] = kernels.FunctionKernel(kernel, own) if callable(kernel) else kernels.KERNELS[kernel](**own)
-        given |= {} if bandwidth is None else {"bandwidth": bandwidth}
+        given["kernel"] = kernels.make(given.get("kernel", "gaussian"), **given["kernel_params"])
     given.pop("kernel_params", None)
     found = {}
     for key, value in given.items():

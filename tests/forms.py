@@ -41,9 +41,7 @@ def with_our_names(known: Any, given: dict[str, Any]) -> dict[str, Any]:
     if given.get("bandwidth", "") is None:
         given["bandwidth"] = "median"
     if given.get("kernel_params") and given.get("kernel") != "precomputed":
-        kernel, bandwidth, own = kernels.translate(given.get("kernel", "gaussian"), None, given["kernel_params"])
-        given["kernel"] = kernels.FunctionKernel(kernel, own) if callable(kernel) else kernels.KERNELS[kernel](**own)
-        given |= {} if bandwidth is None else {"bandwidth": bandwidth}
+        given["kernel"] = kernels.make(given.get("kernel", "gaussian"), **given["kernel_params"])
     given.pop("kernel_params", None)
     given = {key: value for key, value in given.items() if not (key == "step_size" and value is None)}
     return {SAME.get(key, key) if SAME.get(key) not in given else key: value for key, value in given.items()}

@@ -11,7 +11,7 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
-from shallows import Options, features, kernels
+from shallows import Options, features
 from shallows.errors import ShallowsError, UnknownNameError
 from shallows.estimators.feature_maps.specification import (
     TRANSFORMERS,
@@ -35,7 +35,7 @@ from shallows.kernel_approximation import (
     SparseRandomFeatures,
     TensorSketch,
 )
-from shallows.kernels import Gaussian, Matern, Polynomial
+from shallows.kernels import Gaussian, Laplace, Matern, Polynomial
 
 X = np.random.default_rng(0).normal(size=(80, 3))
 y = np.sin(X[:, 0])
@@ -67,9 +67,7 @@ def test_every_map_has_a_transformer_of_the_same_name():
 def test_the_map_of_a_request_is_that_of_the_transformer(transformer):
     x = X - X.mean(axis=0)
     request = map_request(transformer, "Machine")
-    width = None if isinstance(request.bandwidth, str) else request.bandwidth
-    kernel = kernels.make(request.kernel, width, **(request.kernel_params or {}))
-    given = kernel, x, request.n_features or 1000, 7, 2**28
+    given = request.kernel, x, request.n_features or 1000, 7, 2**28
     blocks = features.in_blocks(request.features, *given, parameters=request.parameters)
     made, expected = blocks.map(x), clone(transformer).set_params(**seed_of(transformer, 7)).fit(x).feature_map_.map(x)
     assert made.shape == expected.shape and abs(made - expected).max() == 0.0
@@ -80,10 +78,10 @@ def seed_of(transformer, seed):
 
 
 def test_automatic_parameters_are_left_to_the_estimator_and_have_rules_alone():
-    assert map_request("fourier", "Machine") == MapRequest("fourier", "gaussian", "auto", None)
+    assert map_request("fourier", "Machine") == MapRequest("fourier", Gaussian(), True)
     given = FourierFeatures(Matern(nu=2.5), bandwidth=2.0, n_features=300)
-    assert map_request(given, "Machine") == MapRequest("fourier", "matern", 2.0, {"nu": 2.5}, 300)
-    assert map_request(NystroemFeatures(Gaussian(2.0)), "Machine") == MapRequest("nystrom", Gaussian(2.0), "auto", None)
+    assert map_request(given, "Machine") == MapRequest("fourier", Matern(2.0, 2.5), False, 300)
+    assert map_request(NystroemFeatures(Gaussian(2.0)), "Machine") == MapRequest("nystrom", Gaussian(2.0), True)
     alone, by_median = FourierFeatures(random_state=0).fit(X), FourierFeatures(bandwidth="median").fit(X)
     assert alone.bandwidth_ == by_median.bandwidth_ and alone.transform(X).shape == (80, 1000)
     assert (alone.bandwidth, alone.n_features) == ("auto", "auto")
@@ -108,8 +106,8 @@ def test_a_transformer_of_an_estimator_is_a_copy_with_its_seed_and_options():
 
 def test_kernel_and_bandwidth_of_an_estimator_are_for_named_maps():
     request = map_request("nystrom", "Machine", kernel=Matern(nu=0.5), bandwidth=3.0)
-    assert request == MapRequest("nystrom", "matern", 3.0, {"nu": 0.5})
-    assert map_request(None, "Machine", kernel="laplace") == MapRequest(None, "laplace", "auto", None)
+    assert request == MapRequest("nystrom", Matern(3.0, 0.5), False)
+    assert map_request(None, "Machine", kernel="laplace") == MapRequest(None, Laplace(), True)
     with pytest.raises(ShallowsError, match=r"bandwidth=3.0 of Machine would be ignored. Give only one"):
         map_request(NystroemFeatures(bandwidth=2.0), "Machine", bandwidth=3.0)
 
@@ -133,7 +131,7 @@ def test_what_is_no_feature_map_is_refused(given, message):
 
 def test_maps_of_the_user_are_for_estimators_that_train_on_maps():
     own = features.LinearMap(3)
-    assert map_request(own, "Machine") == MapRequest(own, "gaussian", "auto", None)
+    assert map_request(own, "Machine") == MapRequest(own, Gaussian(), True)
     for given in (own, "linear"):
         check(given, "Machine", own_maps=True)
         with pytest.raises(ShallowsError, match=r"feature map|must be a name"):

@@ -81,10 +81,11 @@ def test_a_wrong_path_is_refused(given, message):
 
 
 def test_a_kernel_without_a_bandwidth_leaves_the_choice_to_the_estimator():
-    assert shallows.kernels.split(Matern(nu=2.5), "median") == ("matern", "median", {"nu": 2.5})
-    assert shallows.kernels.split(Matern(1.0), "auto") == (Matern(1.0), "auto", None)
+    assert shallows.kernels.make(Matern(nu=2.5), "median") == Matern(nu=2.5)
+    assert shallows.kernels.make(Matern(nu=2.5), 2.0) == Matern(2.0, nu=2.5)
+    assert shallows.kernels.make(Matern(1.0), "auto") == Matern(1.0)
     with pytest.raises(ShallowsError, match="needs a bandwidth"):
-        shallows.kernels.make(Matern(nu=2.5))
+        Matern(nu=2.5)(np.ones((2, 1)), np.ones((2, 1)))
 
 
 def test_frozen_objects_keep_what_is_not_changed():

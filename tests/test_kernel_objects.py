@@ -61,12 +61,10 @@ def test_make_and_choose_refuse_what_a_kernel_object_would_ignore():
     for bandwidth, parameters in ((2.0, {}), (None, {"nu": 2.5})):
         with pytest.raises(ShallowsError, match="has its own"):
             kernels.make(kernels.Matern(5.0, 1.5), bandwidth, **parameters)
-        with pytest.raises(ShallowsError, match="has its own"):
-            kernels.choose(kernels.Matern(5.0, 1.5), bandwidth, parameters, points)
-    assert kernels.choose(kernels.Matern(5.0, 1.5), None, None, points) == kernels.Matern(5.0, 1.5)
+    assert kernels.choose(kernels.Matern(5.0, 1.5), points) == kernels.Matern(5.0, 1.5)
 
 
 @pytest.mark.parametrize("kernel", ["heat_circle", kernels.HeatCircle(0.5)], ids=["name", "object"])
 def test_a_kernel_of_one_feature_is_not_chosen_for_points_of_two(kernel):
     with pytest.raises(ShallowsError, match="takes one feature, an angle in radians, got 2"):
-        kernels.choose(kernel, None, None, kernels.augmented(np.zeros((3, 2))))
+        kernels.choose(kernels.make(kernel), kernels.augmented(np.zeros((3, 2))))

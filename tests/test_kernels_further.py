@@ -330,7 +330,7 @@ def test_every_kernel_is_made_by_its_name():
         ("gaussian", 1.0, {"nu": 1.5}, "no parameter 'nu'"),
         ("matern", 1.0, {"mu": 1.5}, "its parameters are nu"),
         ("matern", 1.0, {"nu": 0.0}, "nu must be a positive number"),
-        ("matern", None, {}, "bandwidth must be a positive number"),
+        ("matern", "wide", {}, "bandwidth must be a positive number"),
         ("polynomial", 1.0, {}, "has no bandwidth; its parameters are degree, offset, scale"),
         ("polynomial", None, {"degree": 1.5}, "degree must be a whole number"),
         ("polynomial", None, {"offset": -1.0}, "offset must be a number of at least 0"),

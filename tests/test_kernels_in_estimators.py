@@ -61,7 +61,7 @@ MORE_ROWS = [(Estimator, 1100, "matern" if is_classifier(Estimator()) else "poly
 def test_predictions_are_the_expansion_in_every_kernel(Estimator, n, name):
     X, y, new = table(Estimator, n)
     X, new = X + 0.5, new + 0.5
-    bandwidth = 1.5 if kernels.kind(name).takes_bandwidth else None
+    bandwidth = 1.5 if kernels.KERNELS[name].takes_bandwidth else None
     options = {"kernel_params": PARAMETERS[name], "random_state": 0, "max_epochs": 2, **few(Estimator)}
     options |= published(Estimator, "bandwidth")
     model = Estimator(name, bandwidth=bandwidth, **options).fit(X, y)

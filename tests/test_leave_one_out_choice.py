@@ -24,7 +24,15 @@ def choose(X, y, bandwidth="auto", **options):
     def points_of(rows):
         return kernels.augmented(X[rows])
 
-    return choose_kernel_ridge("gaussian", bandwidth, None, points_of, y[:, None], None, 0, **options)
+    return choose_kernel_ridge(
+        kernels.make("gaussian", bandwidth),
+        points_of,
+        y[:, None],
+        None,
+        0,
+        searches_bandwidth=bandwidth == "auto",
+        **options,
+    )
 
 
 def left_out_error(X, y, width, regularisation):

@@ -37,15 +37,14 @@ def smooth(n: int) -> tuple[np.ndarray, np.ndarray]:
 def looked_at(X: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None, few=None, **changed):
     """The choice of the first rows, and that of more."""
     points, targets = kernels.augmented(X), y.reshape(len(y), -1).astype(np.float32)
-    kernel_of = lambda width: kernels.make("gaussian", width)  # noqa: E731
     few = few or choose_ridge(
-        lambda width: kernels.matrix(kernel_of(width), points[:FEW].astype(np.float64)),
+        lambda width: kernels.matrix(kernels.Gaussian(width), points[:FEW].astype(np.float64)),
         targets[:FEW].astype(np.float64),
         median=kernels.median_bandwidth(points[:FEW, :-2].astype(np.float64), 0),
     )
     first_rows = lambda m: (points[:m], targets[:m], None if weights is None else weights[:m])  # noqa: E731
     given = {"n": len(X), "d": X.shape[1], "budget": 2**33} | changed
-    return few, narrower(few, functools.partial(scores_of_centers, kernel_of), first_rows, **given)
+    return few, narrower(few, functools.partial(scores_of_centers, kernels.Gaussian()), first_rows, **given)
 
 
 def test_a_fine_structure_is_found_by_more_rows_and_the_trend_goes_on_to_all():
@@ -139,8 +138,7 @@ def test_a_row_of_six_times_the_weight_is_a_row_that_is_there_six_times(of_class
         points, *of_rows = distinct
         n = len(points) - len(points) // narrower_bandwidth.ASIDE
         fitted = (None if one is None else one[:n] for one in of_rows)
-        kernel_of = lambda width: kernels.make("gaussian", width)  # noqa: E731
-        scores = scores_of_centers(kernel_of, 0.13, points, *fitted, 1000, 1.0)
+        scores = scores_of_centers(kernels.Gaussian(), 0.13, points, *fitted, 1000, 1.0)
         return narrower_bandwidth._losses(scores, *distinct[1:], codes).mean()
 
     weighted = error(points, targets, weights)

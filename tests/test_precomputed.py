@@ -213,7 +213,7 @@ def test_what_a_matrix_has_no_place_for_is_told():
     with pytest.raises(ShallowsError, match=r"KernelRidgeRegressor cannot use .* was made for points"):
         KernelRidgeRegressor("precomputed", solver=EigenPro(preconditioner=made)).fit(K(X, X), y)
     with pytest.raises(ShallowsError, match="no values for points"):
-        kernels.make("precomputed")
+        kernels.choose(kernels.make("precomputed"), kernels.augmented(X))
 
 
 def expected_failures(estimator):

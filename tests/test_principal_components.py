@@ -116,7 +116,7 @@ def test_copies_of_rows_change_nothing_of_the_choice():
     X, y, _ = table(n=300)
     for repeats in (1, 2):
         rows = np.repeat(np.arange(200), repeats)
-        found = components_for("auto", "gaussian", None, X[rows], y[rows, None], None, 0, 2**33)
+        found = components_for("auto", kernels.Gaussian(), X[rows], y[rows, None], None, 0, 2**33)
         assert found.directions.shape == (100, 50)
 
 
@@ -189,8 +189,8 @@ def test_more_components_than_inputs_are_refused(name):
 
 
 def test_as_many_as_inputs_are_the_inputs():
-    assert components_for(5, None, None, sample(30, 5), sample(30, 1), None, 0, 2**30) is None
-    assert isinstance(components_for(4, None, None, sample(30, 5), sample(30, 1), None, 0, 2**30), Components)
+    assert components_for(5, None, sample(30, 5), sample(30, 1), None, 0, 2**30) is None
+    assert isinstance(components_for(4, None, sample(30, 5), sample(30, 1), None, 0, 2**30), Components)
 
 
 def test_a_preconditioner_that_is_handed_in_was_made_of_the_inputs():

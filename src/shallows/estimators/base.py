@@ -286,7 +286,7 @@ class Estimator(BaseEstimator):
             # A feature map of the user does not use the kernel.
             return isinstance(features, Estimator) and features._has_common_bandwidth()
         if hasattr(self, "kernel"):
-            return kernels.kind(self.kernel).takes_bandwidth
+            return kernels.make(self.kernel).takes_bandwidth
         return "bandwidth" in parameters
 
     def _warn_of_units(self, X: Any, name: str = "X") -> None:

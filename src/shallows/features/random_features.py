@@ -58,17 +58,16 @@ class RandomFeatures:
         return self.kernel.random_features(self.seed, int(i), self.block_size, x, self.mean_square, cache)
 
 
-def check_draws_features(kernel: Any) -> None:
-    """Refuse a kernel, or the name or function of one, that has no random features."""
+def check_draws_features(kernel: Kernel) -> None:
+    """Refuse a kernel that has no random features."""
     ways = "frequencies", "random_features"
-    if not kernels.kind(kernel).defines(*ways):
-        name = getattr(kernel, "name", getattr(kernel, "__name__", kernel))
+    if not kernel.defines(*ways):
         raise ShallowsError(
-            f"The kernel {name!r} draws no random features, which doubly stochastic gradients need. "
+            f"The kernel {kernel.name!r} draws no random features, which doubly stochastic gradients need. "
             f"Kernels that do: {kernels.names_that_define(*ways)}. KernelSGD and EigenPro take every kernel, and "
             "so does FeatureEigenPro with features='nystrom'."
         )
-    if isinstance(kernel, Kernel) and not kernel.has_frequencies:
+    if not kernel.has_frequencies:
         kernel.check_complete("relative_moment")
 
 

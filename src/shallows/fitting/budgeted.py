@@ -271,7 +271,13 @@ def choose_bandwidth(
         return kernels.augmented(some - some.mean(axis=0))
 
     return leave_one_out_choice.choose_kernel_ridge(
-        "gaussian", bandwidth, None, points_of, codes, weights, seed, regularization=ridge
+        kernels.make("gaussian", bandwidth),
+        points_of,
+        codes,
+        weights,
+        seed,
+        searches_bandwidth=leave_one_out_choice.is_automatic(bandwidth),
+        regularization=ridge,
     )
 
 

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from .. import arrays, kernels, streams
+from .. import arrays, streams
 from ..arrays import Array, Device
 from ..errors import ShallowsError
+from ..kernels import Kernel
 from ..models.centering import Centering, TrainingRows, check_scale
-from ..spectrum.kernel_ridge_choice import LEAST_ROWS, is_automatic, number_of_rows
+from ..spectrum.kernel_ridge_choice import LEAST_ROWS, number_of_rows
 from ..utils.checks import warn_user
 from .choices import Choices, Sample, held_out_spans
 from .machine import SMALL
@@ -81,10 +82,8 @@ def are_training_points(centers: Any) -> bool:
     return isinstance(centers, (str, numbers.Integral))
 
 
-def span_to_choose_with(centers: Any, n: int, bandwidth: Any, regularization: Any) -> slice:
+def span_to_choose_with(centers: Any, n: int) -> slice:
     """Rows, in the order of the fit, that parameters are chosen with."""
-    if not (is_automatic(regularization) or is_automatic(bandwidth)):
-        return slice(0, 0)
     # The first centers choose, or the rows after the centers if there are too few centers.
     stop, few = number_of_rows(n), 0 if not are_training_points(centers) or isinstance(centers, str) else int(centers)
     return slice(few, few + stop) if few and few < stop else slice(0, min(stop, LEAST_ROWS))
@@ -96,15 +95,14 @@ def spans_left_out(centers: Any, n: int, n_outputs: int) -> list[slice]:
     return [] if are_all and n <= SMALL else held_out_spans(n, 0, n_outputs)
 
 
-def measure_points(X: Any, kernel: Any, centers: Any) -> Centering:
+def measure_points(X: Any, kernel: Kernel, centers: Any) -> Centering:
     """The centering of points, if it changes no kernel value."""
-    kind = kernels.kind(kernel)
-    kind.check_inputs(X.shape[1])
+    kernel.check_inputs(X.shape[1])
     return Centering.of(
         X,
-        centered=kind.shift_invariant,
-        without_constants=kind.of_distance and are_training_points(centers),
-        may_stay_sparse=kind.takes_sparse_points,
+        centered=kernel.shift_invariant,
+        without_constants=kernel.of_distance and are_training_points(centers),
+        may_stay_sparse=kernel.takes_sparse_points,
     )
 
 
@@ -118,7 +116,7 @@ def place_centers(
     device: Device,
     dtype: np.dtype,
     *,
-    kernel: Any,
+    kernel: Kernel,
     takes_steps: bool,
 ) -> Centers:
     """Choose the number of centers, and bring them to the device.
@@ -157,7 +155,7 @@ def place_centers(
         points = rows(slice(0, p))
     else:
         points = centering.training_points(centers, streams.permutation(0, "given centres", 0, p), device, dtype)
-    check_scale(points, dtype, may_vanish=not kernels.kind(kernel).shift_invariant)
+    check_scale(points, dtype, may_vanish=not kernel.shift_invariant)
     return Centers(arrays.namespace(points).concat([points, fresh]), p, fresh_rows, sampled, rows, X.shape[1])
 
 

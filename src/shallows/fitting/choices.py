@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -16,6 +16,7 @@ import numpy as np
 from .. import arrays, kernels
 from ..errors import ShallowsError
 from ..kernels import Kernel, precomputed
+from ..kernels.radial import RadialKernel
 from ..models.centering import refuse_wide
 from ..spectrum import principal_components
 from ..spectrum.kernel_ridge_choice import (
@@ -47,13 +48,13 @@ def check_automatic(name: str, value: Any, *, whole: bool = False) -> None:
 
 def choose_components(
     wanted: int | str | None,
-    kernel: Any,
-    bandwidth: Any,
-    kernel_params: Mapping[str, Any] | None,
+    kernel: Kernel | None,
     rows: TrainingSet,
     codes: np.ndarray,
     seed: int,
     budget: int,
+    *,
+    searches_bandwidth: bool,
 ) -> principal_components.Components | None:
     """The principal components that replace the inputs, or None for the inputs; see `components_for`.
 
@@ -65,7 +66,7 @@ def choose_components(
     if is_whole(wanted):
         refuse_wide(rows.X)
     known = principal_components.candidates(rows.X, budget) if is_automatic(wanted) and kernel is not None else []
-    if known and principal_components.bandwidth_is_given(kernel, bandwidth, kernel_params):
+    if known and isinstance(kernel, RadialKernel) and not kernel.is_open:
         numbers = " and ".join(filter(None, [", ".join(map(str, known[:-1])), str(known[-1])]))
         warn_user(
             f"n_components='auto' takes all {rows.X.shape[1]:,} inputs, because the bandwidth is given: components are "
@@ -73,15 +74,13 @@ def choose_components(
             "n_components=None to take all inputs without this warning.",
             UserWarning,
         )
-    of_kernel = kernel if is_automatic(bandwidth) else None
-    return principal_components.components_for(
-        wanted, of_kernel, kernel_params, rows.X, codes, rows.weights, seed, budget
-    )
+    of_kernel = kernel if searches_bandwidth else None
+    return principal_components.components_for(wanted, of_kernel, rows.X, codes, rows.weights, seed, budget)
 
 
-def rows_to_choose_with(n: int, bandwidth: Any, regularization: Any) -> slice:
+def rows_to_choose_with(n: int, regularization: Any, *, searches_bandwidth: bool) -> slice:
     """Rows, in the order of the fit, that parameters are chosen with."""
-    chooses = regularization is not None and (is_automatic(regularization) or is_automatic(bandwidth))
+    chooses = regularization is not None and (is_automatic(regularization) or searches_bandwidth)
     return slice(0, number_of_rows(n) if chooses else 0)
 
 
@@ -110,12 +109,11 @@ class Sample(NamedTuple):
 class Request:
     """The user's parameters.
 
-    ``regularization`` is λ for the user's weights, or None without λ. ``kernel`` may be None too.
+    ``regularization`` is λ for the user's weights, or None without λ.
     """
 
-    kernel: Any
-    bandwidth: Any
-    kernel_params: Any
+    kernel: Kernel | None
+    searches_bandwidth: bool  # Whether leave-one-out errors choose the bandwidth of an open kernel, not the median rule
     regularization: float | str | None
     of_classes: bool  # Whether the targets are codes of classes that exclude each other
     all_equal: bool  # Whether all points are equal; then nothing is chosen
@@ -128,7 +126,6 @@ class Request:
 class Choices:
     """The values chosen from the training data of least squares."""
 
-    bandwidth: float | None  # Of the kernel; None means the median rule
     regularization: float = 0.0  # λ for weights whose largest is one
     found: RidgeChoice | None = None  # How they were found, if they were
     path: RidgePath | None = None  # Ridge regression on all distinct rows of a small problem
@@ -158,33 +155,26 @@ def choose_kernel(
     (of all rows, as `Sample.first`) and ``size`` (the number of all rows and of the inputs) are given. ``known`` is the
     kernel of the user's preconditioner. ``room`` are bytes. ``n_units`` are centers or features of the function.
     """
-    chosen = Choices(None if isinstance(request.bandwidth, str) else request.bandwidth)
+    chosen, kernel = Choices(), request.kernel
     points = sample.points if points is None else points
     n, d = size or (len(points), points.shape[1] - 2)
     regularizes = request.regularization is not None and not request.all_equal
     if regularizes and not is_automatic(request.regularization):
         chosen = replace(chosen, regularization=float(request.regularization) / request.weight_unit)
-    if regularizes and known is None and request.kernel is not None and is_automatic(request.bandwidth):
-        name, given, parameters = kernels.translate(request.kernel, None, request.kernel_params)
-        kind, kernel_of = kernels.kind(name), functools.partial(kernels.make, name, **parameters)
-        # Only a kernel with a name and without a bandwidth can have any bandwidth.
-        if not isinstance(kind, Kernel) and kind.takes_bandwidth and given is None:
-            chosen = _choose(
-                request, chosen, lambda x, width: kernels.matrix(kernel_of(width), x), sample, searches=True
-            )
-        if chosen.found is not None and n >= FEWEST_ROWS:
-            scores_of = functools.partial(scores_of_centers, kernel_of)
-            looked_at = scores_of, first_rows or sample.first, n, d, room, n_units
-            found = narrower(chosen.found, *looked_at, of_classes=request.of_classes)
-            chosen = replace(chosen, found=found, bandwidth=found.bandwidth)
-    if request.kernel is None:
+    if kernel is None:
         return None, chosen
+    if regularizes and known is None and request.searches_bandwidth and kernel.is_open:
+        widen = kernel.with_bandwidth
+        chosen = _choose(request, chosen, lambda x, width: kernels.matrix(widen(width), x), sample, searches=True)
+        if chosen.found is not None and n >= FEWEST_ROWS:
+            scores_of = functools.partial(scores_of_centers, kernel)
+            looked_at = scores_of, first_rows or sample.first, n, d, room, n_units
+            chosen = replace(chosen, found=narrower(chosen.found, *looked_at, of_classes=request.of_classes))
+        if chosen.found is not None:
+            kernel = kernel.with_bandwidth(chosen.found.bandwidth)
     with arrays.one_blas_thread():
-        kernel = known
-        if kernel is None:
-            named = request.kernel if request.matrix is None else precomputed.kernel_on(request.matrix, points)
-            of_kernel = named, chosen.bandwidth, request.kernel_params
-            kernel = kernels.choose(*of_kernel, points, request.seed, all_equal=request.all_equal)
+        kernel = kernel if request.matrix is None else precomputed.kernel_on(request.matrix, points)
+        kernel = known or kernels.choose(kernel, points, request.seed, all_equal=request.all_equal)
         if is_automatic(request.regularization) and regularizes and chosen.found is None:
             chosen = _choose(request, chosen, lambda x, _: kernels.matrix(kernel, x), sample)
     return kernel, chosen
@@ -250,7 +240,6 @@ def _choose(
         choices,
         found=found,
         regularization=found.regularization,
-        bandwidth=found.bandwidth if searches else choices.bandwidth,
         joined=joined if m == n else None,
     )
 

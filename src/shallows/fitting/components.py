@@ -13,6 +13,7 @@ from .. import arrays, kernels, streams, training
 from ..arrays import Array, Device
 from ..errors import DivergenceError
 from ..features.fourier import FourierMap
+from ..kernels import Kernel
 from ..models.centering import Centering, check_precision, check_scale
 from ..solvers.examples import Examples
 from .machine import Options
@@ -180,7 +181,7 @@ class TrainedComponents:
 
 def look_at(
     arrays_of_views: tuple[Any, ...],
-    kernels_of_views: Sequence[tuple[Any, float | None, Any]],
+    kernels_of_views: Sequence[Kernel],
     *,
     block_size: int | None,
     most: int,
@@ -192,11 +193,11 @@ def look_at(
 ) -> tuple[View, ...]:
     """Choose kernel and features of each view, and check that a block of features fits into the memory.
 
-    ``kernels_of_views`` has kernel, bandwidth and further parameters for each view. A block has at most ``most``
-    frequencies, unless ``block_size`` is given; ``room`` are the bytes for features and frequencies.
+    The median rule chooses the bandwidth of open kernels. A block has at most ``most`` frequencies, unless
+    ``block_size`` is given; ``room`` are the bytes for features and frequencies.
     """
     n, n_views, views = arrays_of_views[0].shape[0], len(arrays_of_views), []
-    for place, (X, (kernel, bandwidth, parameters)) in enumerate(zip(arrays_of_views, kernels_of_views, strict=True)):
+    for place, (X, kernel) in enumerate(zip(arrays_of_views, kernels_of_views, strict=True)):
         d, place_seed = X.shape[1], seed + place  # The views have different random numbers.
         centering = Centering.of(X, without_constants=False)
         rows = streams.permutation(place_seed, "first look", 0, n)[:SAMPLE]
@@ -204,16 +205,13 @@ def look_at(
         all_equal = bool((sample == sample[0]).all())
         check_scale(sample, sample.dtype, may_vanish=all_equal)
         sample = np.ascontiguousarray(sample[:, :-2])
-        kind = kernels.kind(kernel)
-        if not isinstance(kind, kernels.Kernel):
-            if bandwidth is None and kind.takes_bandwidth:
-                equal = all_equal or centering.all_equal
-                bandwidth = 1.0 if equal else kernels.median_bandwidth(sample, place_seed)
-            kind = kernels.make(kernel, bandwidth, **(parameters or {}))
+        if kernel.is_open:
+            equal = all_equal or centering.all_equal
+            kernel = kernel.with_bandwidth(1.0 if equal else kernels.median_bandwidth(sample, place_seed))
         # In one dimension there are no orthogonal directions.
-        right_angles = d > 1 and getattr(kind, "of_distance", False) if orthogonal is None else orthogonal
+        right_angles = d > 1 and kernel.of_distance if orthogonal is None else orthogonal
         F = block_size or min(default_block_size(n, d, right_angles), most)
-        features = FourierMap(kind, d, F, place_seed, orthogonal=right_angles, cache_bytes=room // (2 * n_views))
+        features = FourierMap(kernel, d, F, place_seed, orthogonal=right_angles, cache_bytes=room // (2 * n_views))
         views.append(View(centering, features, sample))
     for view in views:
         check_precision(view.sample, dtype)

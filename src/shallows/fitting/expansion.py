@@ -12,6 +12,7 @@ import numpy as np
 from .. import arrays, streams, training
 from ..arrays import Array, Device
 from ..errors import DivergenceError
+from ..kernels import Kernel
 from ..models.centering import Centering, RowsAsArray, TrainingRows
 from ..models.functions import Expansion
 from ..ranks import ALONE, Alone
@@ -130,9 +131,8 @@ def fit_expansion(
     rows: TrainingSet,
     targets: ExpansionTargets,
     *,
-    kernel: Any,
-    bandwidth: float | str | None,
-    kernel_params: Any,
+    kernel: Kernel,
+    searches_bandwidth: bool,
     regularization: float | None,
     settings: DoublyStochastic,
     seed: int,
@@ -153,7 +153,7 @@ def fit_expansion(
     options.warn_of_too_little_memory(device, LEAST_MEMORY)
     with device.active():
         plan = plan_expansion(
-            rows, targets, codes, kernel=kernel, bandwidth=bandwidth, kernel_params=kernel_params,
+            rows, targets, codes, kernel=kernel, searches_bandwidth=searches_bandwidth,
             regularization=regularization, settings=settings, dtype=dtype, budget=budget, device=device, seed=seed,
             ranks=ranks,
         )  # fmt: skip

@@ -12,6 +12,7 @@ from .. import arrays, kernels, losses, streams, training
 from ..arrays import Device
 from ..errors import ShallowsError
 from ..features.random_features import stream_of
+from ..kernels import Kernel
 from ..models.centering import Centering, check_precision, check_scale
 from ..ranks import Alone
 from ..solvers.expansions import doubly_stochastic
@@ -21,7 +22,7 @@ from ..solvers.expansions.expansion import ExpansionProblem, counts_of
 from ..solvers.expansions.growing_expansion import FIRST_CAPACITY
 from ..spectrum.kernel_ridge_choice import join_copies
 from ..spectrum.leave_one_out import choose_ridge
-from ..utils.checks import is_positive, warn_user
+from ..utils.checks import warn_user
 from .machine import report_of_machine
 from .rows import TrainingSet
 from .targets import ExpansionTargets, StreamedClasses
@@ -80,9 +81,8 @@ def plan_expansion(
     targets: ExpansionTargets,
     codes: np.ndarray | None,
     *,
-    kernel: Any,
-    bandwidth: float | str | None,
-    kernel_params: Any,
+    kernel: Kernel,
+    searches_bandwidth: bool,
     regularization: float | None,
     settings: DoublyStochastic,
     dtype: np.dtype,
@@ -94,14 +94,14 @@ def plan_expansion(
     """Choose centering, kernel, features and stepper from the training data."""
     X, weights, (n, d), c = rows.X, rows.weights, rows.X.shape, 1 if codes is None else codes.shape[1]
     weight_unit, loss = 1.0 if weights is None else float(weights.mean()), targets.loss
-    centered = kernels.kind(kernel).shift_invariant
+    centered = kernel.shift_invariant
     centering = Centering.of(X, centered=centered, without_constants=False)
     F, batch_size = settings.sizes(n, in_pairs=centered)
 
     looked_at = streams.permutation(seed, "first look", 0, n)[:SAMPLE]
     sample, mean_square = place_sample(X[looked_at], centering, dtype, centered=centered)
     of_sample = (sample, *(None if part is None else part[looked_at] for part in (codes, weights)))
-    given = loss, regularization, kernel, bandwidth, kernel_params, centering.all_equal, n, seed
+    given = loss, regularization, kernel, searches_bandwidth, centering.all_equal, n, seed
     for m in (CHOSEN_FROM, SAMPLE):
         made, nu, chosen = choose_kernel(*(None if part is None else part[:m] for part in of_sample), *given)
         is_uninformative = chosen.pop("is_uninformative", False)
@@ -173,13 +173,12 @@ def choose_kernel(
     weights: np.ndarray | None,
     loss: losses.Loss,
     regularization: float | None,
-    kernel: Any,
-    bandwidth: Any,
-    kernel_params: Any,
+    kernel: Kernel,
+    searches_bandwidth: bool,
     all_equal: bool,
     n: int,
     seed: int,
-) -> tuple[Any, Any, dict[str, Any]]:
+) -> tuple[Kernel, Any, dict[str, Any]]:
     """The kernel, the regularization ν, and a summary of how they were chosen.
 
     What the user did not give minimizes the leave-one-out error of kernel ridge regression on the sample. There are
@@ -187,26 +186,22 @@ def choose_kernel(
     curvature L at the decision and on average L e, where e is the share of the labels' variance that the regression
     leaves. Scores are then larger than labels by the same factor, so ν = L² e λ/n.
     """
-    name, width, parameters = kernels.translate(kernel, bandwidth if is_positive(bandwidth) else None, kernel_params)
-    kind = kernels.kind(name)
     # If all points are equal, every bandwidth gives the same function.
     median, all_equal, n_rows = None, all_equal or (sample == sample[0]).all(), len(sample)
     if targets is not None:
         joined = join_copies(sample, targets, weights)
         sample, targets, weights = sample[joined.first], joined.targets, joined.weights
-    if not isinstance(kind, kernels.Kernel) and kind.takes_bandwidth and width is None:
+    if kernel.is_open:
         median = 1.0 if all_equal else kernels.median_bandwidth(sample, seed)
-        width = median if targets is None or all_equal or bandwidth != "auto" else None
-
-    def kernel_of(width: float | None) -> Any:
-        return kind if isinstance(kind, kernels.Kernel) else kernels.make(name, width, **parameters)
+        if targets is None or all_equal or not searches_bandwidth:
+            kernel, median = kernel.with_bandwidth(median), None
 
     def matrix_of(width: float | None) -> np.ndarray:
-        K = kernel_of(width)(sample, sample)
+        K = (kernel if width is None else kernel.with_bandwidth(width))(sample, sample)
         return 0.5 * (K + K.T)
 
-    if targets is None or (regularization is not None and (width is not None or median is None)):
-        return kernel_of(width), regularization, {}
+    if targets is None or (regularization is not None and not kernel.is_open):
+        return kernel, regularization, {}
     total = float(n_rows if weights is None else weights.sum())
     # Minimizing Σ w (f − y)² + λ‖f‖² means ν = λ/Σw; with more points than in the sample, λ grows as √n.
     size = total * math.sqrt(max(1.0, n / n_rows))
@@ -214,7 +209,6 @@ def choose_kernel(
         matrix_of,
         targets - np.average(targets, axis=0, weights=weights),
         median=median,
-        bandwidth=width,
         regularization=None if regularization is None else regularization * size,
         weights=weights,
     )
@@ -223,7 +217,7 @@ def choose_kernel(
         regularization *= curvature(loss) * mean_curvature(loss, choice.error)
     ridge = choice.regularization * len(sample) / total
     summary = choice.summary() | {"ridge": ridge, "is_uninformative": choice.is_uninformative}
-    return kernel_of(choice.bandwidth), regularization, summary
+    return kernel.with_bandwidth(choice.bandwidth) if kernel.is_open else kernel, regularization, summary
 
 
 def curvature(loss: losses.Loss) -> float:

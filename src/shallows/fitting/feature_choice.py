@@ -96,9 +96,7 @@ def choose_on_features(
         return choice
     scores_of: Any = functools.partial(_scores_of_features, transformer)
     if of_landmarks:
-        name, _, own = transformer._of_kernel
-        name, _, parameters = kernels.translate(name, None, own)
-        scores_of = functools.partial(scores_of_centers, lambda width: kernels.make(name, width, **parameters))
+        scores_of = functools.partial(scores_of_centers, transformer._make_kernel())
     sizes = *X.shape, budget, n_features
     return narrower(choice, scores_of, augmented_rows, *sizes, of_classes=of_classes, falls_on=of_landmarks)
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from .. import arrays, features, kernels, training
 from ..features import Blocks, Design
+from ..kernels import Kernel
 from ..models.centering import Centering, check_scale
 from ..models.functions import FeatureFunction
 from ..solvers.least_squares.feature_eigenpro import FeatureEigenPro, FeatureEigenProStepper, FeatureProblem, workers_of
@@ -57,9 +58,8 @@ def fit_feature_eigenpro(
     feature_map: Any,
     map_parameters: Mapping[str, Any],
     n_features: int | None,
-    kernel: Any,
-    bandwidth: float | str | None,
-    kernel_params: Any,
+    kernel: Kernel,
+    searches_bandwidth: bool,
     n_components: int | str | None,
     regularization: float | str,
     calibrates: bool,
@@ -83,13 +83,14 @@ def fit_feature_eigenpro(
     codes, unit = targets.encode(rows.y), 1.0 if rows.weights is None else float(rows.weights.max())
     (n, c), dtype, budget = codes.shape, options.precision(len(codes)), options.budget(device)
     named = feature_map if isinstance(feature_map, str) else ""
-    of_kernel, takes_kernel = (kernel, bandwidth, kernel_params), named not in ("", "linear")
+    takes_kernel = named not in ("", "linear")
     check_memory(rows, c, kernel, n_components, N_ARRAYS, options, device, dtype)
     wanted = n_components if takes_kernel or is_whole(n_components) else None
-    components = choose_components(wanted, *of_kernel, rows, codes, seed, budget)
+    components = choose_components(wanted, kernel, rows, codes, seed, budget, searches_bandwidth=searches_bandwidth)
     with device.active():
         spans = held_out_spans(n, 0, c) if calibrates and held_out is None and n > SMALL else []
-        order = order_rows(seed, codes, targets, rows_to_choose_with(n, bandwidth, regularization), spans)
+        choosing = rows_to_choose_with(n, regularization, searches_bandwidth=searches_bandwidth)
+        order = order_rows(seed, codes, targets, choosing, spans)
         X = rows.X if components is None else components(rows.X)
         centering, points = place_points(X, order, feature_map, kernel, device, dtype, takes_kernel=takes_kernel)
         weights = None if rows.weights is None else arrays.to_device(rows.weights[order] / unit, device, dtype)
@@ -97,9 +98,8 @@ def fit_feature_eigenpro(
         phases.end("preparation")
 
         calibrates = calibrates and of_classes and not centering.all_equal
-        named_kernel = of_kernel if takes_kernel else (None, bandwidth, None)
-        exclusive = of_classes and not targets.several
-        request = Request(*named_kernel, regularization, exclusive, centering.all_equal, unit, seed)
+        exclusive, used = of_classes and not targets.several, kernel if takes_kernel else None
+        request = Request(used, searches_bandwidth, regularization, exclusive, centering.all_equal, unit, seed)
         most = MOST_FEATURES if named.startswith(GROWING) else LEAST_FEATURES
         width = n_features or number_of_features(n, FEATURES_PER_ROOT, LEAST_FEATURES, most)
         room = budget - points.nbytes
@@ -177,7 +177,7 @@ def place_points(
     X: Any,
     order: np.ndarray,
     feature_map: Any,
-    kernel: Any,
+    kernel: Kernel,
     device: arrays.Device,
     dtype: np.dtype,
     *,
@@ -187,16 +187,16 @@ def place_points(
 
     All columns are kept, because a new point may differ in a column that was constant before.
     """
-    named, kind = isinstance(feature_map, str), kernels.kind(kernel)
+    named = isinstance(feature_map, str)
     centering = Centering.of(
         X,
         centered=named,
         without_constants=False,
-        may_stay_sparse=features.takes_sparse_points(feature_map) and kind.takes_sparse_points,
+        may_stay_sparse=features.takes_sparse_points(feature_map) and kernel.takes_sparse_points,
     )
     points = centering.training_points(X, order, device, dtype)
     if named:
-        check_scale(points, dtype, may_vanish=centering.all_equal or (takes_kernel and not kind.shift_invariant))
+        check_scale(points, dtype, may_vanish=centering.all_equal or (takes_kernel and not kernel.shift_invariant))
     return centering, points
 
 

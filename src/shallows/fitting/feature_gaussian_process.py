@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -88,8 +88,9 @@ def fit_feature_gaussian_process(
     y = rows.y.astype(np.float64).reshape(n, -1)
     targets = SquareValueTargets(rows.y.ndim == 1, np.average(y, axis=0, weights=rows.weights), np.ones(y.shape[1]))
     codes = targets.encode(rows.y)
-    choice, width = choose_by_likelihood(rows, codes, *transformer._of_kernel, variances, seed)
-    transformer = with_bandwidth(transformer, width).fit(rows.X)
+    searches = is_automatic(transformer.bandwidth)
+    choice, width = choose_by_likelihood(rows, codes, transformer._make_kernel(), variances, seed, searches=searches)
+    transformer = (transformer if width is None else with_bandwidth(transformer, width)).fit(rows.X)
     phases.end("features")
 
     check_room_of_system(transformer._n_features_out, "features", options.budget(arrays.Device("cpu")))
@@ -121,13 +122,13 @@ def fit_feature_gaussian_process(
 def choose_by_likelihood(
     rows: TrainingSet,
     codes: np.ndarray,
-    kernel: Any,
-    bandwidth: float | str | None,
-    kernel_params: Mapping[str, Any] | None,
+    kernel: Kernel,
     variances: Variances,
     seed: int,
+    *,
+    searches: bool,
 ) -> tuple[marginal_likelihood.MarginalChoice, float | None]:
-    """The choice on some rows, and the bandwidth of the features; None means the kernel's bandwidth, or any."""
+    """The choice on some rows, and the bandwidth of the features; None means the given bandwidth, or any."""
     refuse_wide(rows.X)
     some = streams.permutation(seed, "rows to choose with", 0, rows.X.shape[0])[:ROWS_TO_CHOOSE_WITH]
     points = rows.X[some].toarray() if scipy.sparse.issparse(rows.X) else np.asarray(rows.X[some])
@@ -137,25 +138,22 @@ def choose_by_likelihood(
     check_scale(augmented, points.dtype, may_vanish=True)
     if not finite:
         raise ShallowsError("The targets are too large: their squares overflow in float64. Scale y.")
-    given = None if isinstance(bandwidth, str) else bandwidth
-    name, width, parameters = kernels.translate(kernel, given, kernel_params)
     median, all_equal = None, not points.any()
-    if width is None and not isinstance(name, Kernel) and not all_equal:
+    if kernel.is_open and not all_equal:
         median = kernels.median_bandwidth(points, seed)
-        width = given = median
-    searches = median is not None and is_automatic(bandwidth)
+        kernel = kernel.with_bandwidth(median)
+    searches = median is not None and searches
 
     def matrix_of(tried: float | None) -> np.ndarray:
         if all_equal:
             return np.ones((len(points), len(points)))
-        of_width = name if isinstance(name, Kernel) else kernels.make(name, tried or width, **parameters)
-        return np.asarray(kernels.matrix(of_width, augmented))
+        return np.asarray(kernels.matrix(kernel.with_bandwidth(tried) if tried else kernel, augmented))
 
     weights = None if rows.weights is None else rows.weights[some]
     choice = marginal_likelihood.choose(
         matrix_of, codes[some], median=median if searches else None, weights=weights, **variances._asdict()
     )
-    return choice, choice.bandwidth if searches else given
+    return choice, choice.bandwidth if searches else median
 
 
 def sums_of_rows(transformer: Any, X: Any, codes: np.ndarray, noise: np.ndarray) -> RowSums:

@@ -15,7 +15,7 @@ from ..models.functions import TransformedFunction
 from ..solvers.least_squares import normal_equations
 from ..solvers.least_squares.feature_block_descent import BLOCK_SIZE, FeatureBlockDescent, FeatureBlockProblem
 from ..solvers.least_squares.normal_equations import NormalEquations
-from ..spectrum.kernel_ridge_choice import AUTO, is_automatic
+from ..spectrum.kernel_ridge_choice import is_automatic
 from ..utils.checks import warn_user
 from . import leave_one_out_choice
 from .choices import choose_components
@@ -70,7 +70,8 @@ def fit_feature_ridge(
     of_targets = {"of_classes": of_classes, "class_weight": class_weight, "fit_intercept": fit_intercept}
     targets = learn_square_targets(rows.y, rows.weights, **of_targets, in_unit=False)
     codes = targets.encode(rows.y)
-    components = choose_components(n_components, *kernel_of(transformer, searches), rows, codes, seed, budget)
+    kernel = transformer._make_kernel() if "kernel" in transformer.get_params(deep=False) else None
+    components = choose_components(n_components, kernel, rows, codes, seed, budget, searches_bandwidth=searches)
     X = rows.X if components is None else components(rows.X)
     grown = copy.copy(transformer)
     if transformer._map_name in GROWING and transformer._size is None:
@@ -114,14 +115,6 @@ def fit_feature_ridge(
     }
     model = TransformedFunction(transformer, np.ascontiguousarray(coefficients.T), components)
     return FittedOnFeatures(model, targets, n_iter, report, phases.seconds, alpha)
-
-
-def kernel_of(transformer: Any, searches: bool) -> tuple[Any, float | str | None, Any]:
-    """The kernel, the bandwidth and the parameters of a transformer; the kernel is None if it has no such parameter."""
-    if "kernel" not in transformer.get_params(deep=False):
-        return None, AUTO if searches else None, None
-    kernel, bandwidth, parameters = transformer._of_kernel
-    return kernel, AUTO if searches else None if is_automatic(bandwidth) else bandwidth, parameters
 
 
 def solve_directly(

@@ -85,10 +85,9 @@ def fit_kernel_centers(
     rows: TrainingSet,
     *,
     of_classes: bool,
-    kernel: Any,
+    kernel: Kernel,
+    searches_bandwidth: bool,
     centers: Any,
-    bandwidth: float | str | None,
-    kernel_params: Any,
     n_components: int | str | None,
     regularization: float | str,
     calibrates: bool,
@@ -115,13 +114,15 @@ def fit_kernel_centers(
     (n, c), dtype = codes.shape, options.precision(len(codes))
     budget = ranks.share_of(options.budget(device), options.memory)
     options.warn_of_too_little_memory(device)
-    of_kernel = kernel, bandwidth, kernel_params
-    components = choose_components(n_components, *of_kernel, rows, codes, seed, budget)
+    components = choose_components(
+        n_components, kernel, rows, codes, seed, budget, searches_bandwidth=searches_bandwidth
+    )
     inputs = rows.X if components is None else components(rows.X)
     centers = centers if components is None or are_training_points(centers) else components(centers)
     with device.active():
         spans = spans_left_out(centers, n, c) if calibrates and held_out is None else []
-        order = order_rows(seed, codes, targets, span_to_choose_with(centers, n, bandwidth, regularization), spans)
+        chooses = searches_bandwidth or is_automatic(regularization)
+        order = order_rows(seed, codes, targets, span_to_choose_with(centers, n) if chooses else slice(0, 0), spans)
         centering = measure_points(inputs, kernel, centers)
         place = functools.partial(
             place_centers, inputs, order, centers, centering, c, budget, device, dtype, kernel=kernel
@@ -131,7 +132,7 @@ def fit_kernel_centers(
         takes_steps = isinstance(solver, ProjectedEigenPro) or (solver is None and (regularization == 0 or all_equal))
         placed, seconds = place(takes_steps=takes_steps), None
         if solver is None and not takes_steps and has_limit and n >= ROWS_PER_CENTER * placed.n:
-            seconds = seconds_of_passes(placed, *of_kernel, c, seed, budget)
+            seconds = seconds_of_passes(placed, kernel, c, seed, budget)
             takes_steps = seconds > options.max_seconds
             placed = place(takes_steps=True) if takes_steps else placed
         solver = solver or (ProjectedEigenPro() if takes_steps else NystromConjugateGradients())
@@ -140,7 +141,7 @@ def fit_kernel_centers(
         phases.end("preparation")
 
         calibrates, exclusive = calibrates and of_classes and not all_equal, of_classes and not targets.several
-        request = Request(*of_kernel, regularization, exclusive, all_equal, unit, seed, rows.matrix)
+        request = Request(kernel, searches_bandwidth, regularization, exclusive, all_equal, unit, seed, rows.matrix)
         kernel, choices = choose_for_centers(request, placed, aims, weights, budget, ranks, calibrates=calibrates)
         budget -= kernel.matrix_bytes
         placed = placed.first(ranks.from_first(number_of_use(centers, placed, choices)))
@@ -226,13 +227,10 @@ class CentersMatrix:
         return arrays.to_numpy(self.ranks.sum(out))
 
 
-def seconds_of_passes(
-    centers: Centers, kernel: Any, bandwidth: Any, kernel_params: Any, n_outputs: int, seed: int, budget: int
-) -> float:
+def seconds_of_passes(centers: Centers, kernel: Kernel, n_outputs: int, seed: int, budget: int) -> float:
     """Seconds of `FEWEST_PASSES` over all rows, measured by products with some rows."""
     n, points = len(centers.rows), centers.of_model
-    width = None if isinstance(bandwidth, str) else bandwidth
-    made = kernels.choose(kernel, width, kernel_params, points[:TIMED_ROWS, :], seed, all_equal=False)
+    made = kernels.choose(kernel, points[:TIMED_ROWS, :], seed)
     a = arrays.namespace(points).zeros((centers.n, n_outputs), dtype=points.dtype)
     seconds = 0.0
     for rows in arrays.blocks(min(n, 2 * TIMED_ROWS), TIMED_ROWS):  # The first includes work that happens once.

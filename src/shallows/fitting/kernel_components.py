@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import arrays, streams, training
 from ..arrays import Device
+from ..kernels import Kernel
 from ..models.component_functions import ExpansionComponents, TwoViewComponents
 from ..solvers.components.component_steps import ComponentSettings
 from . import components
@@ -63,7 +64,7 @@ def fit_kernel_components(
     rows: Batch,
     *,
     coding: Any,
-    kernels: Sequence[tuple[Any, float | None, Any]],
+    kernels: Sequence[Kernel],
     n_components: int,
     centered: bool,
     ridge: float | None,
@@ -76,8 +77,8 @@ def fit_kernel_components(
 ) -> tuple[KernelComponents, training.Run, dict[str, float]]:
     """Train on checked rows (X, second view or None); returns components, their training, the seconds of each phase.
 
-    ``kernels`` has kernel, bandwidth and further parameters of each view, and ``coding`` encodes the second view. CCA
-    has a ``ridge``, in units of k(x, x) = 1.
+    Each view has one of the ``kernels``, and ``coding`` encodes the second view. CCA has a ``ridge``, in units of
+    k(x, x) = 1.
     """
     phases, device, n, k = Phases(), options.fit_device(), rows[0].shape[0], n_components
     data = (rows[0], coding.encode(rows[1]))[: len(kernels)]

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import arrays, gram, kernels, training
+from ..kernels import Kernel
 from ..models.centering import Centering, check_scale
 from ..models.functions import KernelSum
 from ..ranks import ALONE
@@ -49,9 +50,8 @@ def fit_kernel_ridge(
     rows: TrainingSet,
     *,
     of_classes: bool,
-    kernel: Any,
-    bandwidth: float | str | None,
-    kernel_params: Any,
+    kernel: Kernel,
+    searches_bandwidth: bool,
     n_components: int | str | None,
     regularization: float | str | None,
     calibrates: bool,
@@ -86,26 +86,27 @@ def fit_kernel_ridge(
     solver = solver.for_size(n, budget)
     dtype = np.dtype(np.float64) if options.dtype == "auto" and solver.is_direct else options.precision(n)
     check_memory(rows, c, kernel, n_components, solver.n_arrays, options, device, dtype)
-    given, of_kernel = None if solver.is_exact else solver.preconditioner, (kernel, bandwidth, kernel_params)
+    given = None if solver.is_exact else solver.preconditioner
     # Components are no part of a preconditioner that the user gives.
     wanted = n_components if given is None else None
-    components = choose_components(wanted, *of_kernel, rows, codes, seed, budget)
+    components = choose_components(wanted, kernel, rows, codes, seed, budget, searches_bandwidth=searches_bandwidth)
     with device.active():
         n_kept, closed = solver.n_kept(n, dtype.itemsize, budget), n <= SMALL and regularization is not None
         spans = spans_to_leave_out(solver, n, n_kept, c, held_out, calibrates=calibrates, in_closed_form=closed)
         # A solver without λ has the bandwidth that is best for ridge regression.
-        chooses = AUTO if regularization is None and is_automatic(bandwidth) else regularization
-        order = order_rows(seed, codes, targets, rows_to_choose_with(n, bandwidth, chooses), spans)
+        chooses = AUTO if regularization is None and searches_bandwidth else regularization
+        choosing = rows_to_choose_with(n, chooses, searches_bandwidth=searches_bandwidth)
+        order = order_rows(seed, codes, targets, choosing, spans)
         order = order if given is None else subsample_first(given, order)
         centering, points, sample = place_rows(rows, components, codes, unit, order, kernel, device, dtype)
         phases.end("preparation")
 
         all_equal, exclusive = centering.all_equal, of_classes and not targets.several
-        request = Request(*of_kernel, chooses, exclusive, all_equal, unit, seed, rows.matrix)
-        known = given and kernel_of_preconditioner(given, *of_kernel)
+        request = Request(kernel, searches_bandwidth, chooses, exclusive, all_equal, unit, seed, rows.matrix)
+        known = given and kernel_of_preconditioner(given, kernel)
         kernel, choices = choose_kernel(request, sample, budget - points.nbytes, known=known)
         if regularization is None:
-            request, choices = replace(request, regularization=None), Choices(choices.bandwidth)
+            request, choices = replace(request, regularization=None), Choices()
         budget -= kernel.matrix_bytes
         calibrates = calibrates and of_classes and not all_equal
         choices = choose_for_solver(solver, request, choices, kernel, sample, calibrates=calibrates)
@@ -212,7 +213,7 @@ def place_rows(
     codes: np.ndarray,
     weight_unit: float,
     order: np.ndarray,
-    kernel: Any,
+    kernel: Kernel,
     device: arrays.Device,
     dtype: np.dtype,
 ) -> tuple[Centering, Any, Sample]:
@@ -221,16 +222,15 @@ def place_rows(
     Points are centered if that changes no kernel value.
     """
     X = rows.X if components is None else components(rows.X)
-    kind = kernels.kind(kernel)
-    kind.check_inputs(X.shape[1])
+    kernel.check_inputs(X.shape[1])
     centering = Centering.of(
         X,
-        centered=kind.shift_invariant,
-        without_constants=kind.of_distance,
-        may_stay_sparse=kind.takes_sparse_points,
+        centered=kernel.shift_invariant,
+        without_constants=kernel.of_distance,
+        may_stay_sparse=kernel.takes_sparse_points,
     )
     points = centering.training_points(X, order, device, dtype)
-    check_scale(points, dtype, may_vanish=not kind.shift_invariant)
+    check_scale(points, dtype, may_vanish=not kernel.shift_invariant)
     weights = None if rows.weights is None else arrays.to_device(rows.weights[order] / weight_unit, device, dtype)
     return centering, points, Sample(points, arrays.to_device(codes[order], device, dtype), weights)
 

@@ -49,9 +49,8 @@ class OnlineMachines:
 def fit_lasvm(
     rows: TrainingSet,
     *,
-    kernel: Any,
-    bandwidth: float | str | None,
-    kernel_params: Any,
+    kernel: Kernel,
+    searches_bandwidth: bool,
     C: float,
     solver: LASVM,
     multiclass: str,
@@ -63,7 +62,7 @@ def fit_lasvm(
     """Train on checked rows; the returned machines can continue with further examples."""
     phases, y = Phases(), single_column(rows.y)
     rows, targets = rows._replace(y=y), Machines.of(y, multiclass, class_weight)
-    machines = begin_machines(rows, targets, kernel, bandwidth, kernel_params, C, seed, options)
+    machines = begin_machines(rows, targets, kernel, C, seed, options, searches_bandwidth=searches_bandwidth)
     phases.end("preparation")
     clock = TimeLimit.of(options.max_seconds, phases)
     visit_examples(machines, rows, C, solver, solver.max_epochs, clock, observers)
@@ -87,20 +86,20 @@ def fit_lasvm(
 def begin_machines(
     rows: TrainingSet,
     targets: Machines,
-    kernel: Any,
-    bandwidth: Any,
-    kernel_params: Any,
+    kernel: Kernel,
     C: float,
     seed: int,
     options: Options,
+    *,
+    searches_bandwidth: bool,
 ) -> OnlineMachines:
     """Choose the kernel and the shift of the points by the first rows; the machines have no examples yet."""
     arrays.memory_budget(options.memory)  # Refuses values that are no size.
     n, cpu = len(rows.rows), arrays.Device("cpu")
     dtype, codes = options.precision(n), targets.ridge_codes(rows.y)
     centering, _, kernel, choice = leave_one_out_choice.place_and_choose(
-        rows.X, None, np.arange(n), kernel, bandwidth, kernel_params, codes, rows.weights, seed, cpu, dtype,
-        widest=np.inf, regularization=1.0 / C,
+        rows.X, None, np.arange(n), kernel, codes, rows.weights, seed, cpu, dtype,
+        searches_bandwidth=searches_bandwidth, widest=np.inf, regularization=1.0 / C,
     )  # fmt: skip
     # Rows that come later may differ in a feature that is constant in these.
     centering = replace(centering, varies=np.ones(rows.X.shape[1], dtype=bool))

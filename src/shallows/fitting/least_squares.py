@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import arrays, kernels, training
+from .. import arrays, training
 from ..errors import ShallowsError
 from ..kernels import Kernel
 from ..models.centering import Centering, stay_sparse
@@ -69,7 +69,7 @@ def check_memory(
     n, d = rows.X.shape
     width = min(d, n_components) if is_whole(n_components) else d
     points = n * (width + 2) * dtype.itemsize
-    if stay_sparse(rows.X) and kernels.kind(kernel).takes_sparse_points and not is_whole(n_components):
+    if stay_sparse(rows.X) and kernel.takes_sparse_points and not is_whole(n_components):
         points, n_components = rows.X.nnz * (dtype.itemsize + 4), None
     outputs = n * n_outputs * (2 * n_arrays * dtype.itemsize + 16)
     used = arrays.resident_memory()

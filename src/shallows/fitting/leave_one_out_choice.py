@@ -61,15 +61,14 @@ def place_and_choose(
     X: Any,
     matrix: Any,
     order: np.ndarray,
-    kernel: Any,
-    bandwidth: float | str | None,
-    kernel_params: Any,
+    kernel: Kernel,
     targets: np.ndarray,
     weights: np.ndarray | None,
     seed: int,
     device: arrays.Device,
     dtype: np.dtype,
     *,
+    searches_bandwidth: bool,
     feature_map: Any = None,
     widest: float,
     regularizes: bool = False,
@@ -85,22 +84,23 @@ def place_and_choose(
         The kernel matrix of a fit without points; then X has the numbers of its rows.
     targets, weights : ndarray
         In the order of the fit.
-    widest, regularization
+    searches_bandwidth, widest, regularization
         As for `choose_kernel_ridge`.
     regularizes : bool
         Whether to choose λ.
     """
-    named, kind = feature_map is None or isinstance(feature_map, str), kernels.kind(kernel)
+    named = feature_map is None or isinstance(feature_map, str)
     linear = named and feature_map == "linear"
     centering = Centering.of(
         X,
-        centered=named and (kind.shift_invariant or linear),
-        without_constants=feature_map is None and kind.of_distance,
-        may_stay_sparse=kind.takes_sparse_points and (feature_map is None or features.takes_sparse_points(feature_map)),
+        centered=named and (kernel.shift_invariant or linear),
+        without_constants=feature_map is None and kernel.of_distance,
+        may_stay_sparse=kernel.takes_sparse_points
+        and (feature_map is None or features.takes_sparse_points(feature_map)),
     )
     points = centering.training_points(X, order, device, dtype)
     if named:
-        origin_matters = not kind.shift_invariant and not linear
+        origin_matters = not kernel.shift_invariant and not linear
         check_scale(points, dtype, may_vanish=centering.all_equal or origin_matters)
     if linear or not named:
         return centering, points, None, None
@@ -111,15 +111,15 @@ def place_and_choose(
             on_host = Precomputed(arrays.to_numpy(kernel.matrix))
         choice = choose_kernel_ridge(
             on_host,
-            bandwidth,
-            kernel_params,
             lambda rows: arrays.take_rows(points, rows),
             targets,
             weights,
             seed,
+            searches_bandwidth=searches_bandwidth,
             regularizes=regularizes,
             widest=widest,
             regularization=regularization,
         )
-    given = kernel, given_bandwidth(bandwidth, choice), kernel_params
-    return centering, points, kernels.choose(*given, points, seed, all_equal=centering.all_equal), choice
+    if choice is not None and choice.bandwidth is not None:
+        kernel = kernel.with_bandwidth(choice.bandwidth)
+    return centering, points, kernels.choose(kernel, points, seed, all_equal=centering.all_equal), choice

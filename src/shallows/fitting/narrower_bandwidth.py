@@ -180,7 +180,7 @@ def _distinct(points: Array, targets: Array, weights: Array | None) -> tuple[Arr
 
 
 def scores_of_centers(
-    kernel_of: Callable[[float], Kernel],
+    open_kernel: Kernel,
     bandwidth: float,
     points: Array,
     targets: Array,
@@ -189,7 +189,7 @@ def scores_of_centers(
     regularization: float,
 ) -> Array:
     """Outputs at the last points of kernel ridge regression on p centers, fitted to the targets of the first points."""
-    n, kernel = targets.shape[0], kernel_of(bandwidth)
+    n, kernel = targets.shape[0], open_kernel.with_bandwidth(bandwidth)
     centers = arrays.contiguous(points[:p, :])
     of_centers = None if weights is None else weights[:p, 0]
     made = nystrom_conjugate_gradients.make_preconditioner(kernel, centers, n, regularization, of_centers)

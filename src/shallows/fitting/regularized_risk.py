@@ -45,9 +45,8 @@ def fit_regularized_risk(
     rows: TrainingSet,
     *,
     of_classes: bool,
-    kernel: Any,
-    bandwidth: float | str | None,
-    kernel_params: Any,
+    kernel: Kernel,
+    searches_bandwidth: bool,
     feature_map: Any,
     n_features: int | None,
     map_parameters: Mapping[str, Any],
@@ -86,8 +85,8 @@ def fit_regularized_risk(
             weights = arrays.to_device(of_choice / rows.weights.mean(), device, dtype)[:, None]
             of_choice = of_choice / of_choice.mean()
         centering, points, made, choice = leave_one_out_choice.place_and_choose(
-            rows.X, rows.matrix, order, kernel, bandwidth, kernel_params, targets.ridge_codes(rows.y[order]), of_choice,
-            seed, device, dtype, feature_map=feature_map, widest=1.0,
+            rows.X, rows.matrix, order, kernel, targets.ridge_codes(rows.y[order]), of_choice,
+            seed, device, dtype, searches_bandwidth=searches_bandwidth, feature_map=feature_map, widest=1.0,
             regularizes=leave_one_out_choice.is_automatic(regularization),
         )  # fmt: skip
         budget -= 0 if made is None else made.matrix_bytes

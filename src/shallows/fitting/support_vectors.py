@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.utils.validation import column_or_1d
 
 from .. import arrays, training
+from ..kernels import Kernel
 from ..models.functions import KernelMachines
 from ..solvers.support_vectors.dual_problem import TwoClassSettings
 from ..spectrum.leave_one_out import RidgeChoice
@@ -64,9 +65,8 @@ class FittedTube(FittedSum):
 def fit_kernel_svm(
     rows: TrainingSet,
     *,
-    kernel: Any,
-    bandwidth: float | str | None,
-    kernel_params: Any,
+    kernel: Kernel,
+    searches_bandwidth: bool,
     C: float,
     squared: bool,
     solver: TwoClassSettings,
@@ -85,8 +85,9 @@ def fit_kernel_svm(
     weights = np.ones(n) if rows.weights is None else rows.weights
     with device.active():
         centering, points, kernel, choice = leave_one_out_choice.place_and_choose(
-            rows.X, rows.matrix, np.arange(n), kernel, bandwidth, kernel_params, targets.ridge_codes(y), weights, seed,
-            device, dtype, widest=solver.widest_bandwidth, regularization=1.0 / C if solver.compares_at_C else None,
+            rows.X, rows.matrix, np.arange(n), kernel, targets.ridge_codes(y), weights, seed, device, dtype,
+            searches_bandwidth=searches_bandwidth, widest=solver.widest_bandwidth,
+            regularization=1.0 / C if solver.compares_at_C else None,
         )  # fmt: skip
         budget = max(LEAST_MEMORY, budget - points.nbytes - kernel.matrix_bytes)
         phases.end("preparation")
@@ -135,9 +136,8 @@ def fit_kernel_svm(
 def fit_core_vector_regression(
     rows: TrainingSet,
     *,
-    kernel: Any,
-    bandwidth: float | str | None,
-    kernel_params: Any,
+    kernel: Kernel,
+    searches_bandwidth: bool,
     regularization: float | str,
     mu: float,
     solver: Any,
@@ -157,8 +157,8 @@ def fit_core_vector_regression(
     with device.active():
         automatic = leave_one_out_choice.is_automatic(regularization)
         centering, points, kernel, choice = leave_one_out_choice.place_and_choose(
-            rows.X, rows.matrix, np.arange(n), kernel, bandwidth, kernel_params, targets[:, None], weights, seed,
-            device, dtype, widest=solver.widest_bandwidth, regularizes=automatic,
+            rows.X, rows.matrix, np.arange(n), kernel, targets[:, None], weights, seed,
+            device, dtype, searches_bandwidth=searches_bandwidth, widest=solver.widest_bandwidth, regularizes=automatic,
         )  # fmt: skip
         budget = max(LEAST_MEMORY, budget - points.nbytes - kernel.matrix_bytes)
         phases.end("preparation")

@@ -28,12 +28,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import is_dataclass
 from typing import Any
 
 from ..arrays import Array
 from ..errors import ShallowsError, UnknownNameError
 from ..utils.lazy_tables import LazyTable
-from .bandwidth import OTHER_NAMES, median_bandwidth, translate
+from .bandwidth import OTHER_NAMES, median_bandwidth, with_our_names
 from .base import Kernel, add_to_diagonal, augmented, matrix, set_diagonal, values
 from .function import FunctionKernel
 from .precomputed import Precomputed
@@ -56,18 +57,14 @@ __all__ = [
     "Precomputed",
     "add_to_diagonal",
     "augmented",
-    "check_own_parameters",
     "choose",
     "describe",
     "from_description",
-    "kind",
     "make",
     "matrix",
     "median_bandwidth",
     "names_that_define",
     "set_diagonal",
-    "split",
-    "translate",
     "values",
 ]
 
@@ -91,28 +88,12 @@ KERNELS = LazyTable(
 )
 """Every kernel by its name."""
 
+RULES = ("auto", "median")
+"""Names of the rules by which estimators choose the bandwidth of an open kernel."""
+
 
 def __getattr__(name: str) -> Any:
     return KERNELS.attribute(name)
-
-
-def kind(name: Any) -> type[Kernel] | Kernel:
-    """The class of a kernel's name, or the kernel itself, from which properties are known before the parameters are.
-
-    An unknown name raises an `UnknownNameError` with the nearest name, and an incomplete class of the user a
-    `ShallowsError`.
-    """
-    if isinstance(name, Kernel):
-        name.check_complete()
-        return name
-    if isinstance(name, type) and issubclass(name, Kernel):
-        raise ShallowsError(f"{name.__name__} is a class of kernels; give a kernel, such as {name.__name__}(...).")
-    if callable(name):
-        return FunctionKernel
-    name = OTHER_NAMES.get(name, name) if isinstance(name, str) else name
-    if not (isinstance(name, str) and name in KERNELS):
-        raise UnknownNameError("kernel", name, [*KERNELS, *OTHER_NAMES])
-    return KERNELS[name]
 
 
 def names_that_define(*methods: str) -> str:
@@ -120,57 +101,16 @@ def names_that_define(*methods: str) -> str:
     return ", ".join(repr(name) for name, one in KERNELS.items() if one.defines(*methods))
 
 
-def split(kernel: Any, bandwidth: Any) -> tuple[Any, Any, dict[str, Any] | None]:
-    """A kernel, bandwidth and further parameters, where a kernel object without a bandwidth becomes its name."""
-    if not (isinstance(kernel, Kernel) and kernel.is_open):
-        return kernel, bandwidth, None
-    if KERNELS.get(kernel.name) is not type(kernel):
-        raise ShallowsError(f"The kernel {kernel!r} needs a bandwidth, such as {type(kernel).__name__}(bandwidth=1.0).")
-    return kernel.name, bandwidth, kernel.parameters or None
-
-
-def check_own_parameters(
-    kernel: Any, bandwidth: float | str | None = None, parameters: Mapping[str, Any] | None = None
-) -> None:
-    """Refuse parameters that are not a mapping, or that are given together with a kernel object, which has its own.
-
-    Kernel functions accept any parameters. Names accept them too, but not a bandwidth together with a gamma. The name
-    of a rule that chooses a bandwidth is accepted together with a kernel object.
-    """
-    if not (parameters is None or isinstance(parameters, Mapping)):
-        raise ShallowsError(f"kernel_params must be a dictionary or None, got {parameters!r}.")
-    if not isinstance(kernel, Kernel):
-        translate(kernel, bandwidth, parameters)
-        if (
-            isinstance(kernel, str)
-            and kernel == Precomputed.name
-            and (parameters or not (bandwidth is None or isinstance(bandwidth, str)))
-        ):
-            raise ShallowsError("A precomputed kernel has no parameters: leave bandwidth and kernel_params out.")
-        return
-    if bandwidth is not None and not isinstance(bandwidth, str):
-        named = kernel.takes_bandwidth and kernel.name in KERNELS
-        raise ShallowsError(
-            f"A kernel object has its own bandwidth, and bandwidth={bandwidth!r} with kernel={kernel!r} would be "
-            f"ignored. Leave bandwidth out{f', or name the kernel: kernel={kernel.name!r}' if named else ''}."
-        )
-    if parameters:
-        raise ShallowsError(
-            f"A kernel object has its own parameters, and {dict(parameters)!r} with kernel={kernel!r} would be "
-            "ignored. Leave kernel_params out."
-        )
-
-
-def make(name: Any, bandwidth: float | None = None, **parameters: Any) -> Kernel:
-    """The kernel of a name, a bandwidth and further parameters.
+def make(name: Any, bandwidth: float | str | None = None, **parameters: Any) -> Kernel:
+    """The kernel of a name, a function or an object, which is open if it has no bandwidth yet; see `Kernel.is_open`.
 
     Parameters
     ----------
     name : str, Kernel or callable
-        A key of `KERNELS`; a kernel, which is returned unchanged; or a function of two arrays of points, which
+        A key of `KERNELS` or scikit-learn's name of a kernel; a kernel; or a function of two arrays of points, which
         becomes a `FunctionKernel` with the parameters.
-    bandwidth : float, optional
-        σ of the kernels that have one.
+    bandwidth : float, "auto", "median" or None
+        σ of the kernels that have one. The names of rules and None leave the kernel as it is.
     **parameters
         Parameters of the kernel's class, such as ``nu`` or ``degree``, or scikit-learn's ``gamma`` and ``coef0``.
 
@@ -179,21 +119,27 @@ def make(name: Any, bandwidth: float | None = None, **parameters: Any) -> Kernel
     UnknownNameError
         If there is no kernel of that name; the message suggests the nearest one.
     ShallowsError
-        If a parameter is missing, unknown or out of its range, or is given together with a kernel object.
+        If a parameter is unknown or out of its range, or a bandwidth or parameter is given to a kernel that has its
+        own or has none.
     """
-    name, bandwidth, parameters = translate(name, bandwidth, parameters)
-    found = kind(name)
-    if isinstance(found, Kernel):
-        if found.is_open:
-            raise ShallowsError(f"The kernel {found!r} needs a bandwidth, such as {type(found).__name__}(1.0).")
-        check_own_parameters(found, bandwidth, parameters)
-        return found
-    if found is Precomputed:
-        raise ShallowsError("kernel='precomputed' has no values for points; a kernel of points is needed here.")
-    if found is FunctionKernel:
+    if isinstance(bandwidth, str):
+        if bandwidth not in RULES:
+            raise ShallowsError(f"bandwidth must be a positive number, 'auto' or 'median', got {bandwidth!r}.")
+        bandwidth = None
+    if isinstance(name, Kernel):
+        return _complete(name, bandwidth, parameters)
+    if isinstance(name, type) and issubclass(name, Kernel):
+        raise ShallowsError(f"{name.__name__} is a class of kernels; give a kernel, such as {name.__name__}(...).")
+    if callable(name):
         if bandwidth is not None:
             raise ShallowsError("A kernel function has no bandwidth; pass it as one of the function's parameters.")
         return FunctionKernel(name, parameters)
+    found = KERNELS.get(OTHER_NAMES.get(name, name)) if isinstance(name, str) else None
+    if found is None:
+        raise UnknownNameError("kernel", name, [*KERNELS, *OTHER_NAMES])
+    bandwidth, parameters = with_our_names(OTHER_NAMES.get(name, name), bandwidth, parameters)
+    if found is Precomputed and (parameters or bandwidth is not None):
+        raise ShallowsError("A precomputed kernel has no parameters: leave bandwidth out.")
     known = found.parameter_names()
     unknown = sorted(set(parameters) - set(known))
     if unknown:
@@ -201,39 +147,43 @@ def make(name: Any, bandwidth: float | None = None, **parameters: Any) -> Kernel
             f"The kernel {name!r} has no parameter {unknown[0]!r}; "
             f"{'its parameters are ' + ', '.join(known) if known else 'it has none but the bandwidth'}."
         )
-    if found.takes_bandwidth:
-        if bandwidth is None:
-            raise ShallowsError(f"bandwidth must be a positive number for the kernel {name!r}, got None.")
-        return found(float(bandwidth), **parameters)
-    if bandwidth is not None:
+    if bandwidth is None:
+        return found(**parameters)
+    if not found.takes_bandwidth:
         raise ShallowsError(f"The kernel {name!r} has no bandwidth; its parameters are {', '.join(known)}.")
-    return found(**parameters)
+    return found(bandwidth=float(bandwidth), **parameters)
 
 
-def choose(
-    kernel: Any,
-    bandwidth: float | None,
-    parameters: Mapping[str, Any] | None,
-    points: Array,
-    seed: int = 0,
-    *,
-    all_equal: bool = False,
-) -> Kernel:
-    """The kernel of a fit, checked on its augmented training points, shape (n, d + 2); see `make` for the other
-    parameters.
+def _complete(kernel: Kernel, bandwidth: float | None, parameters: Mapping[str, Any]) -> Kernel:
+    """A user's kernel with a bandwidth, if it is open."""
+    kernel.check_complete()
+    if parameters:
+        raise ShallowsError(f"The kernel {kernel!r} has its own parameters, and {dict(parameters)!r} would be ignored.")
+    if kernel.is_open:
+        if not is_dataclass(kernel):
+            raise ShallowsError(f"The kernel {kernel!r} needs a bandwidth, such as {type(kernel).__name__}(1.0).")
+        return kernel if bandwidth is None else kernel.with_bandwidth(float(bandwidth))
+    if bandwidth is not None:
+        named = kernel.takes_bandwidth and kernel.name in KERNELS
+        raise ShallowsError(
+            f"A kernel object has its own bandwidth, and bandwidth={bandwidth!r} with kernel={kernel!r} would be "
+            f"ignored. Leave bandwidth out{f', or name the kernel: kernel={kernel.name!r}' if named else ''}."
+        )
+    return kernel
 
-    The median rule chooses a bandwidth that is needed and not given, on a subsample from ``seed``. If the points are
+
+def choose(kernel: Kernel, points: Array, seed: int = 0, *, all_equal: bool = False) -> Kernel:
+    """The kernel of a fit, checked on its augmented training points, shape (n, d + 2).
+
+    The median rule chooses the bandwidth of an open kernel, on a subsample from ``seed``. If the points are
     ``all_equal``, every bandwidth gives the same function. A `ShallowsError` says if the kernel has no usable values on
     the points, or needs another number of features.
     """
-    name, bandwidth, parameters = translate(kernel, bandwidth, parameters)
-    found = kind(name)
-    found.check_inputs(points.shape[1] - 2)
-    if bandwidth is None and found.takes_bandwidth and not isinstance(found, Kernel):
-        bandwidth = 1.0 if all_equal else median_bandwidth(points[:, :-2], seed)
-    found = make(name, bandwidth, **parameters)
-    found.check_values(points)
-    return found
+    kernel.check_inputs(points.shape[1] - 2)
+    if kernel.is_open:
+        kernel = kernel.with_bandwidth(1.0 if all_equal else median_bandwidth(points[:, :-2], seed))
+    kernel.check_values(points)
+    return kernel
 
 
 def describe(kernel: Kernel) -> str:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -62,40 +61,26 @@ def median_bandwidth(x: Array, seed: int = 0, n_points: int = 1000) -> float:
     return float(np.median(distances))
 
 
-def translate(
-    name: Any, bandwidth: Any = None, parameters: Mapping[str, Any] | None = None
-) -> tuple[Any, Any, dict[str, Any]]:
-    """A kernel's name, bandwidth and parameters in our terms; kernel objects and functions are returned unchanged.
-
-    Raises
-    ------
-    ShallowsError
-        If a parameter is given twice or in the wrong place, or ``gamma`` is not a positive number.
-    """
-    parameters = dict(parameters or {})
-    if not isinstance(name, str):
-        return name, bandwidth, parameters
-    if "bandwidth" in parameters:
-        width = parameters["bandwidth"]
-        raise ShallowsError(f"Set the bandwidth by bandwidth={width!r}, not in kernel_params.")
-    name = OTHER_NAMES.get(name, name)
+def with_our_names(name: str, bandwidth: float | None, parameters: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """The bandwidth and the parameters of a kernel with scikit-learn's ``gamma`` and ``coef0`` in our terms."""
+    parameters = dict(parameters)
     if name in OF_DISTANCE and "gamma" in parameters:
         formula = OF_DISTANCE[name]
         gamma = _positive(parameters.pop("gamma"), f"bandwidth = {formula}")
         width = 1.0 / math.sqrt(2.0 * gamma) if "√" in formula else 1.0 / gamma
-        if bandwidth is not None and not isinstance(bandwidth, str):
+        if bandwidth is not None:
             raise ShallowsError(
                 f"bandwidth={bandwidth!r} and gamma={gamma!r} say the same thing twice: bandwidth is {formula}, here "
                 f"{width:.6g}. Leave one of the two out."
             )
-        return name, width, parameters
+        return width, parameters
     for theirs, ours in (("gamma", "scale"), ("coef0", "offset")):
         if name in OF_PRODUCT and theirs in parameters:
             if ours in parameters:
-                raise ShallowsError(f"{theirs} is another name of {ours}; leave one of the two out of kernel_params.")
+                raise ShallowsError(f"{theirs} is another name of {ours}; leave one of the two out.")
             value = parameters.pop(theirs)
             parameters[ours] = _positive(value, f"it is the kernel's {ours}") if theirs == "gamma" else value
-    return name, bandwidth, parameters
+    return bandwidth, parameters
 
 
 def _positive(gamma: Any, meaning: str) -> float:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import fields, is_dataclass
-from typing import Any, ClassVar
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -85,6 +85,10 @@ class Kernel:
     def is_open(self) -> bool:
         """Whether the kernel has no bandwidth yet, so that an estimator chooses it."""
         return self.takes_bandwidth and self.bandwidth is None
+
+    def with_bandwidth(self, bandwidth: float) -> Self:
+        """The same kernel with a bandwidth."""
+        return replace(self, bandwidth=bandwidth)  # type: ignore[type-var]
 
     @property
     def has_frequencies(self) -> bool:
@@ -175,6 +179,8 @@ class Kernel:
 
     def __call__(self, x: Array, z: Array) -> Array:
         """The matrix of values k(xᵢ, zⱼ), shape (len(x), len(z)); for blocks that fit in memory."""
+        if self.is_open:
+            raise ShallowsError(f"The kernel {self!r} needs a bandwidth, such as {type(self).__name__}(bandwidth=1.0).")
         self.check_inputs(x.shape[1])
         return values(self, augmented(x), augmented(z))
 

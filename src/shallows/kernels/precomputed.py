@@ -28,7 +28,7 @@ class Precomputed(Kernel):
         On the device and in the precision of the points. A fitted model has None: it needs column numbers only.
     """
 
-    matrix: Array | None
+    matrix: Array | None = None
     name = "precomputed"
 
     @property
@@ -65,8 +65,10 @@ class Precomputed(Kernel):
         check_semidefinite(self, points, "precomputed kernel matrix")
 
 
-def _numbers(points: Array, matrix: Array) -> Array:
+def _numbers(points: Array, matrix: Array | None) -> Array:
     """The row numbers that points, plain or augmented, are, on the device of the matrix; exact up to 2²⁴ in float32."""
+    if matrix is None:
+        raise ShallowsError("kernel='precomputed' has no values for points; a kernel of points is needed here.")
     return _next_to(matrix, arrays.astype(points[:, 0], arrays.namespace(points).int64))
 
 

@@ -52,8 +52,9 @@ def fit_preconditioner(
     device = arrays.resolve_device(device)
     n = X.shape[0]
     order = streams.permutation(random_state, "preconditioner rows", 0, n)[: min(n, n_subsample + certificates.N_FRESH)]
-    points = _points(X, order, device, dtype, centered=kernels.kind(kernel).shift_invariant)
-    chosen = kernels.choose(*_divided(kernel, bandwidth), points, random_state)
+    kernel = kernels.make(kernel, bandwidth)
+    points = _points(X, order, device, dtype, centered=kernel.shift_invariant)
+    chosen = kernels.choose(kernel, points, random_state)
     settings = {"rank": rank, "n_subsample": n_subsample, "damping": damping, "power": power_of(power)}
     with device.active():
         found = make_preconditioner(chosen, points, seed=random_state, **settings)
@@ -126,11 +127,12 @@ def eigenspectrum(
     device = arrays.resolve_device(device)
     budget = arrays.memory_budget(memory, device)
     order = streams.permutation(random_state, "eigenspectrum", 0, X.shape[0])[:n_subsample]
-    points = _points(X, order, device, dtype, centered=kernels.kind(kernel).shift_invariant)
+    kernel = kernels.make(kernel, bandwidth)
+    points = _points(X, order, device, dtype, centered=kernel.shift_invariant)
     n = len(order)
     k = min(n_eigenvalues, n)
     with device.active():
-        kernel = kernels.choose(*_divided(kernel, bandwidth), points, random_state)
+        kernel = kernels.choose(kernel, points, random_state)
         kept = 1.0
         if 3 * n * n * arrays.itemsize(points) <= budget:
             matrix = kernels.matrix(kernel, points)
@@ -150,11 +152,6 @@ def eigenspectrum(
         "precision": dtype,
     }
     return Spectrum(arrays.to_numpy(values).astype(np.float64) / n, effective)
-
-
-def _divided(kernel: Any, bandwidth: Any) -> tuple[Any, Any, Any]:
-    """The kernel's name, bandwidth and parameters; no bandwidth for the median rule."""
-    return kernels.split(kernel, None if isinstance(bandwidth, str) and bandwidth == "median" else bandwidth)
 
 
 def _points(X: Any, rows: np.ndarray, device: arrays.Device, dtype: Any, *, centered: bool = True) -> Array:

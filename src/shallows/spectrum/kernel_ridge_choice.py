@@ -70,14 +70,13 @@ def is_automatic(value: Any) -> bool:
 
 
 def choose_kernel_ridge(
-    kernel: Any,
-    bandwidth: Any,
-    kernel_params: Any,
+    kernel: Kernel,
     points_of: Callable[[np.ndarray], Any],
     targets: np.ndarray,
     weights: np.ndarray | None,
     seed: int,
     *,
+    searches_bandwidth: bool,
     regularizes: bool = False,
     widest: float = np.inf,
     regularization: float | None = None,
@@ -87,12 +86,12 @@ def choose_kernel_ridge(
     Kernel machines with other losses, or that stop early, use the same values: compared with Σ wᵢ (f(xᵢ) − yᵢ)² + λ
     ‖f‖², the C of a sum of losses ½ (f − y)² with ½ ‖f‖² is 1/λ, and the λ of their mean with λ/2 ‖f‖² is λ/n. The
     result is None without anything to choose, for fewer than three distinct points, or if all targets are equal. Its
-    bandwidth is None if the bandwidth was given.
+    bandwidth is None if it was not searched.
 
     Parameters
     ----------
-    kernel, bandwidth, kernel_params
-        As the user gave them. The bandwidth of a named kernel is chosen if it is "auto".
+    searches_bandwidth : bool
+        Whether the bandwidth of an open kernel is chosen; otherwise it is the median distance.
     points_of : callable
         Returns the augmented points (`kernels.augmented`) of an array of row numbers.
     targets, weights : ndarrays, shapes (n, c) and (n,)
@@ -106,12 +105,7 @@ def choose_kernel_ridge(
         λ at which bandwidths are compared, for a machine with a given C. The bandwidth with the best error over all
         λ may be far too wide for it.
     """
-    name, number, parameters = kernels.translate(
-        kernel, None if isinstance(bandwidth, str) else bandwidth, kernel_params
-    )
-    kind = kernels.kind(name)
-    has_bandwidth = not isinstance(kind, Kernel) and kind.takes_bandwidth
-    searches = is_automatic(bandwidth) and has_bandwidth and number is None
+    searches = searches_bandwidth and kernel.is_open
     if not (searches or regularizes):
         return None
     n = len(targets)
@@ -129,17 +123,17 @@ def choose_kernel_ridge(
             points = kernels.augmented(x[joined.first])
         if not np.isfinite(points[:, -2]).all():
             return None  # The fit reports it for its own precision.
-        median = kernels.median_bandwidth(points[:, :-2], seed) if has_bandwidth and number is None else None
+        median = kernels.median_bandwidth(points[:, :-2], seed) if kernel.is_open else None
 
         def matrix_of(width: float | None) -> np.ndarray:
-            found = kind if isinstance(kind, Kernel) else kernels.make(name, width, **parameters)
-            return np.asarray(kernels.matrix(found, points), dtype=np.float64)
+            closed = kernel if width is None else kernel.with_bandwidth(width)
+            return np.asarray(kernels.matrix(closed, points), dtype=np.float64)
 
         def choose_at(width: float | None) -> RidgeChoice:
             options = {"bandwidth": width, "regularization": regularization, "weights": joined.weights}
             return choose_ridge(matrix_of, joined.targets, median=median, **options)
 
-        choice = choose_at(number if searches or median is None else median)
+        choice = choose_at(None if searches else median)
         if median is not None and choice.bandwidth > widest * median:
             choice = choose_at(widest * median)
         return choice if searches else replace(choice, bandwidth=None, bandwidths={})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from sklearn.decomposition import PCA
 
 from .. import arrays, kernels, streams
 from ..errors import ShallowsError
+from ..kernels import Kernel
 from ..kernels.radial import RadialKernel
 from .kernel_ridge_choice import AUTO, LEAST_ROWS, choose_kernel_ridge, join_copies
 
@@ -59,8 +60,7 @@ class Components:
 
 def components_for(
     wanted: int | str | None,
-    kernel: Any,
-    kernel_params: Mapping[str, Any] | None,
+    kernel: Kernel | None,
     X: Any,
     targets: np.ndarray,
     weights: np.ndarray | None,
@@ -69,10 +69,9 @@ def components_for(
 ) -> Components | None:
     """The components that replace the inputs of a fit, or None if the fit uses the inputs.
 
-    ``wanted``: their number; "auto" compares numbers for dense points and a kernel of Euclidean distances that is given
-    by name. ``kernel`` and ``kernel_params`` are those of the estimator, or None if its bandwidth is not chosen. ``X``:
-    array or CSR matrix, shape (n, d). ``targets``: shape (n, c). ``budget``: bytes of the fit; components use at most a
-    quarter.
+    ``wanted``: their number; "auto" compares numbers for dense points and an open kernel of Euclidean distances.
+    ``kernel``: None if its bandwidth is not chosen. ``X``: array or CSR matrix, shape (n, d). ``targets``: shape
+    (n, c). ``budget``: bytes of the fit; components use at most a quarter.
     """
     n, d = X.shape
     if wanted is None:
@@ -82,7 +81,7 @@ def components_for(
             raise ShallowsError(f"n_components={wanted} is more than {n} rows of {d} inputs have.")
         return principal_components(X, wanted, seed) if wanted < d else None
     numbers = candidates(X, budget)
-    if not numbers or not _is_radial(kernel, kernel_params):
+    if not numbers or not (isinstance(kernel, RadialKernel) and kernel.is_open):
         return None
     rows = streams.permutation(seed, "rows to choose with", 0, n)[:LEAST_ROWS]
     x = X[rows]
@@ -92,7 +91,7 @@ def components_for(
 
     def losses_of(project: Callable[[np.ndarray], np.ndarray]) -> np.ndarray | None:
         points = kernels.augmented(np.asarray(project(x), dtype=np.float64))
-        choice = choose_kernel_ridge(kernel, AUTO, kernel_params, lambda some: points[some], *of_rows, seed)
+        choice = choose_kernel_ridge(kernel, lambda some: points[some], *of_rows, seed, searches_bandwidth=True)
         return None if choice is None else choice.path.squares(choice.regularization)
 
     with arrays.one_blas_thread():
@@ -124,24 +123,6 @@ def components_are_surely_no_worse(of_inputs: np.ndarray, of_components: np.ndar
     gain = of_inputs - of_components
     uncertainty = CHANCE * gain.std() / np.sqrt(len(gain))
     return gain.mean() > uncertainty or (gain.mean() >= 0 and uncertainty < EQUAL * of_inputs.mean())
-
-
-def bandwidth_is_given(kernel: Any, bandwidth: Any, kernel_params: Mapping[str, Any] | None) -> bool:
-    """Whether a kernel of Euclidean distances has a number as its bandwidth, under any of its names."""
-    if isinstance(kernel, RadialKernel):
-        return kernel.takes_bandwidth
-    number = None if isinstance(bandwidth, str) else bandwidth
-    name, number, _ = kernels.translate(kernel, number, kernel_params)
-    return number is not None and _is_radial(name, None)
-
-
-def _is_radial(kernel: Any, kernel_params: Mapping[str, Any] | None) -> bool:
-    """Whether a kernel is the name of a kernel of Euclidean distances, and its parameters do not set the bandwidth."""
-    if not isinstance(kernel, str):
-        return False
-    name, bandwidth, _ = kernels.translate(kernel, None, kernel_params)
-    kind = kernels.kind(name)
-    return bandwidth is None and isinstance(kind, type) and issubclass(kind, RadialKernel) and kind.takes_bandwidth
 
 
 def bytes_beside(n: int, d: int) -> int:

@@ -175,21 +175,19 @@ class LowRankLinearizedSVMClassifier(LabelPredictions, Estimator):
 
     def _choose(self, X: Any, y: np.ndarray, weights: np.ndarray | None, seed: int) -> RidgeChoice | None:
         """Bandwidth and λ of kernel ridge regression, if one of them is "auto"."""
-        kernel, bandwidth, kernel_params = kernels.split(self.kernel, self.bandwidth)
-        kind = kernels.kind(kernel)
+        kernel = kernels.make(self.kernel, self.bandwidth)
         centering = Centering.of(
-            X, centered=kind.shift_invariant, without_constants=False, may_stay_sparse=kind.takes_sparse_points
+            X, centered=kernel.shift_invariant, without_constants=False, may_stay_sparse=kernel.takes_sparse_points
         )
         if centering.all_equal or precomputed.is_asked_for(self):
             return None
         return leave_one_out_choice.choose_kernel_ridge(
             kernel,
-            bandwidth,
-            kernel_params,
             lambda rows: centering.training_points(X, rows, arrays.Device("cpu"), np.float64),
             leave_one_out_choice.class_codes(np.searchsorted(self.classes_, y), len(self.classes_)),
             weights,
             seed,
+            searches_bandwidth=leave_one_out_choice.is_automatic(self.bandwidth),
             regularizes=leave_one_out_choice.is_automatic(self.C),
         )
 

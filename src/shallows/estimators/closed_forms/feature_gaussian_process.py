@@ -122,7 +122,7 @@ class FeatureGaussianProcessRegressor(ValuePredictions, TransformedEstimator):
                 "features must be 'nystrom', 'fourier' or 'quasi_monte_carlo', or NystroemFeatures, FourierFeatures or "
                 f"QuasiMonteCarloFeatures, got {self.features!r}."
             )
-        if not kernels.kind(transformer.kernel).defines("frequencies"):
+        if not kernels.make(transformer.kernel).defines("frequencies"):
             raise ShallowsError(
                 "The variance of f needs a kernel with k(x, x) = 1 that is a function of the difference of two points, "
                 f"got {transformer.kernel!r}. Such kernels are {kernels.names_that_define('frequencies')}."

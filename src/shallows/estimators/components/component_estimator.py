@@ -32,12 +32,6 @@ SLICE = 2048
 """Rows of the first slices that ``partial_fit`` cuts an array into, without a ``batch_size``."""
 
 
-def kernel_of_view(kernel: Any, bandwidth: Any) -> tuple[Any, float | None, dict[str, Any] | None]:
-    """Kernel, bandwidth (None: the median distance) and further parameters."""
-    kernel, bandwidth, parameters = kernels.split(kernel, bandwidth)
-    return kernel, None if isinstance(bandwidth, str) else bandwidth, parameters
-
-
 class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GrowingModel):
     """Base of the estimators of components."""
 
@@ -183,9 +177,9 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Grow
 
     # ------------------------------------------------------------------------------------- the fit
 
-    def _view_kernels(self) -> list[tuple[Any, float | None, dict[str, Any] | None]]:
-        """Kernel, bandwidth (None: the median distance) and further parameters of each view."""
-        return [kernel_of_view(self.kernel, self.bandwidth)]
+    def _view_kernels(self) -> list[kernels.Kernel]:
+        """The kernel of each view; the median rule chooses the bandwidth of open ones."""
+        return [kernels.make(self.kernel, self.bandwidth)]
 
     def _settings(self) -> Any:
         """The checked settings of the solver."""
@@ -197,8 +191,7 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Grow
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_median_bandwidth(self, "bandwidth", "second_bandwidth")
-        for kernel, bandwidth, parameters in self._view_kernels():
-            kernels.check_own_parameters(kernel, bandwidth, parameters)
+        self._view_kernels()
         check_whole(self, "n_components")
         check_positive(self, "ridge", or_zero=True)
         self._settings()

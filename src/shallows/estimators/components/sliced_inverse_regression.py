@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_array, validate_data
 
+from ... import kernels
 from ...arrays.user_arrays import read_points, to_host
 from ...fitting.components import Labels, NotCoded, Values
 from ...fitting.kernel_components import KernelComponents
@@ -17,7 +18,7 @@ from ...solvers.components.kernel_cca import TwoViewCCA
 from ...solvers.components.two_view_state import TwoViewState
 from ...utils.checks import check_median_bandwidth
 from ..constructors import with_parameters
-from .component_estimator import FLOATS, ComponentEstimator, kernel_of_view
+from .component_estimator import FLOATS, ComponentEstimator
 from .two_view_estimator import TwoViewEstimator
 
 
@@ -81,8 +82,8 @@ class KernelSlicedInverseRegression(TwoViewEstimator):
         super()._check_parameters()
         check_median_bandwidth(self, "target_bandwidth")
 
-    def _view_kernels(self) -> list[tuple[Any, float | None, dict[str, Any] | None]]:
-        return [kernel_of_view(self.kernel, self.bandwidth), kernel_of_view("gaussian", self.target_bandwidth)]
+    def _view_kernels(self) -> list[kernels.Kernel]:
+        return [kernels.make(self.kernel, self.bandwidth), kernels.make("gaussian", self.target_bandwidth)]
 
     def _check_views(self, X: Any, y: Any, *, first: bool, least: int = 2) -> Batch:
         if y is None:

@@ -13,7 +13,7 @@ from ...fitting.components import PlainView
 from ...fitting.stream_training import Batch
 from ...models.centering import check_scores
 from ...utils.plain_numbers import numeric_targets
-from .component_estimator import FLOATS, ComponentEstimator, kernel_of_view
+from .component_estimator import FLOATS, ComponentEstimator
 
 
 class TwoViewEstimator(ComponentEstimator):
@@ -51,9 +51,9 @@ class TwoViewEstimator(ComponentEstimator):
 
     # ------------------------------------------------------------------------------------ the parts of a fit
 
-    def _view_kernels(self) -> list[tuple[Any, float | None, dict[str, Any] | None]]:
+    def _view_kernels(self) -> list[kernels.Kernel]:
         second = self.kernel if self.second_kernel is None else self.second_kernel
-        return [kernel_of_view(self.kernel, self.bandwidth), kernel_of_view(second, self.second_bandwidth)]
+        return [kernels.make(self.kernel, self.bandwidth), kernels.make(second, self.second_bandwidth)]
 
     def _learn_coding(self, Y: np.ndarray) -> Any:
         """The coding of a second view, learned from checked training rows; see `shallows.fitting.components`."""

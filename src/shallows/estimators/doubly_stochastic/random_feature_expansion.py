@@ -80,8 +80,7 @@ class RandomFeatureExpansion(GrowingModel):
         settings, ridge = self._settings(), self.regularization
         self._check_bandwidth()
         precomputed.refuse(self, "Its function is made of random frequencies of the kernel, which need its formula.")
-        kernels.check_own_parameters(self.kernel, self.bandwidth)
-        check_draws_features(self.kernel)
+        check_draws_features(kernels.make(self.kernel, self.bandwidth))
         if not (is_automatic(ridge) or is_positive(ridge) or (is_number(ridge) and ridge == 0)):
             raise ShallowsError(f"regularization must be a number of at least 0 or 'auto', got {ridge!r}.")
         if isinstance(settings.schedule, TheoryStep):
@@ -250,13 +249,11 @@ class RandomFeatureExpansion(GrowingModel):
         max_seconds: float | None = None,
     ) -> tuple[TrainedExpansion, training.Run, dict[str, float]]:
         """Fit a model to checked rows. ``classes`` are all that may come, if a stream named them."""
-        kernel, bandwidth, kernel_params = kernels.split(self.kernel, self.bandwidth)
         return fit_expansion(
             rows,
             self._learn_targets(rows.y, rows.weights, classes),
-            kernel=kernel,
-            bandwidth=bandwidth,
-            kernel_params=kernel_params,
+            kernel=kernels.make(self.kernel, self.bandwidth),
+            searches_bandwidth=is_automatic(self.bandwidth),
             regularization=None if is_automatic(self.regularization) else self.regularization,
             settings=self._settings(),
             seed=seed,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Self
 
@@ -48,10 +48,9 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
         """Further arguments of the function in `shallows.features.FEATURE_MAPS`."""
         return {}
 
-    @property
-    def _of_kernel(self) -> tuple[Any, Any, Mapping[str, Any] | None]:
-        """The kernel, its bandwidth and its further parameters."""
-        return kernels.split(self.kernel, self.bandwidth)
+    def _make_kernel(self) -> Kernel:
+        """The kernel, which is open if its bandwidth is not given."""
+        return kernels.make(self.kernel, self.bandwidth)
 
     @property
     def _n_columns(self) -> int:
@@ -114,7 +113,7 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
         if not (isinstance(self.n_features, str) and self.n_features == "auto"):
             check_whole(self, "n_features")
         precomputed.refuse(self, "Explicit features are made of points, and a kernel matrix shows none.")
-        kernels.check_own_parameters(*self._of_kernel)
+        self._make_kernel()
 
     @keeps_model_on_failure
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -148,22 +147,20 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
         options = self._options()
         options.warn_of_too_little_memory(device)
         self._dtype = np.dtype(X.dtype if options.dtype == "auto" else options.dtype)
-        kind = kernels.kind(self.kernel)
-        kind.check_inputs(X.shape[1])
+        kernel = self._make_kernel()
+        kernel.check_inputs(X.shape[1])
         self._centering = Centering.of(
             X,
-            centered=kind.shift_invariant,
+            centered=kernel.shift_invariant,
             without_constants=False,
-            may_stay_sparse=self._of_landmarks and kind.takes_sparse_points,
+            may_stay_sparse=self._of_landmarks and kernel.takes_sparse_points,
         )
         budget = self._working_budget(device)
         with device.active():
             rows = streams.permutation(seed, "median bandwidth", 0, X.shape[0])[:SAMPLE]
             sample = self._centering.training_points(X, rows, device, self._dtype)
-            check_scale(sample, self._dtype, may_vanish=self._centering.all_equal or not kind.shift_invariant)
-            named, bandwidth, own = self._of_kernel
-            bandwidth = None if isinstance(bandwidth, str) else bandwidth
-            kernel = kernels.choose(named, bandwidth, own, sample, seed, all_equal=self._centering.all_equal)
+            check_scale(sample, self._dtype, may_vanish=self._centering.all_equal or not kernel.shift_invariant)
+            kernel = kernels.choose(kernel, sample, seed, all_equal=self._centering.all_equal)
             feature_map = make_map(X, kernel, seed, device, budget)
             n_columns = self._n_columns if feature_map.streamed else None
             self._blocks = Blocks(feature_map, n_columns).to(arrays.Device("cpu"))

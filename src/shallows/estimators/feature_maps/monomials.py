@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import scipy.sparse
 from ... import arrays, features
 from ...fitting.machine import Options
 from ...kernels import Kernel
+from ...kernels.inner import Polynomial
 from ..constructors import stores_parameters
 from .base import FeatureMapTransformer
 
@@ -72,9 +72,8 @@ class PolynomialFeatures(FeatureMapTransformer):
             Device, memory and precision; dtype "auto" is the dtype of X. The result is a NumPy array.
         """
 
-    @property
-    def _of_kernel(self) -> tuple[Any, Any, Mapping[str, Any] | None]:
-        return self.kernel, None, {"degree": self.degree, "offset": self.offset, "scale": self.scale}
+    def _make_kernel(self) -> Kernel:
+        return Polynomial(self.degree, self.offset, self.scale)
 
     def _make_map(self, X: Any, kernel: Kernel, seed: int, device: arrays.Device, budget: int) -> features.FeatureMap:
         return features.PolynomialMap(kernel, X.shape[1])

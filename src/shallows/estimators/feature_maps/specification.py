@@ -49,9 +49,8 @@ class MapRequest:
     """Which map an estimator trains on; the arguments of `shallows.features.in_blocks` that do not depend on data."""
 
     features: Any  # A key of `shallows.features.FEATURE_MAPS`, a map of the user, or None: no explicit features
-    kernel: Any
-    bandwidth: float | str | None
-    kernel_params: Mapping[str, Any] | None
+    kernel: kernels.Kernel
+    searches_bandwidth: bool
     n_features: int | None = None  # None: the estimator decides
     parameters: Mapping[str, Any] = field(default_factory=dict)  # Further arguments of the function that makes the map
 
@@ -105,9 +104,7 @@ def transformer_of(features: Any, seed: int | None = None, options: Options | No
 
 def searches_bandwidth(transformer: FeatureMapTransformer) -> bool:
     """Whether an estimator chooses the bandwidth of a transformer."""
-    kind = kernels.kind(transformer.kernel)
-    has_bandwidth = kind.takes_bandwidth and (kind.is_open if isinstance(kind, kernels.Kernel) else True)
-    return bool(has_bandwidth and isinstance(transformer.bandwidth, str) and transformer.bandwidth == "auto")
+    return _is_name(transformer.bandwidth, BANDWIDTH) and transformer._make_kernel().is_open
 
 
 def map_request(features: Any, estimator: str, kernel: Any = KERNEL, bandwidth: Any = BANDWIDTH) -> MapRequest:
@@ -129,7 +126,7 @@ def map_request(features: Any, estimator: str, kernel: Any = KERNEL, bandwidth: 
     if features is not None:
         check(features, estimator, own_maps=True)
     if not (isinstance(features, FeatureMapTransformer) or (isinstance(features, str) and features in TRANSFORMERS)):
-        return MapRequest(features, *kernels.split(kernel, bandwidth))
+        return MapRequest(features, kernels.make(kernel, bandwidth), _is_name(bandwidth, BANDWIDTH))
     found = transformer_of(features)
     own, chosen = found.get_params(deep=False), {}
     for name, value, default in (("kernel", kernel, KERNEL), ("bandwidth", bandwidth, BANDWIDTH)):
@@ -141,11 +138,11 @@ def map_request(features: Any, estimator: str, kernel: Any = KERNEL, bandwidth: 
                 f"{estimator} would be ignored. Give only one of them."
             )
         chosen[name] = value
-    of_kernel = found._of_kernel
+    width, made = chosen.get("bandwidth", found.bandwidth), found._make_kernel()
     if chosen:
-        of_kernel = kernels.split(chosen.get("kernel", found.kernel), chosen.get("bandwidth", found.bandwidth))
-    name, width, parameters = of_kernel
-    return MapRequest(found._map_name, name, width or BANDWIDTH, parameters, found._size, found._map_parameters)
+        made = kernels.make(chosen.get("kernel", found.kernel), width)
+    searches = width is None or _is_name(width, BANDWIDTH)
+    return MapRequest(found._map_name, made, searches, found._size, found._map_parameters)
 
 
 def _is_name(value: Any, name: str) -> bool:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from ... import arrays, features
 from ...fitting.machine import Options
 from ...kernels import Kernel
+from ...kernels.inner import Polynomial
 from ..constructors import stores_parameters
 from .base import FeatureMapTransformer
 
@@ -71,9 +71,8 @@ class TensorSketch(FeatureMapTransformer):
             Device, memory and precision; dtype "auto" is the dtype of X. The result is a NumPy array.
         """
 
-    @property
-    def _of_kernel(self) -> tuple[Any, Any, Mapping[str, Any] | None]:
-        return self.kernel, None, {"degree": self.degree, "offset": self.offset, "scale": self.scale}
+    def _make_kernel(self) -> Kernel:
+        return Polynomial(self.degree, self.offset, self.scale)
 
     def _make_map(self, X: Any, kernel: Kernel, seed: int, device: arrays.Device, budget: int) -> features.FeatureMap:
         return features.TensorSketchMap(kernel, X.shape[1], self._n_columns, seed)

@@ -16,6 +16,7 @@ from ...fitting.choices import check_automatic
 from ...fitting.kernel_centers import fit_kernel_centers
 from ...fitting.kernel_ridge import fit_kernel_ridge
 from ...fitting.least_squares import FittedFunction
+from ...fitting.leave_one_out_choice import check_bandwidth
 from ...fitting.machine import Options
 from ...fitting.rows import EarlyStopping, TrainingSet
 from ...fitting.solver_choice import choose_for_rows
@@ -25,9 +26,9 @@ from ...models.centering import check_scores
 from ...ranks import ALONE, Alone
 from ...solvers import settings
 from ...solvers.least_squares import KERNEL_RIDGE_SOLVERS
-from ...spectrum.kernel_ridge_choice import AUTO, MEDIAN, is_automatic
+from ...spectrum.kernel_ridge_choice import AUTO, is_automatic
 from ...training import Checkpoint, Observer
-from ...utils.checks import MOST, is_number, is_positive, is_whole, warn_user
+from ...utils.checks import MOST, is_number, is_whole, warn_user
 from ..base import Estimator, keeps_model_on_failure, print_progress
 from ..constructors import stores_parameters, with_parameters
 from ..predictions import ValuePredictions
@@ -155,7 +156,6 @@ class KernelRidgeMachine(Estimator):
 
     def _train(self, rows: TrainingSet, observers: Sequence[Observer], checkpoint: Any, ranks: Alone) -> FittedFunction:
         solver, options, stopping = self._settings(), self._options(), EarlyStopping.of(self.early_stopping)
-        kernel, bandwidth, kernel_params = kernels.split(self.kernel, self.bandwidth)
         on_centers = self._takes_centers(solver)
         if solver is None and not on_centers:
             of_choice = {"of_classes": not self._y_is_numeric, "in_epochs": stopping is not None}
@@ -163,9 +163,8 @@ class KernelRidgeMachine(Estimator):
             on_centers = solver is None
         shared: dict[str, Any] = {
             "of_classes": not self._y_is_numeric,
-            "kernel": kernel,
-            "bandwidth": bandwidth,
-            "kernel_params": kernel_params,
+            "kernel": kernels.make(self.kernel, self.bandwidth),
+            "searches_bandwidth": is_automatic(self.bandwidth),
             "n_components": self.n_components,
             "calibrates": getattr(self, "calibration", None) is not None,
             "class_weight": getattr(self, "class_weight", None),
@@ -253,11 +252,8 @@ class KernelRidgeMachine(Estimator):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        kernels.kind(self.kernel)  # Report unknown kernels first.
-        kernels.check_own_parameters(*kernels.split(self.kernel, self.bandwidth))
-        named = isinstance(self.bandwidth, str) and self.bandwidth in (AUTO, MEDIAN)
-        if not (named or is_positive(self.bandwidth)):
-            raise ShallowsError(f"bandwidth must be a positive number, 'auto' or 'median', got {self.bandwidth!r}.")
+        kernels.make(self.kernel, self.bandwidth)
+        check_bandwidth(self.bandwidth, optional=False)
         if not (is_automatic(self.alpha) or (is_number(self.alpha) and 0 <= self.alpha < np.inf)):
             raise ShallowsError(f"alpha must be 'auto' or a number of at least 0, got {self.alpha!r}.")
         check_automatic("calibration", getattr(self, "calibration", None))

@@ -110,8 +110,7 @@ class RegularizedRisk(Estimator):
             rows,
             of_classes=not self._y_is_numeric,
             kernel=request.kernel,
-            bandwidth=request.bandwidth,
-            kernel_params=request.kernel_params,
+            searches_bandwidth=request.searches_bandwidth,
             feature_map=request.features,
             n_features=request.n_features,
             map_parameters=request.parameters,
@@ -164,13 +163,11 @@ class RegularizedRisk(Estimator):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        solver, request = self._settings(), self._map_request()
+        solver = self._settings()
         name = settings.name_of(solver, SOLVERS)
-        if self.bandwidth is None:
-            raise ShallowsError("bandwidth must be a positive number, 'auto' or 'median', got None.")
-        leave_one_out_choice.check_bandwidth(request.bandwidth)
+        leave_one_out_choice.check_bandwidth(self.bandwidth, optional=False)
+        self._map_request()
         leave_one_out_choice.check_or_auto(self, "regularization", optional=True)
-        kernels.check_own_parameters(request.kernel, request.bandwidth, request.kernel_params)
         EarlyStopping.of(self.early_stopping)
         if self.features is not None:
             precomputed.refuse(self, "Explicit features are made of points, and a kernel matrix shows none.")

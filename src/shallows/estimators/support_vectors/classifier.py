@@ -23,12 +23,12 @@ class SupportVectorMachine(Estimator):
 
     def _check_kernel(self) -> None:
         leave_one_out_choice.check_bandwidth(self.bandwidth, optional=False)
-        kernels.check_own_parameters(*kernels.split(self.kernel, self.bandwidth))
+        kernels.make(self.kernel, self.bandwidth)
 
     def _kernel(self) -> dict[str, Any]:
         """The arguments of a fit that describe the kernel."""
-        kernel, bandwidth, parameters = kernels.split(self.kernel, self.bandwidth)
-        return {"kernel": kernel, "bandwidth": bandwidth, "kernel_params": parameters}
+        searches = leave_one_out_choice.is_automatic(self.bandwidth)
+        return {"kernel": kernels.make(self.kernel, self.bandwidth), "searches_bandwidth": searches}
 
     def _store_sum(self, found: FittedSum, order: np.ndarray, X: Any) -> None:
         """Set the fitted attributes of all; ``order`` is that of the support vectors in the attributes."""

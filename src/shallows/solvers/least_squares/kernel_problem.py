@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ... import arrays, kernels
+from ... import arrays
 from ...arrays import Array
 from ...errors import ShallowsError
 from ...gpu.fused_expressions import FusedExpression
@@ -393,7 +393,7 @@ def subsample_first(given: Preconditioner, order: np.ndarray) -> np.ndarray:
     return np.concatenate([indices, order[rest[order]]])
 
 
-def kernel_of_preconditioner(given: Preconditioner, kernel: Any, bandwidth: Any, kernel_params: Any) -> Kernel:
+def kernel_of_preconditioner(given: Preconditioner, kernel: Kernel) -> Kernel:
     """The kernel of the user's preconditioner.
 
     Raises
@@ -401,19 +401,12 @@ def kernel_of_preconditioner(given: Preconditioner, kernel: Any, bandwidth: Any,
     ShallowsError
         If the estimator's parameters describe another kernel.
     """
-    name, width, parameters = kernels.translate(kernel, bandwidth, kernel_params)
-    wanted = kernels.kind(name)
-    if not isinstance(wanted, Kernel):
-        # Without a bandwidth the preconditioner decides.
-        if (width is None or isinstance(width, str)) and wanted.takes_bandwidth:
-            width = given.kernel.bandwidth
-        width = None if isinstance(width, str) else width
-        wanted = kernels.make(name, width, **parameters)
-    same = type(wanted) is type(given.kernel) and wanted.parameters == given.kernel.parameters
-    if not same or not math.isclose(wanted.bandwidth or 0.0, given.kernel.bandwidth or 0.0):
+    same = type(kernel) is type(given.kernel) and kernel.parameters == given.kernel.parameters
+    # Without a bandwidth the preconditioner decides.
+    if not (same and (kernel.is_open or math.isclose(kernel.bandwidth or 0.0, given.kernel.bandwidth or 0.0))):
         raise ShallowsError(
             f"The preconditioner was made for the kernel {given.kernel.name!r} of bandwidth "
             f"{given.kernel.bandwidth} and parameters {given.kernel.parameters}, but the fit "
-            f"has the kernel {wanted.name!r} of bandwidth {wanted.bandwidth} and parameters {wanted.parameters}."
+            f"has the kernel {kernel.name!r} of bandwidth {kernel.bandwidth} and parameters {kernel.parameters}."
         )
     return given.kernel

@@ -223,12 +223,13 @@ def _placed(
 
     Points are taken about the training mean where that is the same to the kernel.
     """
-    mean = np.mean(data.x_train, axis=0, dtype=np.float64) if kernels.kind(kernel).shift_invariant else 0.0
+    kernel = kernels.make(kernel, bandwidth)
+    mean = np.mean(data.x_train, axis=0, dtype=np.float64) if kernel.shift_invariant else 0.0
     points, new_points = (
         kernels.augmented(arrays.to_device(np.asarray(x, dtype=np.float64) - mean, device))
         for x in (data.x_train, data.x_test)
     )
-    kernel = kernels.choose(kernel, bandwidth, None, points, seed)
+    kernel = kernels.choose(kernel, points, seed)
     y = arrays.to_device(codes(np.asarray(data.y_train)), device, np.float64)
     return kernel, points, new_points, y
 

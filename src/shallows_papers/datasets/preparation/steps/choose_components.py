@@ -45,6 +45,7 @@ class ChooseComponents(FeatureStep):
             self.pca_.describe_output(table)
 
     def _number(self, table: Table) -> int | None:
+        from shallows.kernels import Gaussian
         from shallows.losses.margins import Hinge
         from shallows.spectrum import principal_components
         from shallows_papers.datasets.preparation.row_draws import draw_rows
@@ -62,5 +63,5 @@ class ChooseComponents(FeatureStep):
         else:
             targets = y.reshape(len(y), -1).astype(np.float64)
         budget = 2 * x.nbytes + 2**30  # Of which components take a quarter at most; the rows are few.
-        found = principal_components.components_for("auto", "gaussian", None, x, targets, None, self.seed, budget)
+        found = principal_components.components_for("auto", Gaussian(), x, targets, None, self.seed, budget)
         return None if found is None else found.directions.shape[1]
