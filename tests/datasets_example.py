@@ -207,6 +207,7 @@ def serving():
 def server_without_pauses(monkeypatch):
     """Yield a server that is asked again without a pause, with neither a proxy nor a mirror from the environment."""
     monkeypatch.setattr(http_transfer, "RETRIES", http_transfer.RETRIES.new(backoff_factor=0))
+    monkeypatch.setattr(http_transfer, "BLOCK", 20)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     monkeypatch.delenv(addresses.MIRROR_VARIABLE, raising=False)

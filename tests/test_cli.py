@@ -67,7 +67,7 @@ def test_fetch_from_a_mirror_tells_of_a_wrong_file(capsys, tmp_path, monkeypatch
     def unplugged(*_):
         raise http_transfer.TransferError("no connection")
 
-    monkeypatch.setattr(fetching, "download", unplugged)
+    monkeypatch.setattr(fetching.ResumingDownloader, "__call__", unplugged)
     (tmp_path / "mirror" / "cpu_act").mkdir(parents=True)
     (tmp_path / "mirror" / "cpu_act" / "cpu_act.arff").write_text("<html>moved</html>")
     assert data("fetch", "cpu_act", "--mirror", tmp_path / "mirror", "--root", tmp_path / "raw") == 1

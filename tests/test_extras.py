@@ -90,7 +90,7 @@ except ImportError as error:
     assert f"pip install 'shallows[{extra}]'" in run_without([package], code)
 
 
-OTHERS = ["pandas", "yaml", "requests", "matplotlib", "seaborn", "snakemake", "jsonschema", "tqdm"]
+OTHERS = ["pandas", "yaml", "requests", "pooch", "matplotlib", "seaborn", "snakemake", "jsonschema", "tqdm"]
 
 
 def test_every_public_estimator_can_be_imported_without_an_extra():

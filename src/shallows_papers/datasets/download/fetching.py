@@ -6,6 +6,7 @@ import os
 import shutil
 import tempfile
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from shallows_papers import project
 from shallows_papers.datasets.catalogue import Dataset, File, Form, get
 from shallows_papers.datasets.download import supplied_files
 from shallows_papers.datasets.download.addresses import MIRROR_VARIABLE, Address, addresses, in_a_mirror
-from shallows_papers.datasets.download.http_transfer import TransferError, download
+from shallows_papers.datasets.download.http_transfer import ResumingDownloader, TransferError
 from shallows_papers.datasets.download.verification import LOCK_NAME, expected_checksum, pin, pinned, verify
 from shallows_papers.datasets.files import (
     DatasetError,
@@ -37,10 +38,6 @@ class UnavailableError(DatasetError):
     """A file that no address gives."""
 
 
-class _RefusedError(Exception):
-    """The file of an address is not the right one; the message says why."""
-
-
 def fetch(
     name: str | Dataset,
     root: str | Path,
@@ -57,7 +54,7 @@ def fetch(
     For a generated dataset that is made from another (``made_from``), the files of that one are brought to its own
     folder; other generated datasets have no files.
 
-    Where nobody published a checksum, the first whole and readable copy is trusted: its checksum is noted in
+    Where no checksum is published, the first whole and readable copy is trusted: its checksum is noted in
     ``root/checksums.lock.json``, with a warning, and a later file that differs from it is refused.
 
     Parameters
@@ -112,8 +109,11 @@ class _Fetcher:
 
     def records(self) -> list[dict[str, Any]]:
         """Fetch and verify the files; return their entries in the stamp."""
-        by_state = {"embedded": self._embedded, "supplied": self._supplied, "generated": self._of_base}
-        return by_state.get(self.dataset.state, self._any_form)()
+        if self.dataset.state == "generated":
+            return self._of_base()
+        if self.dataset.state == "embedded":
+            return [self._embedded(file) for file in self.dataset.files]
+        return self._supplied() if self.dataset.state == "supplied" else self._any_form()
 
     def _of_base(self) -> list[dict[str, Any]]:
         """Fetch the files of the dataset that a generated one is made from, if any, to that dataset's folder."""
@@ -127,45 +127,29 @@ class _Fetcher:
             records = replace(self, dataset=base, folder=place).records()
         return [record | {"path": _relative(place / record["path"], self.folder)} for record in records]
 
-    def _embedded(self) -> list[dict[str, Any]]:
-        folder, records = project.embedded(self.dataset.name, self.embedded_root), []
+    def _embedded(self, file: File) -> dict[str, Any]:
+        path = project.embedded(self.dataset.name, self.embedded_root) / file.name
         restore = "Restore it: git checkout -- data/embedded in a clone, else install shallows again."
-        for file in self.dataset.files:
-            path = folder / file.name
-            if not path.exists():
-                raise DatasetError(
-                    f"{path}, a file of the embedded dataset '{self.dataset.name}', is missing. {restore}"
-                )
-            problem, found = verify(path, file)
-            if problem:
-                raise DatasetError(f"{path} is not the file that the catalogue describes: {problem}. {restore}")
-            records.append(self._record(file, path, found))
-        return records
+        if not path.exists():
+            raise DatasetError(f"{path}, a file of the embedded dataset '{self.dataset.name}', is missing. {restore}")
+        problem, found = verify(path, file)
+        if problem:
+            raise DatasetError(f"{path} is not the file that the catalogue describes: {problem}. {restore}")
+        return self._record(file, path, found)
 
     def _supplied(self) -> list[dict[str, Any]]:
-        forms = [form for form in self.dataset.all_forms if form.files]
-        form = next(filter(self._lies_here, forms), None)
-        if form is None:
-            form = next((one for one in forms if in_a_mirror(self.dataset, one, self.mirror)), None)
-            if form is None:
-                raise supplied_files.absence_error(self.dataset, self.folder)
-            self._form(form)
-        supplied_files.check(self.dataset, form, self.folder)
-        return [self._record(file, path := self.folder / file.name, digest(path)) for file in form.files]
+        forms = [form for form in sorted(self.dataset.all_forms, key=self._rank) if form.files]
+        if not forms or self._rank(forms[0]) > 1:
+            raise supplied_files.absence_error(self.dataset, self.folder)
+        if self._rank(forms[0]) == 1:
+            self._form(forms[0])
+        supplied_files.check(self.dataset, forms[0], self.folder)
+        return [self._record(file, path := self.folder / file.name, digest(path)) for file in forms[0].files]
 
     def _any_form(self) -> list[dict[str, Any]]:
-        """Fetch the first form that can be had: those on this machine first, then those to download."""
-        dataset, errors = self.dataset, []
-
-        def rank(form: Form) -> int:
-            if self._lies_here(form):
-                return 0
-            if in_a_mirror(dataset, form, self.mirror):
-                return 1
-            addressed = all(list(addresses(dataset, file, self.mirror, [])) for file in form.files)
-            return 2 if addressed or form == dataset.all_forms[0] else 3
-
-        for form in sorted((form for form in dataset.all_forms if rank(form) < 3), key=rank):
+        """Fetch the first form that is available: those on this machine first, then those to download."""
+        errors = []
+        for form in sorted((form for form in self.dataset.all_forms if self._rank(form) < 3), key=self._rank):
             try:
                 return self._form(form)
             except UnavailableError as error:
@@ -175,16 +159,101 @@ class _Fetcher:
         others = [f"Nor could the same data be had in another form. {error}" for error in errors[1:]]
         raise DatasetError("\n".join([str(errors[0]), *others])) from errors[0]
 
-    def _lies_here(self, form: Form) -> bool:
-        return all((self.folder / file.name).is_file() for file in form.files)
+    def _rank(self, form: Form) -> int:
+        """Return 0 for a form whose files are here, 1 in a mirror folder, 2 at an address, and 3 without addresses."""
+        if all((self.folder / file.name).is_file() for file in form.files):
+            return 0
+        if in_a_mirror(self.dataset, form, self.mirror):
+            return 1
+        places = [addresses(self.dataset, file, self.mirror) for file in form.files]
+        return 2 if all(any(not one.absence for one in found) for found in places) or form == self._first else 3
+
+    @property
+    def _first(self) -> Form:
+        return self.dataset.all_forms[0]
 
     def _form(self, form: Form) -> list[dict[str, Any]]:
-        """Fetch the files of a form."""
-        records = []
-        for file in form.files:
-            fetcher = _FileFetcher(self.dataset, form, file, self.folder, self.mirror, self.progress)
-            records.append(self._record(file, fetcher.target, fetcher.fetch()))
-        return records
+        return [self._record(file, self.folder / file.name, self._fetch(form, file)) for file in form.files]
+
+    def _fetch(self, form: Form, file: File) -> str:
+        """Fetch a file to its place if the right one is not there yet; return its sha256."""
+        target = self.folder / file.name
+        trusts_first = not file.has_checksum and self.dataset.state != "supplied"
+        note = pinned(self.folder.parent, self.dataset.name, file.name) if trusts_first else None
+
+        def verified(path: Path) -> tuple[str | None, str]:
+            if note is not None:
+                problem, found = verify(path, replace(file, sha256=note["sha256"], size=note["size"]))
+                since = (
+                    f" (it is held against the first copy, of {note['date']} from {note['source']}; if the publisher "
+                    f"has changed the file, remove its entry from {self.folder.parent / LOCK_NAME})"
+                )
+                return problem and problem + since, found
+            problem, found = verify(path, file)
+            if not problem and trusts_first:
+                problem = container_problem(path) or problem_of_first_rows(self.dataset, form, file, path)
+            return problem, found
+
+        source = "put there by hand"
+        problem, found = verified(target) if target.exists() else (None, None)
+        if problem:
+            aside = target.with_name(target.name + ".refused")
+            os.replace(target, aside)
+            _warn(f"{target} was there, but {problem}. It was moved to {aside.name} and is fetched again.")
+        if problem or found is None:
+            source, found = self._download(file, verified)
+        if trusts_first and note is None:
+            root = self.folder.parent
+            pin(root, self.dataset.name, file.name, found, target.stat().st_size, source)
+            _warn(
+                f"Nobody published a checksum of {file.name} ('{self.dataset.name}'). This first copy is whole "
+                f"and can be read, so it is trusted: its sha256 {found[:12]}... is noted in {root / LOCK_NAME}, and a "
+                "file that differs from it will be refused."
+            )
+        if found in file.accepted:
+            _warn(f"{target} is not the publisher's file but a known copy of it: {file.accepted[found]}.")
+        return found
+
+    def _download(self, file: File, verified: Callable[[Path], tuple[str | None, str]]) -> tuple[str, str]:
+        """Bring a right copy to its place; return its address and its sha256."""
+        failures = []
+        for address in addresses(self.dataset, file, self.mirror):
+            beside = tempfile.TemporaryDirectory(prefix=".", suffix=PARTIAL_SUFFIX, dir=self.folder)
+            with explaining_full_disk(self.folder / file.name), beside as place:
+                copy, problem = Path(place) / file.name, address.absence
+                try:
+                    if not problem:
+                        self._copy(address, copy)
+                        problem, found = verified(copy)
+                        if problem and address.is_mirror:
+                            _warn(f"The {address} was passed over: {problem}.")
+                except TransferError as failure:
+                    problem = failure
+                if not problem:
+                    with open(copy, "rb") as written:
+                        os.fsync(written.fileno())  # some file systems report a full disk only here
+                    os.replace(copy, self.folder / file.name)
+                    return str(address), found
+                failures.append(f"\n  - {address}: {problem}")
+        tried = "".join(failures) or "\n  - (the catalogue knows no address of it)"
+        size = f"{file.size:,} bytes, " if file.size else ""
+        checksum = f"sha256 {file.sha256}" if file.sha256 else f"checksum {expected_checksum(file)}"
+        raise UnavailableError(
+            f"The file {file.name} of the dataset '{self.dataset.name}' could not be had. Tried:{tried}\n"
+            "What to do: check the network and run it again; or name a mirror (a URL or a folder laid out as "
+            f"<dataset>/<file>) as 'mirror' in config/config.yaml or in the environment as {MIRROR_VARIABLE}; "
+            f"or put the file at {self.folder / file.name} yourself ({size}{checksum}). "
+            f"Homepage: {self.dataset.homepage}"
+        )
+
+    def _copy(self, address: Address, copy: Path) -> None:
+        if not isinstance(address.place, Path):
+            ResumingDownloader(f"{self.dataset.name}: {copy.name}", self.progress)(address.place, copy)
+        elif not os.access(address.place, os.R_OK):
+            raise TransferError("cannot be read: Permission denied")
+        else:
+            with open(address.place, "rb") as file, open(copy, "wb") as target:
+                shutil.copyfileobj(file, target, 1 << 18)
 
     def _record(self, file: File, path: Path, found: str) -> dict[str, Any]:
         place, size = _relative(path, self.folder), path.stat().st_size
@@ -192,119 +261,8 @@ class _Fetcher:
         return record | ({"note": file.accepted[found]} if found in file.accepted else {})
 
 
-@dataclass(frozen=True)
-class _FileFetcher:
-    """Fetches one file of a form of a dataset into `folder`, the dataset's own.
-
-    Where nobody published a checksum, the first copy that is whole and can be read is trusted and noted in the lock
-    file; later copies are compared with that note.
-    """
-
-    dataset: Dataset
-    form: Form
-    file: File
-    folder: Path
-    mirror: str | Path | None
-    progress: bool
-
-    @property
-    def target(self) -> Path:
-        """The final place of the file."""
-        return self.folder / self.file.name
-
-    @property
-    def trusts_first(self) -> bool:
-        """Whether the first copy has to be trusted."""
-        return not self.file.has_checksum and self.dataset.state != "supplied"
-
-    def fetch(self) -> str:
-        """Fetch the file to its place if the right one is not there yet; return its sha256."""
-        note = pinned(self.folder.parent, self.dataset.name, self.file.name) if self.trusts_first else None
-        if self.target.exists():
-            problem, found = self._verify(self.target, note)
-            if not problem:
-                return self._accepted(found, note, "put there by hand")
-            aside = self.target.with_name(self.target.name + ".refused")
-            os.replace(self.target, aside)
-            self._warn(f"{self.target} was there, but {problem}. It was moved to {aside.name} and is fetched again.")
-        failures: list[str] = []
-        for address in addresses(self.dataset, self.file, self.mirror, failures):
-            try:
-                return self._accepted(self._take(address, note), note, str(address))
-            except (TransferError, _RefusedError) as failure:
-                failures.append(f"{address}: {failure}")
-                if address.is_mirror and isinstance(failure, _RefusedError):
-                    self._warn(f"The {address} was passed over: {failure}.")
-        raise UnavailableError(self._unavailable(failures))
-
-    def _take(self, address: Address, note: dict[str, Any] | None) -> str:
-        """Fetch a copy into a folder beside its place, verify it there and move it; return its sha256."""
-        beside = tempfile.TemporaryDirectory(prefix=".", suffix=PARTIAL_SUFFIX, dir=self.folder)
-        with explaining_full_disk(self.target), beside as place:
-            copy = Path(place) / self.file.name
-            self._copy_to(address, copy)
-            problem, found = self._verify(copy, note)
-            if problem:
-                raise _RefusedError(problem)
-            with open(copy, "rb") as file:
-                os.fsync(file.fileno())  # some file systems report a full disk only here
-            os.replace(copy, self.target)
-        return found
-
-    def _verify(self, path: Path, note: dict[str, Any] | None) -> tuple[str | None, str]:
-        """Return what is wrong with a file, and its sha256."""
-        if note is not None:
-            problem, found = verify(path, replace(self.file, sha256=note["sha256"], size=note["size"]))
-            since = (
-                f" (it is held against the first copy, of {note['date']} from {note['source']}; if the publisher has "
-                f"changed the file, remove its entry from {self.folder.parent / LOCK_NAME})"
-            )
-            return problem and problem + since, found
-        problem, found = verify(path, self.file)
-        if not problem and self.trusts_first:
-            problem = container_problem(path) or problem_of_first_rows(self.dataset, self.form, self.file, path)
-        return problem, found
-
-    def _copy_to(self, address: Address, copy: Path) -> None:
-        if not isinstance(address.place, Path):
-            download(address.place, copy, f"{self.dataset.name}: {self.file.name}", self.progress)
-            return
-        with open(copy, "wb") as target:
-            try:
-                with open(address.place, "rb") as file:
-                    shutil.copyfileobj(file, target, 1 << 18)
-            except PermissionError as error:  # the copy is open already, so it is the source that may not be read
-                raise TransferError(f"cannot be read: {error.strerror}") from error
-
-    def _accepted(self, found: str, note: dict[str, Any] | None, source: str) -> str:
-        """Note a first copy in the lock file, and warn of a file that is not the publisher's."""
-        if self.trusts_first and note is None:
-            root, size = self.folder.parent, self.target.stat().st_size
-            pin(root, self.dataset.name, self.file.name, found, size, source)
-            self._warn(
-                f"Nobody published a checksum of {self.file.name} ('{self.dataset.name}'). This first copy is whole "
-                f"and can be read, so it is trusted: its sha256 {found[:12]}... is noted in {root / LOCK_NAME}, and a "
-                "file that differs from it will be refused."
-            )
-        if found in self.file.accepted:
-            copy = self.file.accepted[found]
-            self._warn(f"{self.target} is not the publisher's file but a known copy of it: {copy}.")
-        return found
-
-    def _warn(self, message: str) -> None:
-        warnings.warn(message, DatasetWarning, stacklevel=6)
-
-    def _unavailable(self, failures: list[str]) -> str:
-        file = self.file
-        tried = "".join(f"\n  - {failure}" for failure in failures) or "\n  - (the catalogue knows no address of it)"
-        size = f"{file.size:,} bytes, " if file.size else ""
-        checksum = f"sha256 {file.sha256}" if file.sha256 else f"checksum {expected_checksum(file)}"
-        return (
-            f"The file {file.name} of the dataset '{self.dataset.name}' could not be had. Tried:{tried}\n"
-            "What to do: check the network and run it again; or name a mirror (a URL or a folder laid out as "
-            f"<dataset>/<file>) as 'mirror' in config/config.yaml or in the environment as {MIRROR_VARIABLE}; "
-            f"or put the file at {self.target} yourself ({size}{checksum}). Homepage: {self.dataset.homepage}"
-        )
+def _warn(message: str) -> None:
+    warnings.warn(message, DatasetWarning, stacklevel=6)
 
 
 def _relative(path: Path, folder: Path) -> str:

@@ -1,15 +1,10 @@
-"""One file over HTTP, by requests and the retries of urllib3, resumed where it broke off when the server can.
-
-The transfer is by hand, since pooch begins a file of gigabytes anew after every fault, and unpacks a .gz file that a
-server calls an encoding.
-"""
+"""A downloader for pooch that tries again, and continues where a transfer broke off when the server can."""
 
 from __future__ import annotations
 
 import sys
 import time
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -19,13 +14,15 @@ from shallows.errors import MissingExtraError
 try:
     import requests
     import urllib3
+    from pooch import HTTPDownloader
+    from tqdm.utils import CallbackIOWrapper
 except ModuleNotFoundError:
     raise MissingExtraError("data", "A download") from None
 
 #: Two more tries of an address that failed in a way that may pass, after longer and longer waits.
 RETRIES = urllib3.Retry(total=2, backoff_factor=1.5, status_forcelist={408, 425, 429, 500, 502, 503, 504})
 TIMEOUTS = (10, 60)  # to connect, and between two arrivals of bytes
-_BLOCK = 1 << 18
+BLOCK = 1 << 14  # bytes that arrive together; an incomplete block is lost when the connection breaks off
 
 
 class TransferError(Exception):
@@ -36,104 +33,91 @@ class _PassingError(Exception):
     """A fault that may pass; the message says which."""
 
 
-@dataclass
-class _Transfer:
-    """A transfer and its state; `validator` says whether the server's file is still the same at the next try."""
-
-    url: str
-    target: Path
-    bar: Any
-    have: int = 0
-    validator: str | None = None
-    resumed: bool = False
-
-
-def download(url: str, target: Path, label: str, progress: bool) -> None:
-    """Download an address to a path, with a progress bar named `label`.
+class ResumingDownloader:
+    """Downloads one file by pooch's HTTPDownloader, with a progress bar named `label`.
 
     A failure that may pass is tried again after a wait: from where it broke off if the server can do that and its file
     is still the same, else from the beginning. Tries that bring the file further are not counted; three in a row that
     do not are the end. The content is not checked here.
     """
-    retries = RETRIES
-    with closing(progress_bar(label, urlsplit(url).netloc, progress)) as bar:
-        transfer = _Transfer(url, target, bar)
-        while True:
-            before = transfer.have
-            try:
-                _pull(transfer)
-                return
-            except _PassingError as fault:
-                if transfer.resumed and transfer.have > before:
-                    retries = RETRIES
+
+    def __init__(self, label: str, progress: bool):
+        self.label, self.progress = label, progress
+        self.validator: str | None = None  # says whether the server's file is still the same at the next try
+        self.resumed = False
+
+    def __call__(self, url: str, output_file: str | Path, pooch: Any = None) -> None:
+        """Download an address to a path, or raise `TransferError`."""
+        retries, self.bar = RETRIES, progress_bar(self.label, urlsplit(url).netloc, self.progress)
+        with closing(self.bar), open(output_file, "wb") as self.file:
+            while True:
+                before, self.resumed = self.file.tell(), False
                 try:
-                    retries = retries.increment("GET", url, error=fault)
-                except urllib3.exceptions.MaxRetryError:
-                    raise TransferError(f"{fault} ({len(retries.history) + 1} tries)") from fault
-                onwards = f" from byte {transfer.have:,}" if transfer.have and transfer.validator else ""
-                if progress:
-                    _say(f"{label}: {fault}; trying again{onwards} in {retries.get_backoff_time():g} s")
-                retries.sleep()
+                    return self._try(url)
+                except _PassingError as fault:
+                    have = self.file.tell()
+                    if self.resumed and have > before:
+                        retries = RETRIES
+                    try:
+                        retries = retries.increment("GET", url, error=fault)
+                    except urllib3.exceptions.MaxRetryError:
+                        raise TransferError(f"{fault} ({len(retries.history) + 1} tries)") from fault
+                    onwards = f" from byte {have:,}" if have and self.validator else ""
+                    if self.progress:
+                        _say(f"{self.label}: {fault}; trying again{onwards} in {retries.get_backoff_time():g} s")
+                    retries.sleep()
 
+    def _try(self, url: str) -> None:
+        # Some servers compress on the wire and label .gz files as an encoding of something else; identity forbids both.
+        headers = {"Accept-Encoding": "identity"}
+        if self.validator and self.file.tell():
+            headers |= {"Range": f"bytes={self.file.tell()}-", "If-Range": self.validator}
+        hooks = {"response": self._begin}
+        transfer = HTTPDownloader(chunk_size=BLOCK, headers=headers, timeout=TIMEOUTS, hooks=hooks)
+        try:
+            transfer(url, CallbackIOWrapper(self.bar.update, self.file, "write"), None)
+        except requests.HTTPError as error:
+            status = error.response.status_code
+            kind = _PassingError if RETRIES.is_retry("GET", status) else TransferError
+            raise kind(f"HTTP {status} {error.response.reason}") from error
+        except ValueError as error:
+            raise TransferError(f"not an address: {error}") from error
+        except requests.exceptions.ChunkedEncodingError as error:
+            raise _PassingError("the connection broke off before the end") from error
+        except requests.RequestException as error:
+            cause = _innermost(error)
+            words = getattr(cause, "strerror", None) or str(cause) or type(cause).__name__
+            timeout = isinstance(cause, TimeoutError)
+            raise _PassingError("no answer in time" if timeout else f"no connection ({words})") from error
 
-def _pull(transfer: _Transfer) -> None:
-    """Ask the server once."""
-    # Some servers compress on the wire and label .gz files as an encoding of something else; identity forbids both.
-    headers = {"Accept-Encoding": "identity"}
-    if transfer.have and transfer.validator:
-        headers |= {"Range": f"bytes={transfer.have}-", "If-Range": transfer.validator}
-    try:
-        with requests.get(transfer.url, headers=headers, stream=True, timeout=TIMEOUTS) as answer:
-            _take(answer, transfer)
-    except requests.HTTPError as error:
-        said = f"HTTP {error.response.status_code} {error.response.reason}"
-        if RETRIES.is_retry("GET", error.response.status_code):
-            raise _PassingError(said) from error
-        raise TransferError(said) from error
-    except (requests.exceptions.InvalidURL, ValueError) as error:
-        raise TransferError(f"not an address: {error}") from error
-    except (requests.Timeout, urllib3.exceptions.TimeoutError) as error:
-        raise _PassingError("no answer in time") from error
-    except (urllib3.exceptions.ProtocolError, requests.exceptions.ChunkedEncodingError) as error:
-        raise _PassingError("the connection broke off before the end") from error
-    except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
-        raise _PassingError(f"no connection ({_innermost(error)})") from error
-
-
-def _take(answer: requests.Response, transfer: _Transfer) -> None:
-    if answer.status_code != 416:
-        answer.raise_for_status()
-    first = answer.headers.get("Content-Range", "").removeprefix("bytes").strip().partition("-")[0]
-    transfer.resumed = answer.status_code == 206 and first == str(transfer.have)
-    if answer.status_code in (206, 416) and not transfer.resumed:  # begin anew at the next try
-        transfer.have, transfer.validator = 0, None
+    def _begin(self, answer: requests.Response, **_: Any) -> None:
+        """Find the place in the file of the bytes to come; requests calls this for every response."""
+        have = self.file.tell()
+        first = answer.headers.get("Content-Range", "").removeprefix("bytes").strip().partition("-")[0]
+        self.resumed = answer.status_code == 206 and first == str(have)
+        if self.resumed or answer.is_redirect or (not answer.ok and answer.status_code != 416):
+            return
+        self.file.truncate(self.file.seek(0))
+        self.validator = None
         if answer.status_code == 416:  # nothing is left of the server's file, so it is another one
             raise _PassingError("the server's file has changed")
-        raise _PassingError("the server went on at the wrong place")
-    if not transfer.resumed:
-        transfer.have = 0
-    # Servers often call a compressed file an encoding of its content; it is kept compressed.
-    encoded = answer.headers.get("Content-Encoding", "identity").lower() not in ("", "identity")
-    decode = encoded and not urlsplit(transfer.url).path.endswith((".gz", ".tgz"))
-    etag, length = answer.headers.get("ETag", ""), answer.headers.get("Content-Length", "")
-    strong = etag if etag and not etag.startswith("W/") else None
-    transfer.validator = None if decode else strong or answer.headers.get("Last-Modified")
-    total = None if decode or not length.isdigit() else transfer.have + int(length)
-    transfer.bar.total, transfer.bar.n = total, transfer.have
-    with open(transfer.target, "ab" if transfer.resumed else "wb") as file:
-        for block in answer.raw.stream(_BLOCK, decode_content=decode):
-            file.write(block)
-            transfer.have += len(block)
-            transfer.bar.update(len(block))
-    if total is not None and transfer.have < total:
-        raise _PassingError("the connection broke off before the end")
+        if answer.status_code == 206:
+            raise _PassingError("the server went on at the wrong place")
+        # Servers often call a compressed file an encoding of its content; it is kept compressed.
+        if urlsplit(answer.url).path.endswith((".gz", ".tgz")):
+            answer.raw.headers.pop("Content-Encoding", None)
+        encoded = answer.raw.headers.get("Content-Encoding", "identity").lower() not in ("", "identity")
+        etag, length = answer.headers.get("ETag", ""), answer.headers.get("Content-Length", "")
+        strong = etag if etag and not etag.startswith("W/") else None
+        self.validator = None if encoded else strong or answer.headers.get("Last-Modified")
+        self.bar.n, self.bar.total = 0, None if encoded or not length.isdigit() else int(length)
 
 
-def _innermost(error: BaseException) -> str:
+def _innermost(error: BaseException) -> BaseException:
     """Return the plain cause at the bottom of a chain of library errors: "Connection refused"."""
     while (below := error.__cause__ or error.__context__) is not None:
         error = below
-    return getattr(error, "strerror", None) or str(error) or type(error).__name__
+    return error
 
 
 def _say(line: str) -> None:
