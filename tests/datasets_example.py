@@ -20,7 +20,7 @@ from shallows_papers.datasets import Dataset, File
 from shallows_papers.datasets.download import addresses, http_transfer
 from shallows_papers.datasets.formats.delimited_text import TableColumns, TextLayout, csv_blocks
 from shallows_papers.datasets.formats.libsvm import libsvm_blocks
-from shallows_papers.datasets.formats.source import open_source
+from shallows_papers.datasets.sources import open_source
 
 CSV = b"1,-2,7\n3,4,8\n"
 CONTENT = b"1.0,2.0,0\n" * 40 + b"2.5,1.0,1\n" * 40

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
-import pickle
 import tarfile
 import zipfile
 
@@ -51,13 +49,6 @@ BATCHES = {
 }
 
 
-def cifar_file(rows: np.ndarray, python: bool) -> bytes:
-    if not python:
-        return rows.tobytes()
-    content = {b"batch_label": b"a batch", b"labels": rows[:, 0].tolist(), b"data": rows[:, 1:], b"filenames": [b"a"]}
-    return pickle.dumps(content, protocol=2)
-
-
 def tarball(members: dict[str, bytes]) -> bytes:
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w:gz") as archive:
@@ -68,13 +59,11 @@ def tarball(members: dict[str, bytes]) -> bytes:
     return packed.getvalue()
 
 
-def cifar_members(python: bool) -> dict[str, bytes]:
-    folder, end = ("cifar-10-batches-py", "") if python else ("cifar-10-batches-bin", ".bin")
+def cifar_members() -> dict[str, bytes]:
+    folder = "cifar-10-batches-bin"
     # Not in the order of their numbers, as in the real archives.
     names = sorted(BATCHES, reverse=True)
-    return {f"{folder}/{name}{end}": cifar_file(BATCHES[name], python) for name in names} | {
-        f"{folder}/readme.html": b"<html>"
-    }
+    return {f"{folder}/{name}.bin": BATCHES[name].tobytes() for name in names} | {f"{folder}/readme.html": b"<html>"}
 
 
 def assert_is_cifar(opened):
@@ -87,27 +76,24 @@ def assert_is_cifar(opened):
     np.testing.assert_array_equal(y_test, BATCHES["test_batch"][:, 0])
 
 
-@pytest.mark.parametrize("python", [False, True], ids=["binary", "python"])
-def test_cifar_is_read_from_its_archive_in_the_order_of_its_batches(tmp_path, python):
-    made = entry(20, 4, 3072, "cifar_python" if python else "cifar_binary", parts=["archive"])
-    assert_is_cifar(source(tmp_path, {"archive": ("cifar.tar.gz", tarball(cifar_members(python)))}, made))
+def test_cifar_is_read_from_its_archive_in_the_order_of_its_batches(tmp_path):
+    made = entry(20, 4, 3072, "cifar_binary", parts=["archive"])
+    assert_is_cifar(source(tmp_path, {"archive": ("cifar.tar.gz", tarball(cifar_members()))}, made))
 
 
-@pytest.mark.parametrize("python", [False, True], ids=["binary", "python"])
-def test_cifar_is_read_from_its_loose_files(tmp_path, python):
+def test_cifar_is_read_from_its_loose_files(tmp_path):
     contents = {
-        "test" if name == "test_batch" else f"train_{name[-1]}": (name, cifar_file(rows, python))
+        "test" if name == "test_batch" else f"train_{name[-1]}": (name, rows.tobytes())
         for name, rows in BATCHES.items()
     }
-    made = entry(20, 4, 3072, "cifar_python" if python else "cifar_binary", parts=list(contents))
+    made = entry(20, 4, 3072, "cifar_binary", parts=list(contents))
     assert_is_cifar(source(tmp_path, contents, made))
 
 
-@pytest.mark.parametrize("python", [False, True], ids=["binary", "python"])
-def test_an_archive_whose_member_would_escape_the_folder_is_refused(tmp_path, python):
-    made = entry(20, 4, 3072, "cifar_python" if python else "cifar_binary", parts=["archive"])
+def test_an_archive_whose_member_would_escape_the_folder_is_refused(tmp_path):
+    made = entry(20, 4, 3072, "cifar_binary", parts=["archive"])
     for name in ("../../evil", "/etc/evil"):
-        packed = tarball(cifar_members(python) | {name: b"evil"})
+        packed = tarball(cifar_members() | {name: b"evil"})
         with pytest.raises(DatasetError, match=r"evil' would escape the folder, which is refused"):
             rows_of(source(tmp_path, {"archive": ("cifar.tar.gz", packed)}, made).train)
 
@@ -124,42 +110,11 @@ def test_an_archive_that_holds_a_link_is_refused(tmp_path):
 
 
 def test_an_archive_without_a_batch_is_told(tmp_path):
-    members = cifar_members(False)
+    members = cifar_members()
     del members["cifar-10-batches-bin/data_batch_3.bin"]
     made = entry(20, 4, 3072, "cifar_binary", parts=["archive"])
     with pytest.raises(DatasetError, match=r"lacks the file data_batch_3\.bin"):
         rows_of(source(tmp_path, {"archive": ("cifar.tar.gz", tarball(members))}, made).train)
-
-
-class Evil:
-    def __reduce__(self):
-        return (os.mkdir, (Evil.place,))
-
-
-@pytest.mark.parametrize("hidden", [False, True], ids=["plain", "in an array of objects"])
-def test_a_pickle_that_would_run_code_is_refused_and_runs_none(tmp_path, hidden):
-    Evil.place = str(tmp_path / "was here")
-    evil = np.array([Evil()], dtype=object) if hidden else Evil()
-    content = pickle.dumps({b"data": evil, b"labels": [0]}, protocol=2)
-    made = entry(1, 0, 3072, "cifar_python", parts=["train_1"])
-    with pytest.raises(DatasetError, match=r"no code is run|not of numbers"):
-        rows_of(source(tmp_path, {"train_1": ("data_batch_1", content)}, made).train)
-    assert not (tmp_path / "was here").exists()
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        pickle.dumps([1, 2]),
-        pickle.dumps({b"data": np.zeros((1, 5), np.uint8), b"labels": [0]}),
-        b"no pickle",
-        b"\x80\x02.",
-    ],
-)
-def test_a_pickle_that_holds_no_images_is_told(tmp_path, content):
-    made = entry(1, 0, 3072, "cifar_python", parts=["train_1"])
-    with pytest.raises(DatasetError, match=r"cannot be read .cifar_python format"):
-        rows_of(source(tmp_path, {"train_1": ("data_batch_1", content)}, made).train)
 
 
 def test_a_batch_that_ends_within_an_image_is_told(tmp_path):

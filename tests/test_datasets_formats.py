@@ -161,7 +161,7 @@ def test_a_missing_whole_number_is_told_and_not_made_up(tmp_path):
 def test_a_size_that_differs_from_the_catalogue_is_told(tmp_path):
     path = tmp_path / "toy.csv"
     path.write_bytes(CSV)
-    with pytest.raises(DatasetError, match=r"holds 2 rows, where the catalogue says 80 rows of 2 features"):
+    with pytest.raises(DatasetError, match=r"holds 2 rows of 2 features, where the catalogue says 80 rows of 2"):
         read(dataset(), {"all": path})
 
 

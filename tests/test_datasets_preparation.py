@@ -23,7 +23,7 @@ from shallows_papers.datasets.preparation import pipeline, working_table
 from shallows_papers.datasets.preparation.row_store import Allowance, RowStore
 from shallows_papers.datasets.preparation.steps import check_steps
 from shallows_papers.datasets.prepared import ARRAYS
-from shallows_papers.datasets.sources import ArrayPart, Source
+from shallows_papers.datasets.sources import ArrayPart, CheckedPart, Source
 from workflow_runs import PROJECT
 
 BENCHMARK = PROJECT / "benchmarks" / "preparation.py"
@@ -295,11 +295,12 @@ def test_targets_that_cannot_be_used_are_told(tmp_path, numbers, task, y, y_test
         prepared(tmp_path, (numbers[0], np.array(y), numbers[2], np.array(y_test)), [], task=task)
 
 
-def test_rows_that_are_not_as_many_as_the_entry_says_are_refused(tmp_path):
+def test_rows_that_are_not_as_many_as_the_entry_says_are_refused():
     entry = dataset(name="few", state="generated", n_train=40, n_test=20, n_features=3, files=())
     part = ArrayPart(np.zeros((20, 3)), np.arange(20) % 2)
     with pytest.raises(DatasetError, match="holds 20 rows of 3 features, where the catalogue says 40 rows of 3"):
-        pipeline.prepare_source(entry, Source(part, part), [], tmp_path / "out", [])
+        next(CheckedPart(part, entry, "training", 40).blocks(15))
+        list(CheckedPart(part, entry, "training", 40).blocks(15))
 
 
 def test_data_without_a_test_part_needs_a_split(tmp_path, numbers):

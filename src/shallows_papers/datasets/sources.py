@@ -6,12 +6,14 @@ preparation reads each part once and keeps what it needs itself, so a source nei
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from shallows.utils.lazy_tables import LazyTable
+from shallows_papers.datasets.files import DatasetError
 from shallows_papers.lazy_numpy import np
 
 if TYPE_CHECKING:
@@ -93,8 +95,46 @@ def open_source(dataset: Dataset, paths: Mapping[str, Path]) -> Source:
     `paths` are the files of all parts; generated data may need none. A file, or later a block, that cannot be read
     raises `DatasetError`.
     """
-    opener = _OPENERS[dataset.state if dataset.state in _OPENERS else "files"]
-    return opener(dataset, paths)
+    source = _OPENERS[dataset.state if dataset.state in _OPENERS else "files"](dataset, paths)
+    test = source.test and CheckedPart(source.test, dataset, "test", dataset.n_test)
+    return Source(CheckedPart(source.train, dataset, "training", dataset.n_train), test)
+
+
+@dataclass(frozen=True)
+class CheckedPart:
+    """A part whose rows, columns and classes are compared with the catalogue while they are read."""
+
+    part: DataPart
+    dataset: Dataset
+    name: str
+    n: int | None
+
+    def blocks(self, rows: int) -> Iterator[Block]:  # noqa: D102
+        dataset, n, d, counts = self.dataset, 0, self.dataset.n_features, Counter()
+        counted = dataset.class_counts and self.name == "training"
+        for block in self.part.blocks(rows):
+            width, n = block.x.shape[1], n + len(block.y)
+            if width != (d or width) or len(block.y) != block.x.shape[0]:
+                raise self._differs(n, width)
+            d = width
+            if counted:
+                counts.update(block.y.tolist())
+            yield block
+        if dataset.exact and n != (n if self.n is None else self.n):
+            raise self._differs(n, d)
+        if counted and tuple(counts[label] for label in sorted(counts)) != dataset.class_counts:
+            found = ", ".join(f"{label}: {counts[label]:,}" for label in sorted(counts))
+            wanted = ", ".join(f"{count:,}" for count in dataset.class_counts)
+            raise DatasetError(
+                f"The training part of '{dataset.name}' has the classes {found}, where the catalogue says {wanted}."
+            )
+
+    def _differs(self, n: int, width: int) -> DatasetError:
+        rows = "any number of" if self.n is None else f"{self.n:,}"
+        return DatasetError(
+            f"The {self.name} part of '{self.dataset.name}' holds {n:,} rows of {width:,} features, where the "
+            f"catalogue says {rows} rows of {self.dataset.n_features or width:,}."
+        )
 
 
 def label_text(label: Any) -> str:

@@ -75,14 +75,14 @@ def absence_error(dataset: Dataset, folder: Path) -> SuppliedDataError:
 
 def check(dataset: Dataset, form: Form, folder: Path) -> None:
     """Refuse supplied files of another form: shapes, rows that belong together, finite values, ranges and classes."""
-    from shallows_papers.datasets.formats.source import open_source
+    from shallows_papers.datasets.sources import open_source
 
     paths = {file.part: folder / file.name for file in form.files}
     try:
         if any(file.arrays for file in form.files):
             _check_arrays(form, paths)
         source = open_source(dataset, paths)
-        for part in (source.train, source.test):
+        for part in filter(None, (source.train, source.test)):
             for _ in part.blocks(65_536) if form.format != "arrays" else ():
                 pass
     except (DatasetError, ValueError, OSError) as error:

@@ -1,7 +1,7 @@
 """Readers of file formats: from verified files to blocks of rows, in the files' own numbers.
 
-`READERS` names the reader of every format of the catalogue: a function ``(dataset, form, paths)`` that opens the files
-of a form as the parts "train" and "test", or "all". `shallows_papers.datasets.formats.source` opens a dataset by them.
+`READERS` names the reader of every format of the catalogue, a `shallows_papers.datasets.formats.parts.Reader`;
+`shallows_papers.datasets.formats.source` opens a dataset by them.
 """
 
 from __future__ import annotations
@@ -13,17 +13,16 @@ READERS = LazyTable(
     "data format",
     __name__,
     {
-        "arff": ".arff:open_parts",
-        "arrays": ".arrays:open_parts",
-        "cifar_binary": ".cifar:open_parts",
-        "cifar_python": ".cifar:open_parts",
-        "csv": ".delimited_text:open_parts",
-        "idx": ".idx:open_parts",
-        "libsvm": ".libsvm:open_parts",
-        "qm7": ".matlab:open_qm7",
-        "rcv1": ".libsvm:open_rcv1",
-        "sarcos": ".matlab:open_sarcos",
-        "smiles": ".delimited_text:open_smiles",
-        "svhn": ".matlab:open_svhn",
+        "arff": ".arff:read",
+        "arrays": ".arrays:read",
+        "cifar_binary": ".cifar:read",
+        "csv": ".delimited_text:read",
+        "idx": ".idx:read",
+        "libsvm": ".libsvm:read",
+        "qm7": ".matlab:read_qm7",
+        "rcv1": ".libsvm:read_rcv1",
+        "sarcos": ".matlab:read_sarcos",
+        "smiles": ".delimited_text:read_smiles",
+        "svhn": ".matlab:read_svhn",
     },
 )

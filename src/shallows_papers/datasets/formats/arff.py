@@ -7,14 +7,14 @@ import io
 import itertools
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from shallows_papers.datasets.catalogue import Dataset, Form
 from shallows_papers.datasets.formats.containers import open_binary
 from shallows_papers.datasets.formats.delimited_text import TableColumns, TextLayout, table_blocks
-from shallows_papers.datasets.formats.parts import Parts, Read, each_part, reader_options
+from shallows_papers.datasets.formats.parts import each_file
 from shallows_papers.datasets.sources import Block
 
 # A row of ARFF without these is a row of CSV.
@@ -23,27 +23,22 @@ _SPECIAL = re.compile(r"[\"'{}\\\s]")
 _NAN = ("NaN", "nan", "NAN")
 
 
-def open_parts(dataset: Dataset, form: Form, paths: Mapping[str, Path]) -> Parts:
-    """Open one file a part."""
-    options = {"regression": dataset.task == "regression", **reader_options(form)}
-    return each_part(paths, lambda path: Read(path, "arff", lambda rows: arff_blocks(path, rows=rows, **options)))
+@each_file
+def read(dataset: Dataset, form: Form, path: Path, rows: int) -> Iterator[Block]:
+    """Read an ARFF file; nominal columns become places in their lists of words.
 
-
-def arff_blocks(path: Path, target: int | str, rows: int, regression: bool, dtype: str = "float64") -> Iterator[Block]:
-    """Read an ARFF file in blocks of at most `rows` rows; nominal columns become places in their lists of words.
-
-    `target` is the number or the name of a column, and a number where `regression` is true.
+    The option ``target`` is the number or the name of a column.
     """
     with open_binary(path) as file, io.TextIOWrapper(file, "utf-8", "replace") as text:
         lines = CsvRows(text)
-        names = [name for name, _ in lines.attributes]
+        names, target = [name for name, _ in lines.attributes], form.options["target"]
         column = names.index(target) if isinstance(target, str) else target % len(names)
         for name, kind in lines.attributes:
             if kind == "STRING":
                 raise ValueError(f"its attribute {name} holds text; numbers and {{lists}} are read")
         words = {place: kind for place, (_, kind) in enumerate(lines.attributes) if isinstance(kind, list)}
         words.pop(column, None)
-        columns = TableColumns(target=column, dtype=dtype, categories=words, regression=regression)
+        columns = TableColumns(target=column, categories=words, regression=dataset.task == "regression")
         yield from table_blocks(lines, TextLayout(spaces=True), columns, len(names), rows)
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 import zipfile
 from collections.abc import Iterator, Mapping
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from shallows_papers.datasets.catalogue import Dataset, Form
-from shallows_papers.datasets.formats.parts import Parts, Read
+from shallows_papers.datasets.formats.parts import naming
 from shallows_papers.datasets.sources import ArrayPart, Block, NpyRows
 
 
@@ -84,10 +84,9 @@ def named_arrays(paths: Mapping[str, Path]) -> dict[str, Any]:
     return {part: NpyRows(path) for part, path in paths.items()}
 
 
-def open_parts(dataset: Dataset, form: Form, paths: Mapping[str, Path]) -> Parts:
-    """Open the arrays x_train, y_train, x_test and y_test."""
-
-    def blocks(part: str, rows: int) -> Iterator[Block]:
+def read(dataset: Dataset, form: Form, paths: Mapping[str, Path], part: str, rows: int) -> Iterator[Block]:
+    """Read the arrays x_train and y_train, or x_test and y_test."""
+    with naming(paths.get("data", paths.get(f"x_{part}")), "NumPy"):
         arrays = named_arrays(paths)
         x, y = arrays[f"x_{part}"], arrays[f"y_{part}"]
         if x.by_columns:
@@ -95,8 +94,3 @@ def open_parts(dataset: Dataset, form: Form, paths: Mapping[str, Path]) -> Parts
         if len(x) != len(y):
             raise ValueError(f"it holds {len(x):,} rows and {len(y):,} targets")
         yield from ArrayPart(x, y).blocks(rows)
-
-    return {
-        part: Read(paths.get("data", paths.get(f"x_{part}")), "NumPy", partial(blocks, part))
-        for part in ("train", "test")
-    }

@@ -12,8 +12,8 @@ import numpy as np
 from shallows.errors import MissingExtraError
 from shallows_papers.datasets.catalogue import Dataset, Form
 from shallows_papers.datasets.formats.containers import open_binary
-from shallows_papers.datasets.formats.parts import Parts, Read, each_part, reader_options
-from shallows_papers.datasets.sources import Block, DataPart
+from shallows_papers.datasets.formats.parts import each_file, files_of, naming, span_of
+from shallows_papers.datasets.sources import Block
 
 MissingExtraError.check("data", "A table of text", "pandas")
 
@@ -56,21 +56,18 @@ class TableColumns:
         return [self.target % n_columns]
 
 
-def open_parts(dataset: Dataset, form: Form, paths: Mapping[str, Path]) -> Parts:
-    """Open one table a part, or one table that holds the training rows before the test rows."""
-    options = reader_options(form)
+def read(dataset: Dataset, form: Form, paths: Mapping[str, Path], part: str, rows: int) -> Iterator[Block]:
+    """Read the tables of a part, or its rows of the table that holds the training rows before the test rows."""
+    options = {key: value for key, value in form.options.items() if key not in ("positive", "negative")}
     layout = {key: options.pop(key) for key in ("separator", "comment", "spaces") if key in options}
     layout = TextLayout(**layout, skipped=options.pop("header", 0))
     options["categories"] = {int(column): words for column, words in options.get("categories", {}).items()}
     columns = TableColumns(n_targets=dataset.n_targets, regression=dataset.task == "regression", **options)
-
-    def one(path: Path, start: int = 0, stop: int | None = None) -> DataPart:
-        return Read(path, "csv", lambda rows: csv_blocks(path, layout, columns, rows, start, stop))
-
-    if "all" in paths and dataset.n_test:  # skipping rows is faster than parsing and dropping them
-        n = dataset.n_train
-        return {"train": one(paths["all"], stop=n), "test": one(paths["all"], start=n)}
-    return each_part(paths, one)
+    # Skipping rows is faster than parsing and dropping them.
+    start, stop = span_of(dataset, paths, part)
+    for path in files_of(paths, part):
+        with naming(path, "csv"):
+            yield from csv_blocks(path, layout, columns, rows, start, stop)
 
 
 def frames(file: BinaryIO, layout: TextLayout, rows: int | None, **options: Any) -> Any:
@@ -147,17 +144,12 @@ def category_codes(column: Any, words: Sequence[str]) -> np.ndarray:
     return pandas.Index(list(words), dtype=object).get_indexer(column.astype(object))
 
 
-def open_smiles(dataset: Dataset, form: Form, paths: Mapping[str, Path]) -> Parts:
-    """Open lists of molecules: CSV files with a column of SMILES strings and one of the target."""
-    return each_part(
-        paths, lambda path: Read(path, "smiles", lambda rows: _smiles_blocks(path, rows=rows, **form.options))
-    )
-
-
-def _smiles_blocks(path: Path, smiles: str, target: str, rows: int) -> Iterator[Block]:
-    """Read molecules in blocks: x is an object array of shape (m, 1) of SMILES strings."""
+@each_file
+def read_smiles(dataset: Dataset, form: Form, path: Path, rows: int) -> Iterator[Block]:
+    """Read molecules from a table: x is an object array of shape (m, 1) of SMILES strings."""
     import pandas
 
+    smiles, target = form.options["smiles"], form.options["target"]
     types = {smiles: "object", target: "float64"}
     with open_binary(path) as file:
         for table in pandas.read_csv(file, usecols=[smiles, target], dtype=types, chunksize=rows):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Iterator, Mapping
-from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -13,20 +12,31 @@ import numpy as np
 
 from shallows_papers.datasets.catalogue import Dataset, Form
 from shallows_papers.datasets.formats.containers import open_binary
-from shallows_papers.datasets.formats.parts import Parts, Read
+from shallows_papers.datasets.formats.parts import naming
 from shallows_papers.datasets.sources import Block
 
 # Third byte of the header: the type; fourth: the number of dimensions; then big-endian 32-bit sizes.
 _IDX_TYPES = {0x08: "u1", 0x09: "i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
 
 
-def open_parts(dataset: Dataset, form: Form, paths: Mapping[str, Path]) -> Parts:
-    """Open pairs of files of images and labels."""
-    return {
-        part: Read(images, "idx", partial(_idx_blocks, images, paths[f"{part}_labels"]))
-        for part in ("train", "test")
-        if (images := paths.get(f"{part}_images"))
-    }
+def read(dataset: Dataset, form: Form, paths: Mapping[str, Path], part: str, rows: int) -> Iterator[Block]:
+    """Read a pair of files of images and labels, each image as a row."""
+    images, labels = paths[f"{part}_images"], paths[f"{part}_labels"]
+    with naming(images, "idx"), open_binary(images) as file:
+        y, (dtype, shape, offset) = read_idx(labels), _idx_header(file)
+        if shape[0] != len(y):
+            raise ValueError(f"it holds {shape[0]:,} images, and {labels.name} {len(y):,} labels")
+        width = math.prod(shape[1:])
+        n_bytes, promised = offset, offset + math.prod(shape) * dtype.itemsize
+        for start in range(0, shape[0], rows):
+            n = min(rows, shape[0] - start)
+            content = file.read(n * width * dtype.itemsize)
+            n_bytes += len(content)
+            if len(content) != n * width * dtype.itemsize:
+                raise ValueError(f"its header promises {promised:,} bytes and it holds {n_bytes:,}")
+            yield Block(np.frombuffer(content, dtype).reshape(n, width), y[start : start + n])
+        if file.read(1):
+            raise ValueError(f"it goes on after the {promised:,} bytes that its header promises")
 
 
 def read_idx(path: Path) -> np.ndarray:
@@ -56,23 +66,3 @@ def write_idx(array: np.ndarray) -> bytes:
     if array.dtype != np.uint8:
         raise ValueError(f"only uint8 is written, not {array.dtype}")
     return struct.pack(f">HBB{array.ndim}I", 0, 0x08, array.ndim, *array.shape) + array.tobytes()
-
-
-def _idx_blocks(images: Path, labels: Path, rows: int) -> Iterator[Block]:
-    """Read a pair of idx files in blocks, each image as a row."""
-    y = read_idx(labels)
-    with open_binary(images) as file:
-        dtype, shape, offset = _idx_header(file)
-        if shape[0] != len(y):
-            raise ValueError(f"it holds {shape[0]:,} images, and {labels.name} {len(y):,} labels")
-        width = math.prod(shape[1:])
-        n_bytes, promised = offset, offset + math.prod(shape) * dtype.itemsize
-        for start in range(0, shape[0], rows):
-            n = min(rows, shape[0] - start)
-            content = file.read(n * width * dtype.itemsize)
-            n_bytes += len(content)
-            if len(content) != n * width * dtype.itemsize:
-                raise ValueError(f"its header promises {promised:,} bytes and it holds {n_bytes:,}")
-            yield Block(np.frombuffer(content, dtype).reshape(n, width), y[start : start + n])
-        if file.read(1):
-            raise ValueError(f"it goes on after the {promised:,} bytes that its header promises")

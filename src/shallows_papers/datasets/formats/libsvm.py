@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator, Mapping
-from functools import cache, partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -13,21 +12,24 @@ import numpy as np
 
 from shallows_papers.datasets.catalogue import Dataset, Form
 from shallows_papers.datasets.formats import idx
-from shallows_papers.datasets.formats.containers import CONTAINER_ERRORS, open_binary
-from shallows_papers.datasets.formats.parts import Parts, Read, each_part, reader_options, unreadable_error
-from shallows_papers.datasets.sources import ArrayPart, Block, DataPart
+from shallows_papers.datasets.formats.containers import open_binary
+from shallows_papers.datasets.formats.parts import each_file, naming
+from shallows_papers.datasets.sources import ArrayPart, Block
 
 # Text that is parsed at once: enough that the calls cost nothing, and little beside any memory budget.
 TEXT_BYTES = 8 << 20
 
 
-def open_parts(dataset: Dataset, form: Form, paths: Mapping[str, Path]) -> Parts:
-    """Open one LIBSVM file a part; MNIST-8M is tested on MNIST's own idx files."""
+def read(dataset: Dataset, form: Form, paths: Mapping[str, Path], part: str, rows: int) -> Iterator[Block]:
+    """Read one LIBSVM file a part; MNIST-8M is tested on MNIST's own idx files."""
+    reader = idx.read if f"{part}_images" in paths else _read_text
+    return reader(dataset, form, paths, part, rows)
 
-    def one(path: Path) -> DataPart:
-        return Read(path, "libsvm", lambda rows: libsvm_blocks(path, dataset.n_features, rows, **reader_options(form)))
 
-    return idx.open_parts(dataset, form, paths) | each_part(paths, one)
+@each_file
+def _read_text(dataset: Dataset, form: Form, path: Path, rows: int) -> Iterator[Block]:
+    options = {key: form.options[key] for key in ("dtype", "dense", "zero_based") if key in form.options}
+    return libsvm_blocks(path, dataset.n_features, rows, **options)
 
 
 def libsvm_blocks(
@@ -93,29 +95,20 @@ def _cast(x: Any, dtype: np.dtype) -> Any:
     return x.astype(dtype)
 
 
-def open_rcv1(dataset: Dataset, form: Form, paths: Mapping[str, Path]) -> Parts:
-    """Open the documents of RCV1, labelled by their numbers; the target is whether one is of the option ``topic``."""
-
-    @cache
-    def documents_of_topic() -> np.ndarray:
-        try:
-            return _topic_documents(paths["topics"], form.options["topic"])
-        except (ValueError, IndexError, *CONTAINER_ERRORS) as error:
-            raise unreadable_error(paths["topics"], "topics", error) from error
-
-    def blocks(path: Path, rows: int) -> Iterator[Block]:
-        for x, y in libsvm_blocks(path, dataset.n_features, rows, form.options.get("dtype", "float32")):
-            yield Block(x, np.isin(y.astype(np.int64), documents_of_topic()).astype(np.int8))
-
-    documents = {part: path for part, path in paths.items() if part != "topics"}
-    return each_part(documents, lambda path: Read(path, "libsvm", partial(blocks, path)))
+def read_rcv1(dataset: Dataset, form: Form, paths: Mapping[str, Path], part: str, rows: int) -> Iterator[Block]:
+    """Read documents of RCV1, labelled by their numbers; the target is whether one is of the option ``topic``."""
+    with naming(paths["topics"], "topics"):
+        chosen = _topic_documents(paths["topics"], form.options["topic"])
+    for x, y in _read_text(dataset, form, paths, part, rows):
+        yield Block(x, np.isin(y.astype(np.int64), chosen).astype(np.int8))
 
 
 def _topic_documents(path: Path, topic: str) -> np.ndarray:
     """Return the numbers of the documents that a list of topics (lines of topic, document, 1) gives a topic."""
     wanted = topic.encode()
     with open_binary(path) as file:
-        numbers = [int(parts[1]) for line in file if (parts := line.split()) and parts[0] == wanted]
+        lines = (line.split() for line in file)
+        numbers = [int(words[1]) for words in lines if len(words) > 1 and words[0] == wanted]
     if not numbers:
         raise ValueError(f"it gives no document the topic {topic}")
     return np.array(numbers)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from shallows_papers.datasets.catalogue import Dataset, Form
-from shallows_papers.datasets.formats.parts import Parts, Read, each_part
+from shallows_papers.datasets.formats.parts import each_file, naming
 from shallows_papers.datasets.sources import ArrayPart, Block
 
 
@@ -31,41 +30,32 @@ def load_matlab(path: Path, names: Sequence[str] | None = None) -> dict[str, Any
     return {name: value for name, value in content.items() if not name.startswith("__")}
 
 
-def open_qm7(dataset: Dataset, form: Form, paths: Mapping[str, Path]) -> Parts:
-    """Open QM7: one of its publishers' five folds, the option ``fold``, is the test part."""
-    path, fold = paths["data"], form.options.get("fold", 0)
-    return {part: Read(path, "MATLAB", partial(_qm7_blocks, path, fold, part)) for part in ("train", "test")}
+def read_qm7(dataset: Dataset, form: Form, paths: Mapping[str, Path], part: str, rows: int) -> Iterator[Block]:
+    """Read QM7: one of its publishers' five folds, the option ``fold``, is the test part."""
+    with naming(paths["data"], "MATLAB"):
+        content = load_matlab(paths["data"], ("X", "T", "P"))
+        x, y, folds = content["X"], content["T"].ravel(), content["P"]
+        n = len(x)
+        if x.shape[1:] != (23, 23) or len(y) != n or not np.array_equal(np.sort(folds, axis=None), np.arange(n)):
+            raise ValueError("its X, T and P are not matrices, energies and five splits of the same molecules")
+        test = np.sort(folds[form.options.get("fold", 0)])
+        chosen = test if part == "test" else np.setdiff1d(np.arange(n), test)
+        yield from ArrayPart(x.reshape(n, -1)[chosen], y[chosen].astype(np.float64)).blocks(rows)
 
 
-def _qm7_blocks(path: Path, fold: int, part: str, rows: int) -> Iterator[Block]:
-    content = load_matlab(path, ("X", "T", "P"))
-    x, y, folds = content["X"], content["T"].ravel(), content["P"]
-    n = len(x)
-    if x.shape[1:] != (23, 23) or len(y) != n or not np.array_equal(np.sort(folds, axis=None), np.arange(n)):
-        raise ValueError("its X, T and P are not matrices, energies and five splits of the same molecules")
-    test = np.sort(folds[fold])
-    chosen = test if part == "test" else np.setdiff1d(np.arange(n), test)
-    yield from ArrayPart(x.reshape(n, -1)[chosen], y[chosen].astype(np.float64)).blocks(rows)
-
-
-def open_sarcos(dataset: Dataset, form: Form, paths: Mapping[str, Path]) -> Parts:
-    """Open SARCOS: one matrix a file, whose last columns are the targets."""
-    return each_part(paths, lambda path: Read(path, "MATLAB", partial(_sarcos_blocks, path, dataset.n_targets)))
-
-
-def _sarcos_blocks(path: Path, n_targets: int, rows: int) -> Iterator[Block]:
+@each_file
+def read_sarcos(dataset: Dataset, form: Form, path: Path, rows: int) -> Iterator[Block]:
+    """Read SARCOS: one matrix, whose last columns are the targets."""
     tables = [value for value in load_matlab(path).values() if getattr(value, "ndim", 0) == 2]
     if len(tables) != 1:
         raise ValueError(f"it holds {len(tables)} matrices where one is expected")
+    n_targets = dataset.n_targets
     yield from ArrayPart(tables[0][:, :-n_targets], tables[0][:, -n_targets:]).blocks(rows)
 
 
-def open_svhn(dataset: Dataset, form: Form, paths: Mapping[str, Path]) -> Parts:
-    """Open SVHN: X of (height, width, 3, n) bytes and y of labels 1 to 10, which are read whole."""
-    return each_part(paths, lambda path: Read(path, "MATLAB", partial(_svhn_blocks, path)))
-
-
-def _svhn_blocks(path: Path, rows: int) -> Iterator[Block]:
+@each_file
+def read_svhn(dataset: Dataset, form: Form, path: Path, rows: int) -> Iterator[Block]:
+    """Read SVHN: X of (height, width, 3, n) bytes and y of labels 1 to 10, which are read whole."""
     content = load_matlab(path, ("X", "y"))
     x, y = content["X"], content["y"].ravel()
     if x.ndim != 4 or x.shape[2] != 3 or x.dtype != np.uint8 or x.shape[3] != len(y):

@@ -2,26 +2,40 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+
+import numpy as np
 
 from shallows_papers.datasets.catalogue import Dataset, File, Form
 from shallows_papers.datasets.files import DatasetError
 from shallows_papers.datasets.formats import READERS
-from shallows_papers.datasets.formats.parts import CheckedPart, RowRange, TwoClasses
-from shallows_papers.datasets.sources import Source
+from shallows_papers.datasets.sources import Block, Source
 
 # Formats of which one file can be read without the others.
 _SINGLE_FILES = ("csv", "libsvm", "smiles")
 
 
-def open_source(dataset: Dataset, paths: Mapping[str, Path]) -> Source:
-    """Open verified files as parts that are compared with the catalogue while they are read.
+@dataclass(frozen=True)
+class FilePart:
+    """The rows of "train" or "test" in the files of a form; labels become 0 and 1 where the form's options say so."""
 
-    The names of the parts in `paths` say which of the dataset's forms the files are. See
-    `shallows_papers.datasets.sources.open_source`.
-    """
+    dataset: Dataset
+    form: Form
+    paths: Mapping[str, Path]
+    part: str
+
+    def blocks(self, rows: int) -> Iterator[Block]:  # noqa: D102
+        positive, negative = (self.form.options.get(key) for key in ("positive", "negative"))
+        for x, y in READERS[self.form.format](self.dataset, self.form, self.paths, self.part, rows):
+            if positive or negative:
+                y = (np.isin(y, positive) if positive else ~np.isin(y, negative)).astype(np.int8)
+            yield Block(x, y)
+
+
+def open_source(dataset: Dataset, paths: Mapping[str, Path]) -> Source:
+    """Open verified files; the names of the parts in `paths` say which of the dataset's forms they are."""
     READERS[dataset.format]
     form = dataset.form_with(paths)
     if form is None:
@@ -29,30 +43,18 @@ def open_source(dataset: Dataset, paths: Mapping[str, Path]) -> Source:
             f"The files of '{dataset.name}' are not whole: there are {', '.join(sorted(paths)) or 'none'}, and "
             f"{', '.join(file.part for file in dataset.files)} are needed."
         )
-    parts = READERS[form.format](dataset, form, {file.part: paths[file.part] for file in form.files})
-    if "all" in parts:
-        whole = parts.pop("all")
-        if dataset.n_test:
-            parts |= {"train": RowRange(whole, 0, dataset.n_train), "test": RowRange(whole, dataset.n_train)}
-        else:
-            parts["train"] = whole
-    labels = {key: tuple(form.options[key]) for key in ("positive", "negative") if key in form.options}
-    if labels:
-        parts = {name: TwoClasses(part, **labels) for name, part in parts.items()}
-    n = {"train": dataset.n_train, "test": dataset.n_test} if dataset.exact else {"train": None, "test": None}
-    return Source(
-        CheckedPart(parts["train"], dataset, "training", n["train"]),
-        CheckedPart(parts["test"], dataset, "test", n["test"]) if "test" in parts else None,
-    )
+    paths = {file.part: paths[file.part] for file in form.files}
+    train, test = (FilePart(dataset, form, paths, part) for part in ("train", "test"))
+    return Source(train, None if dataset.n_test == 0 else test)
 
 
 def problem_of_first_rows(dataset: Dataset, form: Form, file: File, path: Path) -> str | None:
     """Read the first rows of a text file; return what is wrong with them, or None."""
-    if form.format not in _SINGLE_FILES or not re.fullmatch(r"(train|test|all)(_\d+)?", file.part):
+    part = file.part.partition("_")[0]
+    if form.format not in _SINGLE_FILES or part not in ("train", "test", "all") or "images" in file.part:
         return None
-    part = next(iter(READERS[form.format](dataset, form, {file.part: path}).values()))
     try:
-        block = next(part.blocks(50), None)
+        block = next(READERS[form.format](dataset, form, {part: path}, part, 50), None)
     except DatasetError as error:
         return f"its first rows cannot be read: {error.__cause__}"
     if block is None:

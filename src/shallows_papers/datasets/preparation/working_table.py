@@ -70,7 +70,13 @@ class Table:
                 else:
                     y[part].append(_numbers(dataset.name, block.y, x[part].n_rows - len(block.y)))
             labels[part] = seen
-        _check_size(dataset, x)
+        if not x["train"].n_rows:
+            raise DatasetError(f"The training part of '{dataset.name}' holds no rows.")
+        if x["test"].n_rows and x["test"].width != x["train"].width:
+            raise DatasetError(
+                f"'{dataset.name}' has {x['train'].width:,} features in its training part and {x['test'].width:,} in "
+                "its test part."
+            )
         classes, codes, coding, dtype = None, {}, "values", np.dtype("<f8")
         if is_class and not shapes["train"]:
             classes, codes = _class_indices(dataset, labels["train"], labels["test"])
@@ -191,26 +197,6 @@ class Table:
         raise DatasetError(
             f"The {name} part of '{self.dataset.name}' holds {values[place]} in row {rows[row] + 1:,}, feature "
             f"{column + 1:,}. Every value must be a finite number: remove such rows or fill them in."
-        )
-
-
-def _check_size(dataset: Dataset, x: Mapping[str, RowStore]) -> None:
-    for part, name, n in (("train", "training", dataset.n_train), ("test", "test", dataset.n_test)):
-        found, width = x[part].n_rows, x[part].width
-        if not found and part == "train":
-            raise DatasetError(f"The training part of '{dataset.name}' holds no rows.")
-        wrong_rows = n is not None and dataset.exact and found != n
-        wrong_width = found and dataset.n_features is not None and width != dataset.n_features
-        if wrong_rows or wrong_width:
-            told = f"{n:,} rows" if n is not None else "any number of rows"
-            raise DatasetError(
-                f"The {name} part of '{dataset.name}' holds {found:,} rows of {width:,} features, where the catalogue "
-                f"says {told} of {dataset.n_features or width:,}."
-            )
-    if x["test"].n_rows and x["test"].width != x["train"].width:
-        raise DatasetError(
-            f"'{dataset.name}' has {x['train'].width:,} features in its training part and {x['test'].width:,} in its "
-            "test part."
         )
 
 
