@@ -178,7 +178,8 @@ def test_the_error_names_dataset_file_every_source_and_what_to_do(server, tmp_pa
         assert words in str(told.value)
 
 
-def test_a_mirror_without_the_file_is_named(tmp_path):
+def test_a_mirror_without_the_file_is_named(tmp_path, monkeypatch):
+    monkeypatch.delenv(addresses.MIRROR_VARIABLE, raising=False)
     (tmp_path / "mirror" / "toy").mkdir(parents=True)
     with pytest.raises(DatasetError, match=r"mirror .*mirror: no toy/toy\.csv in it\nWhat to do: .*name a mirror"):
         datasets.fetch(dataset(), tmp_path / "raw", tmp_path / "mirror")

@@ -71,7 +71,7 @@ def of_dataset(name: str, verified: str | Path, svg_path: str | Path) -> None:
     dataset, verified = get(name), Path(verified)
     files = json.loads(verified.read_text(encoding="utf-8"))["files"]
     source = open_source(dataset, {file["part"]: verified.resolve().parent / file["path"] for file in files})
-    of_digits(source.train.generator, svg_path, source=get(dataset.generator["made_from"]).title)
+    of_digits(source.train.part.generator, svg_path, source=get(dataset.generator["made_from"]).title)
 
 
 def _mosaic(plain: Sequence[Any], deformed: Sequence[Sequence[Any]]) -> tuple[Any, tuple[float, float]]:
