@@ -36,7 +36,7 @@ from shallows.solvers.examples import Examples
 from shallows_papers import datasets
 from shallows_papers.datasets import synthetic
 from shallows_papers.experiments.running.measures.components import squared_sine
-from shallows_papers.theory.components.gaussian_subspace import convergence
+from shallows_papers.papers.kpca.gaussian_subspace import convergence
 
 Row = tuple[str, float, float, str]
 

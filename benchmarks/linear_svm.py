@@ -41,7 +41,7 @@ from shallows.solvers import (
 )
 from shallows.solvers.linear_svm.problem import LOSSES
 from shallows_papers import datasets
-from shallows_papers.theory.linear_svm.exact import optimum, problem_of
+from shallows_papers.papers.lecture.linear_svm.exact import optimum, problem_of
 
 PARTS = {"a9a": "plain", "cov1": "unit_held_out"}
 """Datasets, and their preparations."""

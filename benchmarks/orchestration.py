@@ -77,13 +77,14 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         config = folder / "config"
-        (config / "papers").mkdir(parents=True)
+        paper = config / "papers" / "orchestration"
+        paper.mkdir(parents=True)
         for name in ("config.yaml", "datasets.yaml", "methods.yaml"):
             text = (ROOT / ".test" / "config" / name).read_text(encoding="utf-8")
             text = text.replace("n_train: 500, n_test: 200", f"n_train: {options.train}, n_test: 1000")
             (config / name).write_text(text, encoding="utf-8")
         target = TARGET.format(seeds=list(range(options.runs)))
-        (config / "papers" / "orchestration.yaml").write_text(target, encoding="utf-8")
+        (paper / "targets.yaml").write_text(target, encoding="utf-8")
         snakemake = [str(Path(sys.executable).with_name("snakemake")), "-s", str(ROOT / "Snakefile"), "--cores", "1"]
         spent([*snakemake, "data/prepared/mnist_demo/unit"], folder)
         alone, alone_clock = spent([sys.executable, "-c", IN_ONE_PROCESS, str(ROOT)], folder)

@@ -140,7 +140,7 @@ def _claims_of_paper(planned: Plan, name: str, targets: list[str]) -> str:
     lines += [
         "Each row is what the paper prints of a target, what kind of evidence it is, and the criterion that a run is",
         "judged by. An *own* criterion judges what no paper prints, such as a corrected statement. This page is made",
-        "from ``config/papers`` and ``config/published``; measured values and verdicts are in the workflow's report.",
+        "from ``config/papers``; measured values and verdicts are in the workflow's report.",
         "",
     ]
     for target in targets:
@@ -208,7 +208,7 @@ def _criterion(definition: Mapping[str, Any]) -> str:
 
 @cache
 def read_errata(project: Path, document: str) -> dict[str, Any]:
-    """The errata of a document, as ``docs/errata`` has them.
+    """The errata of a document, as its folder in ``config/papers`` has them.
 
     Returns
     -------
@@ -216,7 +216,8 @@ def read_errata(project: Path, document: str) -> dict[str, Any]:
         ``title`` of the page, ``document``, and ``errata``: each with ``id``, ``what`` it is about, ``where`` it is,
         what is ``printed``, what is ``correct``, most with ``why``, and ``shown_by`` with the targets that show it.
     """
-    path = project / "docs" / "errata" / f"{document}.yaml"
+    papers = project / "config" / "papers"
+    path = project / "docs" / "errata" / "across.yaml" if document == "across" else papers / document / "errata.yaml"
     return yaml.safe_load(path.read_text(encoding="utf-8"))
 
 
@@ -261,8 +262,8 @@ def _erratum(one: Mapping[str, Any]) -> list[str]:
 def finding_pages(project: Path) -> dict[str, str]:
     """The files of findings, as pages of the book."""
     return {
-        f"findings_{path.stem}.rst": f".. include:: ../../config/findings/{path.name}\n"
-        for path in sorted((project / "config" / "findings").glob("*.rst"))
+        f"findings_{path.parent.name}.rst": f".. include:: ../../config/papers/{path.parent.name}/findings.rst\n"
+        for path in sorted((project / "config" / "papers").glob("*/findings.rst"))
     }
 
 

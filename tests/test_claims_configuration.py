@@ -125,7 +125,7 @@ def test_a_series_whose_settings_have_no_source_or_that_is_not_called_ours_is_re
 
 
 def test_a_source_of_another_kind_is_refused(project):
-    path = project / "config" / "papers" / "eigenpro.yaml"
+    path = project / "config" / "papers" / "eigenpro" / "targets.yaml"
     text = path.read_text()
     path.write_text(
         text.replace("{method: eigenspectrum,", "{method: eigenspectrum, sources: {kernel: {heard: somewhere}},", 1)
@@ -135,7 +135,7 @@ def test_a_source_of_another_kind_is_refused(project):
 
 
 def test_an_unknown_cause_is_told_with_the_nearest(project):
-    path = project / "config" / "papers" / "lecture_features.yaml"
+    path = project / "config" / "papers" / "lecture" / "targets_features.yaml"
     path.write_text(path.read_text().replace("cause: setting not printed", "cause: setting not printd"))
     with pytest.raises(UnknownNameError, match="Did you mean 'setting not printed'"):
         configuration.load(project)
@@ -168,7 +168,7 @@ def project(tmp_path):
 def test_files_of_one_paper_are_one_paper():
     loaded = own_configuration()
     folder = PROJECT / "config" / "papers"
-    files = [yaml.safe_load(path.read_text()) for path in sorted(folder.glob("*.yaml"))]
+    files = [yaml.safe_load(path.read_text()) for path in sorted(folder.glob("*/targets*.yaml"))]
     of_paper = [set(one["targets"]) for one in files if one["paper"] == "eigenpro"]
     assert len(of_paper) > 1
     assert set(loaded.papers["eigenpro"]["targets"]) == set.union(*of_paper)
@@ -183,7 +183,7 @@ def test_files_of_one_paper_are_one_paper():
     ],
 )
 def test_files_of_one_paper_must_agree(project, change, problem):
-    path = project / "config" / "papers" / "eigenpro_theory.yaml"
+    path = project / "config" / "papers" / "eigenpro" / "targets_theory.yaml"
     content = yaml.safe_load(path.read_text())
     change(content)
     path.write_text(yaml.safe_dump(content))

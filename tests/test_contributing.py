@@ -164,12 +164,13 @@ def test_the_targets_of_the_page_are_made(project):
 
 @pytest.mark.workflow
 def test_the_new_method_is_planned_where_a_target_names_it(project):
-    paper = yaml.safe_load((project / "config/papers/example.yaml").read_text(encoding="utf-8"))
+    paper = yaml.safe_load((project / "config/papers/example/targets.yaml").read_text(encoding="utf-8"))
     target = paper["targets"].pop("example_features")
     target["methods"] = {"r-Pegasos": {"method": "averaged_sgd", "parameters": {"solver__batch_size": 64}}}
     del target["metrics"]["iterations_needed"]
     again = {**paper, "paper": "again", "targets": {"example_again": target}}
-    place = project / "config/papers/again.yaml"
+    place = project / "config/papers/again/targets.yaml"
+    place.parent.mkdir()
     place.write_text(yaml.safe_dump(again), encoding="utf-8")
     try:
         done = snakemake(project, "-n", "--cores", "1", "example_again")

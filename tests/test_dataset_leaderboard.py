@@ -159,7 +159,7 @@ FEW = ("linear_ridge", "random_features_ridge", "kernel_ridge")
 
 @pytest.mark.workflow
 def test_a_leaderboard_is_made_by_one_command(tmp_path):
-    root = copy_project(tmp_path, "eigenpro")
+    root = copy_project(tmp_path, "eigenpro/targets")
     path = root / "config" / "methods.yaml"
     content = yaml.safe_load(path.read_text())
     for name, method in content["methods"].items():

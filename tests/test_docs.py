@@ -271,7 +271,8 @@ def test_every_promise_is_held_by_tests_and_every_test_of_promises_stands_on_the
 
 def formulas():
     """Every formula of the book, as (file, LaTeX)."""
-    for path in [*DOCS.glob("*.rst"), *DOCS.glob("methods/*.rst"), *DOCS.glob("errata/*.yaml")]:
+    errata = [*DOCS.glob("errata/*.yaml"), *PROJECT.glob("config/papers/*/errata.yaml")]
+    for path in [*DOCS.glob("*.rst"), *DOCS.glob("methods/*.rst"), *errata]:
         text = path.read_text(encoding="utf-8")
         inline = re.findall(r":math:`([^`]+)`", text)
         displayed = re.findall(r"^\.\. math::\n\n((?:   .*\n|\n)+)", text, re.MULTILINE)

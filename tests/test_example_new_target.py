@@ -31,12 +31,12 @@ def project(tmp_path_factory):
     """A configuration with the example in the places that its first lines name."""
     root = tmp_path_factory.mktemp("project")
     shutil.copytree(PROJECT / "workflow" / "schemas", root / "workflow" / "schemas")
-    shutil.copytree(PROJECT / "config", root / "config", ignore=shutil.ignore_patterns("papers", "published"))
-    (root / "config" / "papers").mkdir()
-    (root / "config" / "published").mkdir()
-    shutil.copy(EXAMPLE, root / "config" / "papers" / "example.yaml")
+    shutil.copytree(PROJECT / "config", root / "config", ignore=shutil.ignore_patterns("papers"))
+    paper = root / "config" / "papers" / "example"
+    (paper / "published").mkdir(parents=True)
+    shutil.copy(EXAMPLE, paper / "targets.yaml")
     printed = [line.removeprefix("#   ") for line in EXAMPLE.read_text().splitlines() if line.startswith("#   ")]
-    (root / "config" / "published" / f"{TARGET}.csv").write_text("\n".join(printed) + "\n")
+    (paper / "published" / f"{TARGET}.csv").write_text("\n".join(printed) + "\n")
     return root
 
 
@@ -76,7 +76,7 @@ def test_the_example_is_run_compared_and_drawn(project, evaluation):
 
 
 def test_a_claim_may_need_a_function_of_its_own(project, evaluation, monkeypatch):
-    path = project / "config" / "papers" / "example.yaml"
+    path = project / "config" / "papers" / "example" / "targets.yaml"
     before = path.read_text()
     contents = yaml.safe_load(before)
     claim = {"label": "share of points with less than 20 % of errors", "evidence": "own", "metric": "test_error"}

@@ -13,7 +13,7 @@ from shallows_papers.experiments.comparing import uncertainty, verdicts
 from shallows_papers.experiments.comparing.table_rows import Measured, Row, counts_by_kind, write_rows
 from shallows_papers.experiments.comparing.verdicts import Verdict
 from shallows_papers.experiments.running import analysis_run
-from shallows_papers.theory.results import AnalysisResult
+from shallows_papers.papers.results import AnalysisResult
 
 
 def seeds(*values, method="fast", along=1):

@@ -10,7 +10,7 @@ import pytest
 
 from shallows import kernels
 from shallows.errors import ShallowsError
-from shallows_papers.theory.preconditioning.gradient_descent_path import (
+from shallows_papers.papers.eigenpro.gradient_descent_path import (
     gradient_descent,
     gradient_descent_path,
     nearest_neighbour_limit,

@@ -11,7 +11,7 @@ from shallows_papers.experiments.planning.configuration import ConfigurationErro
 from workflow_runs import PROJECT
 
 PLAN = own_plan()
-PUBLISHED = PROJECT / "config" / "published"
+PUBLISHED = sorted((PROJECT / "config" / "papers").glob("*/published/*.csv"))
 #: Targets of which nothing is printed: how parameters were chosen, and how time and memory grow.
 OURS = {
     "eigenpro_choice",
@@ -32,7 +32,7 @@ def test_every_target_of_the_papers_has_its_items_and_every_item_its_target():
 
 
 def test_every_published_file_is_that_of_a_target_and_of_its_items():
-    files = {path.stem for path in PUBLISHED.glob("*.csv")}
+    files = {path.stem for path in PUBLISHED}
     assert files == set(PLAN.items)
 
 
@@ -72,7 +72,9 @@ def test_what_is_derived_is_counted_nowhere_else():
 
 
 def test_an_item_has_rows_or_says_why_not(tmp_path):
-    (tmp_path / configuration.ITEMS).write_text("toy: [{item: x}]\n")
+    folder = tmp_path / "papers" / "toy"
+    folder.mkdir(parents=True)
+    (folder / configuration.ITEMS).write_text("toy: [{item: x}]\n")
     with pytest.raises(ConfigurationError, match="toy"):
         configuration.read_items(tmp_path, PROJECT / "workflow" / "schemas")
 
@@ -82,7 +84,7 @@ def test_what_has_no_row_is_told_below_the_table():
     assert len(note) == 1 and "338" in note[0]
 
 
-@pytest.mark.parametrize("path", sorted(PUBLISHED.glob("*.csv")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", PUBLISHED, ids=lambda path: path.stem)
 def test_a_published_file_is_read_alike_by_two_parsers(path):
     ours = configuration.read_published(path)
     theirs = pandas.read_csv(path, dtype=str, keep_default_na=False, index_col=False)

@@ -536,7 +536,7 @@ def test_here_it_is_not_so_that(symptom, tmp_path):
 # Snakemake: spaces, apostrophes and brackets in the path of the project or of a file.
 @pytest.mark.workflow
 def test_here_it_is_not_so_that_odd_paths_stop_the_workflow(tmp_path):
-    root = copy_project(tmp_path / "user's folder (1) & co", "eigenpro")
+    root = copy_project(tmp_path / "user's folder (1) & co", "eigenpro/targets")
     write(root / "my data.csv", "a,b,y\n" + "".join(f"{i},{i % 7},{i % 3}\n" for i in range(60)))
     done = snakemake(root, "compare", "--config", "dataset=my data.csv", "--dry-run")
     assert done.returncode == 0, done.stdout

@@ -26,7 +26,7 @@ def test_the_page_on_what_is_stable_is_linked_and_names_rooms_that_exist():
     assert "docs/stability.md" in (ROOT / "README.md").read_text()
     named = re.findall(r"`(?:shallows(?:_papers)?\.)?([a-z]+)`", (ROOT / "docs" / "stability.md").read_text())
     rooms = {path.stem for package in ("shallows", "shallows_papers") for path in (ROOT / "src" / package).iterdir()}
-    assert {"solvers", "gram", "training", "theory", "experiments", "report"} <= set(named) & rooms
+    assert {"solvers", "gram", "training", "papers", "experiments", "report"} <= set(named) & rooms
 
 
 def test_the_page_on_what_is_stable_names_the_commands_that_there_are():

@@ -8,7 +8,7 @@ from shallows_papers.experiments.comparing.verdicts import Verdict
 from shallows_papers.report import page
 from workflow_runs import PROJECT
 
-TEXTS = sorted((PROJECT / "config" / "findings").glob("*.rst"))
+TEXTS = sorted((PROJECT / "config" / "papers").glob("*/findings.rst"))
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def test_a_text_can_bring_in_no_html_and_no_file(text):
         page.render(text(".. include:: /etc/hostname\n"), {})
 
 
-@pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.parent.name)
 def test_the_findings_name_targets_that_stand(path):
     known = own_plan().targets
     named = set(re.findall(r"``([a-z0-9_]+)``", path.read_text(encoding="utf-8")))

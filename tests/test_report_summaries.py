@@ -168,10 +168,10 @@ def test_the_sentences_hold_no_measured_number():
     ],
 )
 def test_a_wrong_summary_is_told_before_anything_runs(tmp_path, change, error, message):
-    given = configuration.read_yaml(PROJECT / "config" / "summaries" / "eigenpro.yaml")
-    folder = tmp_path / "summaries"
-    folder.mkdir()
-    (folder / "one.yaml").write_text(yaml.safe_dump({**given, **change}))
+    given = configuration.read_yaml(PROJECT / "config" / "papers" / "eigenpro" / "summary.yaml")
+    folder = tmp_path / "papers" / "eigenpro"
+    folder.mkdir(parents=True)
+    (folder / "summary.yaml").write_text(yaml.safe_dump({**given, **change}))
     loaded = dataclasses.replace(PLAN.configuration, settings={**PLAN.configuration.settings})
     object.__setattr__(loaded, "settings", {**loaded.settings, "configuration": str(tmp_path)})
     with pytest.raises(error, match=message):

@@ -14,9 +14,9 @@ from running_example import job_spec, prepared_example
 from shallows.errors import CheckpointError, TrainingInterrupted
 from shallows.training import Checkpoint
 from shallows_papers.experiments.running import analysis_run, run
-from shallows_papers.theory.preconditioning import step_sizes
-from shallows_papers.theory.preconditioning.eigensystem_cost import compare_eigensystems
-from shallows_papers.theory.resumable import ResumableLoop
+from shallows_papers.papers.eigenpro import step_sizes
+from shallows_papers.papers.eigenpro.eigensystem_cost import compare_eigensystems
+from shallows_papers.papers.resumable import ResumableLoop
 
 METHODS = own_configuration().methods
 SMALL = {

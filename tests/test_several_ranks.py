@@ -72,7 +72,7 @@ def test_a_fit_by_several_processes_without_mpi_names_the_extra(digits, capsys, 
 def test_two_processes_of_the_workflow_find_what_one_finds(tmp_path):
     distributed_example.mpiexec()
     root = copy_project(tmp_path)
-    paper = next((root / ".test" / "config" / "papers").glob("*.yaml"))
+    paper = next((root / ".test" / "config" / "papers").glob("*/targets.yaml"))
     text = (
         paper.read_text()
         .replace("solver__rank: 20, solver__n_subsample: 200", PRECISE)

@@ -6,21 +6,21 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from shallows_papers.theory import data_summary, eigenvalues, samples, timing
 
 from shallows import kernels, spectrum
 from shallows.errors import ShallowsError
 from shallows.solvers.least_squares import step_rules
-from shallows_papers.theory import data_summary, eigenvalues, samples, timing
-from shallows_papers.theory.preconditioning import batch_norms, eigensystem_cost, iteration_cost, step_sizes
-from shallows_papers.theory.preconditioning.approximate_eigenvectors import damped_descent
-from shallows_papers.theory.preconditioning.batch_norms import (
+from shallows_papers.papers.eigenpro import batch_norms, eigensystem_cost, iteration_cost, step_sizes
+from shallows_papers.papers.eigenpro.approximate_eigenvectors import damped_descent
+from shallows_papers.papers.eigenpro.batch_norms import (
     intrinsic_dimension,
     norms_of_feature_batches,
     norms_of_kernel_batches,
 )
-from shallows_papers.theory.preconditioning.eigensystem_cost import compare_eigensystems
-from shallows_papers.theory.preconditioning.epochs_by_batch_size import _epochs, epochs_by_batch_size
-from shallows_papers.theory.preconditioning.residuals_by_direction import residuals_by_direction
+from shallows_papers.papers.eigenpro.eigensystem_cost import compare_eigensystems
+from shallows_papers.papers.eigenpro.epochs_by_batch_size import _epochs, epochs_by_batch_size
+from shallows_papers.papers.eigenpro.residuals_by_direction import residuals_by_direction
 
 
 @pytest.fixture(scope="module")

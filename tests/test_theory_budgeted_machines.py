@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from shallows.errors import ShallowsError
-from shallows_papers.theory import budgeted_machines
-from shallows_papers.theory.budgeted_machines import MachineSize, orders_of_budgeted_machines, rows_of
+from shallows_papers.papers.lecture import budgeted_machines
+from shallows_papers.papers.lecture.budgeted_machines import MachineSize, orders_of_budgeted_machines, rows_of
 
 SMALL = {"n": 60, "nonzeros": 5, "d": 40, "classes": 3, "budget": 12, "iterations": 5}
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from shallows.errors import ShallowsError
-from shallows_papers.theory.components.gaussian_subspace import Law, convergence, eigenfunctions
-from shallows_papers.theory.components.kept_bytes import kept_bytes
-from shallows_papers.theory.components.orthogonalised_steps import angle_by_iteration, one_step
+from shallows_papers.papers.kpca.gaussian_subspace import Law, convergence, eigenfunctions
+from shallows_papers.papers.kpca.kept_bytes import kept_bytes
+from shallows_papers.papers.kpca.orthogonalised_steps import angle_by_iteration, one_step
 
 BRIEF = {"batch_size": 128, "block_size": 64, "max_blocks": 40}
 

@@ -12,11 +12,11 @@ from shallows import losses, streams
 from shallows.errors import ShallowsError
 from shallows.features import FourierMap
 from shallows.solvers.expansions.block_policies import CheckedBlocks, Fresh, UniformReuse, admitted_steps
-from shallows_papers.theory.doubly_stochastic import batched_trajectories, expansion_cost
-from shallows_papers.theory.doubly_stochastic import orders_of_cost as orders
-from shallows_papers.theory.doubly_stochastic.batched_trajectories import Population, Trajectories, curvature, minimiser
-from shallows_papers.theory.doubly_stochastic.convergence import Bounds, cost_of_reuse, errors_by_iteration
-from shallows_papers.theory.doubly_stochastic.orders_of_cost import orders_of_cost
+from shallows_papers.papers.dsg import batched_trajectories, expansion_cost
+from shallows_papers.papers.dsg import orders_of_cost as orders
+from shallows_papers.papers.dsg.batched_trajectories import Population, Trajectories, curvature, minimiser
+from shallows_papers.papers.dsg.convergence import Bounds, cost_of_reuse, errors_by_iteration
+from shallows_papers.papers.dsg.orders_of_cost import orders_of_cost
 
 
 @pytest.fixture(scope="module")

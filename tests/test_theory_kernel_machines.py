@@ -11,9 +11,9 @@ from engine_example import naive_kernel, sample
 from shallows import kernels, streams
 from shallows.errors import UnknownNameError
 from shallows.gram.row_slab import KernelRowSlab
-from shallows_papers.theory import timing
-from shallows_papers.theory.kernel_machines import course, solver_cost
-from shallows_papers.theory.kernel_machines.course import DualCoordinateAscent, KernelPegasos
+from shallows_papers.papers import timing
+from shallows_papers.papers.lecture.kernel_machines import course, solver_cost
+from shallows_papers.papers.lecture.kernel_machines.course import DualCoordinateAscent, KernelPegasos
 
 
 def data(n=500):

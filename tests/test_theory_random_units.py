@@ -10,7 +10,7 @@ import pytest
 import scipy.optimize
 
 from engine_example import sample
-from shallows_papers.theory.random_units import (
+from shallows_papers.papers.lecture.random_units import (
     approximation,
     block_averaging,
     kitchen_sinks,

@@ -9,10 +9,10 @@ import pytest
 
 from shallows.errors import ShallowsError
 from shallows_papers.datasets.synthetic import make
-from shallows_papers.theory.components.latent_densities import PLACES, classes_of, latent_densities, smoothed_densities
-from shallows_papers.theory.components.printed_statements import printed_statements
-from shallows_papers.theory.components.projected_regression import projected_regression
-from shallows_papers.theory.components.two_components import two_components
+from shallows_papers.papers.kpca.latent_densities import PLACES, classes_of, latent_densities, smoothed_densities
+from shallows_papers.papers.kpca.printed_statements import printed_statements
+from shallows_papers.papers.kpca.projected_regression import projected_regression
+from shallows_papers.papers.kpca.two_components import two_components
 
 
 @pytest.fixture(scope="module")

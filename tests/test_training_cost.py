@@ -4,7 +4,7 @@ import pytest
 
 from shallows.errors import ShallowsError
 from shallows_papers.experiments.claim_functions import slope
-from shallows_papers.theory import training_cost
+from shallows_papers.papers.eigenpro import training_cost
 
 
 def grown(along, what, **given):

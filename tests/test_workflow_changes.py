@@ -12,7 +12,7 @@ from workflow_runs import copy_project, snakemake
 
 pytestmark = pytest.mark.workflow
 SMALL = ("--config", "configuration=.test/config")
-PAPER = ".test/config/papers/small.yaml"
+PAPER = ".test/config/papers/small/targets.yaml"
 
 
 @pytest.fixture(scope="module")

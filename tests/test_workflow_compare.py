@@ -25,7 +25,7 @@ METHODS = own_configuration().methods
 
 @pytest.fixture(scope="module")
 def compared(tmp_path_factory):
-    root = copy_project(tmp_path_factory.mktemp("compared"), "eigenpro")
+    root = copy_project(tmp_path_factory.mktemp("compared"), "eigenpro/targets")
     path = root / "config" / "methods.yaml"
     # The choices are thinned, so that the test is about the way and not about the numbers.
     text = re.sub(r"\[1, 2, 5, 10, 20(, 40)?\]", "[1, 10]", path.read_text())

@@ -47,7 +47,7 @@ use rule * from shallows
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
     """A copy of the project that is a git repository with a tag."""
-    root = copy_project(tmp_path_factory.mktemp("git") / "somebody" / "shallows", "eigenpro")
+    root = copy_project(tmp_path_factory.mktemp("git") / "somebody" / "shallows", "eigenpro/targets")
     author = ["-c", "user.name=nobody", "-c", "user.email=nobody@example.org"]
     for words in (["init", "--quiet"], ["add", "--all"], [*author, "commit", "--quiet", "-m", "all"], ["tag", "v1"]):
         subprocess.run(["git", *words], cwd=root, check=True)

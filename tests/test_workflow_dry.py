@@ -48,7 +48,7 @@ def project(tmp_path_factory):
 @pytest.fixture(scope="module")
 def few(tmp_path_factory):
     """A copy with the targets of two files, which take every rule: enough where their number does not matter."""
-    return copy_project(tmp_path_factory.mktemp("few"), "eigenpro", "cdsg_theory")
+    return copy_project(tmp_path_factory.mktemp("few"), "eigenpro/targets", "cdsg/targets_theory")
 
 
 @pytest.fixture(scope="module")
@@ -180,7 +180,7 @@ def test_a_profile_of_slurm_says_in_one_line_that_its_extra_is_missing(project, 
 
 @pytest.fixture(scope="module")
 def on_three_gigabytes(tmp_path_factory):
-    root = copy_project(tmp_path_factory.mktemp("three_gigabytes"), "eigenpro")
+    root = copy_project(tmp_path_factory.mktemp("three_gigabytes"), "eigenpro/targets")
     with (root / "src/shallows/utils/memory_limits.py").open("a") as file:
         file.write("\n\ndef main_memory():\n    return 3_000_000_000\n")
     return root

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -52,10 +53,10 @@ SLOW = {
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
     root = copy_project(tmp_path_factory.mktemp("interrupted"))
-    for folder in ("papers", "summaries"):
-        for path in (root / "config" / folder).iterdir():
-            path.unlink()
-    (root / "config" / "papers" / "slow.yaml").write_text(yaml.safe_dump(SLOW))
+    papers = root / "config" / "papers"
+    shutil.rmtree(papers)
+    (papers / "slow").mkdir(parents=True)
+    (papers / "slow" / "targets.yaml").write_text(yaml.safe_dump(SLOW))
     return root
 
 

@@ -33,7 +33,7 @@ def left_out(folder: str, names: list[str]) -> list[str]:
 
 
 def copy_project(to: Path, *papers: str) -> Path:
-    """A copy without git, environment, data and results, with the named files of papers alone where some are named."""
+    """A copy without git, environment, data and results, with the named files of targets alone where some are named."""
     for part in PARTS:
         source = PROJECT / part
         if source.is_dir():
@@ -42,8 +42,9 @@ def copy_project(to: Path, *papers: str) -> Path:
             (to / part).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(source, to / part)
     if papers:
-        for path in [*to.glob("config/papers/*"), *to.glob("config/summaries/*")]:
-            if path.parent.name == "summaries" or path.stem not in papers:
+        kept = {to / "config" / "papers" / f"{name}.yaml" for name in papers}
+        for path in [*to.glob("config/papers/*/targets*.yaml"), *to.glob("config/papers/*/summary.yaml")]:
+            if path not in kept:
                 path.unlink()
     return to
 

@@ -31,14 +31,14 @@ PAPERS = {
     "Large Scale Learning": "The lecture",
 }
 ABOUT = {
-    "EigenPro": "S. Ma and M. Belkin, 2017, EigenPro: [findings](config/findings/eigenpro.rst)",
+    "EigenPro": "S. Ma and M. Belkin, 2017, EigenPro: [findings](config/papers/eigenpro/findings.rst)",
     "Doubly stochastic gradients": "B. Dai and others, 2014, doubly stochastic gradients: "
-    "[findings](config/findings/doubly_stochastic.rst)",
+    "[findings](config/papers/dsg/findings.rst)",
     "Re-used coordinates": "C.-L. Li and B. Póczos, 2016, re-used coordinates: on the same page",
     "Kernel component analysis": "B. Xie and others, 2015, kernel PCA, SVD and CCA: "
-    "[findings](config/findings/components.rst)",
+    "[findings](config/papers/kpca/findings.rst)",
     "The lecture": "F. Minhas, a lecture, support vector machines and random features: "
-    "[findings](config/findings/lecture.rst)",
+    "[findings](config/papers/lecture/findings.rst)",
 }
 COLUMNS = {
     "reproduced or agrees": (Verdict.REPRODUCED, Verdict.AGREES),

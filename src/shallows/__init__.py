@@ -65,8 +65,9 @@ _MOVED = {
     "ImageVotes": "from shallows_papers.baselines import ImageVotes",
     **{
         room: f"from shallows_papers import {room}"
-        for room in ("cli", "datasets", "experiments", "nets", "reference", "report", "theory")
+        for room in ("cli", "datasets", "experiments", "nets", "reference", "report")
     },
+    "theory": "from shallows_papers import papers",
 }
 """Names that were here before version 0.3, with the import that replaces each."""
 

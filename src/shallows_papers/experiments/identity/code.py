@@ -26,7 +26,7 @@ KINDS_OF_RUN = {
 DEFAULT_MEASURES = ("predictions", "correlations", "components")
 
 #: Where analyses stand, which may call estimators by settings of their own.
-_ANALYSES = "shallows_papers.theory."
+_ANALYSES = "shallows_papers.papers."
 
 _COMPARING = "shallows_papers.experiments.user_data"
 #: The modules by which methods are compared on a user's own data; they count without their imports too.

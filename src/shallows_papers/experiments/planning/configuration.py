@@ -87,12 +87,14 @@ def load(root: str | Path = ".", settings: Mapping[str, Any] | None = None) -> C
     for name, method in methods["methods"].items():
         with placed(f"method {name} in {folder / 'methods.yaml'}"):
             _flatten_method(method)
+    for path in (folder / "papers").glob("*.yaml"):
+        raise ConfigurationError(f"A paper is a folder: move {path} to {path.with_suffix('')}/targets.yaml.")
     papers: dict[str, Any] = {}
-    for path in sorted((folder / "papers").glob("*.yaml")):
+    for path in sorted((folder / "papers").glob("*/targets*.yaml")):
         _add_paper(papers, _checked(path, schemas / "paper.schema.yaml"), path)
     published = {
-        target: read_published(folder / "published" / f"{target}.csv")
-        for paper in papers.values()
+        target: read_published(folder / "papers" / name / "published" / f"{target}.csv")
+        for name, paper in papers.items()
         for target in paper["targets"]
     }
     compared = methods["compare"], methods.get("leaderboard", {})
@@ -192,8 +194,8 @@ def read_published(path: str | Path) -> list[dict[str, str]]:
 
 
 def summary_paths(loaded: Configuration) -> list[str]:
-    """Paths of the papers' summaries, ``summaries/*.yaml``, each checked; none where there is no such folder."""
-    found = sorted(loaded.folder.glob("summaries/*.yaml"))
+    """Paths of the papers' summaries, ``papers/*/summary.yaml``, each checked."""
+    found = sorted(loaded.folder.glob("papers/*/summary.yaml"))
     for path in found:
         summary = read_yaml(path)
         with placed(path.as_posix()):
@@ -276,6 +278,10 @@ def _check_chains(configuration: Configuration, path: Path) -> None:
 
 def _add_paper(papers: dict[str, Any], paper: dict[str, Any], path: Path) -> None:
     """Add the targets of one file to those of the other files of the same paper."""
+    if paper["paper"] != path.parent.name:
+        raise ConfigurationError(
+            f"{path} says that its paper is {paper['paper']!r}; it belongs into the folder papers/{paper['paper']}."
+        )
     known = papers.setdefault(paper["paper"], {**paper, "targets": {}})
     for key in ("title", "citation"):
         if known[key] != paper[key]:
@@ -322,13 +328,13 @@ Items = Mapping[str, Sequence[Mapping[str, Any]]]
 
 
 def read_items(folder: Path, schemas: Path) -> Items:
-    """The items of each target; none where the folder of published files has no such list."""
-    path = folder / ITEMS
-    if not path.exists():
-        return {}
-    contents = read_yaml(path)
-    check(contents, schemas / "items.schema.yaml", path.as_posix())
-    return contents
+    """The items of each target, from ``papers/*/items.yaml``."""
+    found: dict[str, Any] = {}
+    for path in sorted(folder.glob(f"papers/*/{ITEMS}")):
+        contents = read_yaml(path)
+        check(contents, schemas / "items.schema.yaml", path.as_posix())
+        found |= contents
+    return found
 
 
 def check_items(items: Items, published: Mapping[str, Sequence[Mapping[str, str]]]) -> None:

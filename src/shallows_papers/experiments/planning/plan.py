@@ -76,7 +76,7 @@ class Plan:
     def items(self) -> configuration.Items:
         """All that the papers print, by target, checked against the published files; none without a list of it."""
         root, folder = self.configuration.root, self.configuration.folder
-        found = configuration.read_items(folder / "published", root / "workflow" / "schemas")
+        found = configuration.read_items(folder, root / "workflow" / "schemas")
         configuration.check_items(found, self.configuration.published)
         return found
 

@@ -28,21 +28,19 @@ class Retired:
 
 _CLAIM = "targets/*/claims/*"
 _FUNCTION = "a function of src/shallows_papers/experiments/claim_functions.py of your own"
-_THEORY = ("acceleration", "circle", "concentration", "cost", "damping", "decay", "facts", "growth", "stability",
-           "trajectories")  # fmt: skip
 RETIRED = (
     Retired("batch_seconds", "ranks_seconds for the length from which trainings are shared by processes"),
     Retired("methods/*/measures", "measures: predictions", "whole"),
     Retired("methods/*/call/*", "shallows.gradient_descent_path in the place of shallows.reach", "shallows.reach:.*"),
     Retired(
         "methods/*/call/*",
-        "the module and function that src/shallows_papers/theory/__init__.py lists for this analysis",
-        "|".join(f"shallows.theory.{name}:.*" for name in _THEORY),
+        "the analysis in the folder of its paper, such as shallows_papers.papers.eigenpro.step_sizes:losses_by_step",
+        r"shallows_papers\.theory\..*|shallows\.theory\..*",
     ),
     Retired(
         "methods/*/call/*",
         "the same place in shallows_papers, such as shallows_papers.nets:NeuralNetClassifier",
-        "|".join(f"shallows.{room}.*" for room in ("theory", "nets", "experiments", "datasets")),
+        "|".join(f"shallows.{room}.*" for room in ("nets", "experiments", "datasets")),
     ),
     Retired("methods/*/call/*", "shallows_papers.baselines:ImageVotes", "shallows:ImageVotes"),
     Retired(

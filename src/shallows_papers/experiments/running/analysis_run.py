@@ -11,7 +11,7 @@ import numpy as np
 
 from shallows.training import Checkpoint
 
-from ...theory.resumable import ResumableLoop
+from ...papers.resumable import ResumableLoop
 from .batch_system import stopping_by_signal
 from .calls import arguments, callable_for, seconds_by_phase, sha256_of
 from .job import Conditions, Job, name_of

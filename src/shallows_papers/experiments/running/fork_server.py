@@ -37,7 +37,7 @@ COMMON = (
     "shallows_papers.report.page",
     "shallows_papers.report.tables",
 )
-WHOLE = ("shallows.estimators", "shallows.solvers", "shallows_papers.theory")
+WHOLE = ("shallows.estimators", "shallows.solvers", "shallows_papers.papers")
 
 
 def start() -> subprocess.Popen[bytes] | None:

@@ -1,0 +1,160 @@
+"""How the work, the memory and the messages of each of several processes that share a training grow with their number.
+
+R processes share n points, batches of m points and c outputs (`shallows.distributed`). In a step a process of EigenPro
+computes m n/R kernel values, and adds up m c + (q + 1) c numbers with the others for a preconditioner of rank q; with p
+centres these are p m/R values and p c + c numbers; by doubly stochastic gradients with T blocks of m features about
+m² T/R feature values and 2 m c numbers. What is sent in a step depends neither on n nor, but for the network's way of
+adding up, on R.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from shallows import arrays, streams, training
+from shallows.errors import ShallowsError
+from shallows.estimators.doubly_stochastic.dsg_regressor import DoublyStochasticRegressor
+from shallows.estimators.least_squares.kernel_ridge import KernelRidgeRegressor
+from shallows.fitting.machine import LEAST_MEMORY, Options
+from shallows.solvers import DoublyStochastic, EigenPro, ProjectedEigenPro
+
+from ..results import AnalysisResult
+from ..timing import in_turn, most_bytes
+from . import simulated_ranks
+
+BATCH = 250  # points of a batch, and features of a block of doubly stochastic gradients
+N_CENTRES = 300
+
+
+@dataclass(frozen=True)
+class _LittleMemory(Options):
+    """Options with the budget of the smallest fit."""
+
+    def budget(self, device: arrays.Device, least: int = LEAST_MEMORY) -> int:
+        return least
+
+
+class _NothingKept(KernelRidgeRegressor):
+    """EigenPro in so little memory that no kernel values are kept, so that a step's time is that of its arithmetic."""
+
+    def _options(self) -> Options:
+        return _LittleMemory(**vars(super()._options()))
+
+
+_EIGENPRO = {"rank": 20, "n_subsample": 200, "batch_size": BATCH, "tol": 0.0}
+
+
+def _kernel_ridge(kept: bool, solver: Any, same: dict[str, Any], **own: Any) -> Any:
+    """Kernel ridge regression with a solver; ``same`` are the parameters that all methods share."""
+    rest = dict(same)
+    options = Options(device=rest.pop("device"), dtype=rest.pop("dtype"))
+    solver = solver(**_EIGENPRO, max_epochs=rest.pop("max_epochs"))
+    return (KernelRidgeRegressor if kept else _NothingKept)(solver=solver, options=options, **own, **rest)
+
+
+_STEPS = DoublyStochastic(
+    schedule="constant", step_size=1e-3, preconditioning=None, block_size=BATCH, batch_size=BATCH, form="cosine"
+)
+METHODS: dict[str, Callable[..., Any]] = {
+    "eigenpro": lambda kept, **same: _kernel_ridge(kept, EigenPro, same),
+    "centres": lambda kept, **same: _kernel_ridge(True, ProjectedEigenPro, same, centers=N_CENTRES),
+    "doubly_stochastic": lambda kept, max_epochs, device, dtype, **same: DoublyStochasticRegressor(
+        solver=replace(_STEPS, max_epochs=max_epochs), options=Options(device=device, dtype=dtype), **same
+    ),
+}
+
+
+class _Steps(training.Observer):
+    """Notes after every batch what a simulated process has computed, sent, and taken of the processor."""
+
+    def __init__(self, ranks: simulated_ranks.SimulatedRanks):
+        self._ranks = ranks
+        self.noted: list[tuple[int, int, float]] = []
+
+    def on_batch(self, run: Any) -> None:
+        self.noted.append((self._ranks.n_values, self._ranks.n_bytes, time.thread_time()))
+
+    def of_a_step(self) -> np.ndarray:
+        """Values, bytes and processor seconds of a step, their medians without the first, which prepares others."""
+        return np.median(np.diff(self.noted, axis=0), axis=0)
+
+
+def rank_scaling(
+    data: Any = None,
+    *,
+    method: str = "eigenpro",
+    ranks: Sequence[int] = (1, 2, 4),
+    n_points: int = 4000,
+    points_grow: bool = False,
+    n_inputs: int = 50,
+    n_outputs: int = 4,
+    rounds: int = 2,
+    random_state: int = 0,
+) -> AnalysisResult:
+    """Work, memory and messages of a process in an epoch that several simulated processes share.
+
+    The processes are threads that take the steps of `shallows.distributed`, so that no MPI is needed. What a network
+    takes, and processors that wait for each other, are not in the numbers.
+
+    Points are normal numbers, and targets linear functions of them. There are `n_points` of all processes together, in
+    multiples of 250, or of each where `points_grow`. "eigenpro" has all points as centres, "centres" 300 of them, and
+    "doubly_stochastic" a block of 250 features a batch. All numbers of processes take turns in each round, and the
+    least time of each counts.
+
+    Over the numbers of processes, of the process that has most: ``values``, the kernel or feature values that it
+    computes in a step, and ``processor``, its processor seconds in a step that keeps none of them, both in units of the
+    first number of processes; ``sent``, the bytes that it gives to sums over the processes in a step, None for a single
+    process; and ``held``, the most bytes that NumPy and Python hold at a time beyond the data where the kernel values
+    are kept, divided by the number of processes.
+    """
+    if method not in METHODS or n_points % BATCH or n_points < 2 * BATCH:
+        raise ShallowsError(
+            f"method is one of {', '.join(METHODS)} and n_points a multiple of {BATCH} above {BATCH}, not {method!r} "
+            f"and {n_points}."
+        )
+    steps: dict[int, list[np.ndarray]] = {size: [] for size in ranks}
+    held = {}
+    for turn, size in in_turn(ranks, rounds):
+        x, y = _problem(random_state, n_points * (size if points_grow else 1), n_inputs, n_outputs)
+        if turn == 0:  # which loads and compiles what is loaded and compiled once
+            models = _models(method, size, random_state, n_inputs, kept=True)
+            held[size] = most_bytes(simulated_ranks.fit, models, x, y) / size
+        else:
+            steps[size].append(_most_of_a_step(method, size, random_state, x, y))
+    values, sent, seconds = ([min(one[place] for one in steps[size]) for size in ranks] for place in range(3))
+    curve = {
+        "values": [value / values[0] for value in values],
+        "processor": [value / seconds[0] for value in seconds],
+        "sent": [value if size > 1 else None for size, value in zip(ranks, sent, strict=True)],
+        "held": [held[size] for size in ranks],
+    }
+    effective = {"method": method, "n_points": n_points, "points_grow": points_grow, "rounds": rounds}
+    return AnalysisResult(list(ranks), curve, effective=effective)
+
+
+def _problem(seed: int, n: int, d: int, c: int) -> tuple[np.ndarray, np.ndarray]:
+    x = streams.normal(seed, "rank scaling points", n, (n, d)).astype(np.float32)
+    return x, (x @ streams.normal(seed, "rank scaling targets", d, (d, c)) / math.sqrt(d)).astype(np.float32)
+
+
+def _models(method: str, size: int, seed: int, n_inputs: int, kept: bool) -> list[Any]:
+    same = {"bandwidth": math.sqrt(2.0 * n_inputs), "max_epochs": 1, "random_state": seed}
+    return [METHODS[method](kept, **same, device="cpu", dtype="float32") for _ in range(size)]
+
+
+def _most_of_a_step(method: str, size: int, seed: int, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Values, bytes and processor seconds of a step, of the process that has most of each."""
+    observers: list[_Steps] = []
+
+    def observe(ranks: simulated_ranks.SimulatedRanks) -> list[_Steps]:
+        observers.append(_Steps(ranks))
+        return observers[-1:]
+
+    simulated_ranks.fit(_models(method, size, seed, x.shape[1], kept=False), x, y, observers=observe)
+    return np.max([one.of_a_step() for one in observers], axis=0)

@@ -1,1 +1,0 @@
-"""Analyses of EigenPro: what its preconditioner gains, by direction, batch size, step and cost."""
