@@ -5,9 +5,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from shallows_papers.theory import eigenvalue_decay, heat_kernel_circle
 
 from shallows.errors import ShallowsError, UnknownNameError
+from shallows_papers.papers.eigenpro import eigenvalue_decay, heat_kernel_circle
 from shallows_papers.papers.eigenpro.heat_kernel_circle import iterations_needed
 
 # The circle
