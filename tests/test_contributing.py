@@ -47,6 +47,7 @@ def project(tmp_path_factory):
     shutil.copytree(PROJECT / "tests", root / "tests", ignore=shutil.ignore_patterns("__pycache__"))
     for example, place in PLACES:
         assert not (root / place).exists(), f"{place} is there already"
+        (root / place).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(PROJECT / example, root / place)
     for language, name, content in BLOCKS:
         path = root / name
@@ -54,7 +55,7 @@ def project(tmp_path_factory):
             path.write_text(patched(name, path.read_text(encoding="utf-8"), content), encoding="utf-8")
         else:
             assert not path.exists(), f"{name} is there already"
-            path.parent.mkdir(exist_ok=True)
+            path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(content, encoding="utf-8")
     return root
 

@@ -2,7 +2,9 @@
 
 from shallows_papers.experiments.planning.configuration import summary_paths
 
-FINDINGS = sorted(map(from_here, PLAN.configuration.folder.glob("papers/*/findings.rst")))
+FINDINGS = sorted(
+    map(from_here, PLAN.configuration.folder.glob("papers/*/findings.rst"))
+)
 SUMMARIES = [from_here(path) for path in summary_paths(PLAN.configuration)]
 
 
