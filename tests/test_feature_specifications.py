@@ -21,7 +21,7 @@ from shallows.estimators.feature_maps.specification import (
     searches_bandwidth,
     transformer_of,
 )
-from shallows.estimators.old_names import OLD_ESTIMATORS, translate
+from shallows.estimators.old_names import translate
 from shallows.kernel_approximation import (
     ExtremeLearningMachineAutoencoder,
     Fastfood,
@@ -165,8 +165,8 @@ def test_old_parameters_are_refused_with_their_place(call, message):
 
 def test_old_calls_are_translated():
     given = {"kernel": "'matern'", "kernel_params": "{'nu': 2.5}", "bandwidth": "None", "dtype": "'float32'"}
-    call, classes = translate(OLD_ESTIMATORS["FourierFeatures"], given)
+    call, classes = translate("FourierFeatures", given)
     assert call == "FourierFeatures(kernel=Matern(nu=2.5), bandwidth='median', options=Options(dtype='float32'))"
     assert classes == {"Matern", "Options"}
-    call, _ = translate(OLD_ESTIMATORS["ExtremeLearningMachineAutoencoder"], {"n_units": "8", "C": "1e3"})
+    call, _ = translate("ExtremeLearningMachineAutoencoder", {"n_units": "8", "C": "1e3"})
     assert call == "ExtremeLearningMachineAutoencoder(n_units=8, alpha=0.001)"

@@ -465,5 +465,5 @@ def test_a_time_limit_ends_the_training_with_a_model(solver):
 )
 def test_an_old_call_is_translated(old, given, new):
     name = OLD_ESTIMATORS[old].name
-    call, _ = translate(OLD_ESTIMATORS[old], {key: repr(value) for key, value in given.items()})
+    call, _ = translate(old, {key: repr(value) for key, value in given.items()})
     assert call == name + new

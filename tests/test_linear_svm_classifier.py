@@ -17,7 +17,7 @@ import shallows
 from linear_svm_example import points
 from shallows import LinearSVMClassifier, Options, training
 from shallows.errors import ShallowsError
-from shallows.estimators.old_names import OLD_ESTIMATORS, translate
+from shallows.estimators.old_names import translate
 from shallows.solvers import (
     FOLOS,
     LBFGS,
@@ -246,7 +246,7 @@ def test_a_parameter_of_earlier_versions_is_refused_with_its_new_place(given, me
 )
 def test_an_old_call_is_translated(old, new):
     given = {name: repr(value) for name, value in old.items()}
-    call, _ = translate(OLD_ESTIMATORS["LinearSVMClassifier"], given)
+    call, _ = translate("LinearSVMClassifier", given)
     assert call == f"LinearSVMClassifier({new})"
     eval(call)
 

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from sklearn.base import ClassifierMixin
 
-from .old_names import OLD_ESTIMATORS, OPTIONS, STOPPING, translate
+from .old_names import OPTIONS, STOPPING, find_old, translate
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -74,11 +74,11 @@ def refuse_other_names(
     if parameters.keys() <= known:
         return
     present = {} if solver is None else {"solver": solver}
-    old = OLD_ESTIMATORS.get(estimator.__name__)
-    objects, of_solver = (set(), set()) if old is None else (old.of_objects(), old.of_solver.keys())
+    old = find_old(estimator.__name__)
+    objects, of_solver = (set(), set()) if old is None else (old.of_objects(), old.of_solver())
     for name in sorted(parameters.keys() - known, key=lambda name: (name not in objects, name)):
         advice, least = "" if name in objects else _advice(estimator, name, present | {**parameters}, known), 2
-        if not advice and name in objects | of_solver:
+        if not advice and name in of_solver:
             advice, least = "it belongs to the solver", 1
         if advice:
             call = _new_call(estimator, parameters, least)
@@ -88,10 +88,10 @@ def refuse_other_names(
 def _new_call(estimator: type[Any], parameters: Mapping[str, Any], least: int) -> str:
     """The call as it is written now, as a sentence, if at least so many arguments of an earlier version must move."""
     known, name = set(estimator._get_param_names()), estimator.__name__
-    if name not in OLD_ESTIMATORS or len(parameters.keys() - known) < least:
+    if find_old(name) is None or len(parameters.keys() - known) < least:
         return ""
     try:
-        call, _ = translate(OLD_ESTIMATORS[name], {key: repr(value) for key, value in parameters.items()})
+        call, _ = translate(name, {key: repr(value) for key, value in parameters.items()})
         given = ast.parse(call, mode="eval").body
     except (ValueError, SyntaxError):
         return ""  # An argument is an object without a literal, or is of no earlier version.
