@@ -75,7 +75,7 @@ def test_batches_that_are_drawn_anew_and_a_fit_that_goes_on_take_the_same_steps(
         eigenpro_regressor(**made, max_epochs=1).fit(X, Y),
     )
     twice.fit(X, Y)
-    assert once.report_["solver"] == "FullLengthEigenPro"
+    assert once.report_["stepper"] == "FullLengthEigenPro"
     x, y = X[once.support_], (Y - Y.mean(axis=0))[once.support_]
     K, a = kernels.make("gaussian", 2.0)(x, x), np.zeros_like(y)
     s, following, V = released(K, 3)

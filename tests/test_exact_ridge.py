@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import Ridge
 from sklearn.metrics import log_loss
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -17,6 +18,7 @@ from resumed_example import StopAt
 from shallows import KernelRidgeClassifier, KernelRidgeRegressor, Options, gram, kernels
 from shallows.errors import ShallowsError
 from shallows.fitting import machine
+from shallows.kernels import Linear
 from shallows.solvers import BlockDescent, ConjugateGradients
 from shallows.solvers.least_squares.cholesky import CholeskyStepper, dense
 from shallows.solvers.least_squares.conjugate_gradients import ConjugateGradientsStepper, low_rank
@@ -355,3 +357,19 @@ def test_a_warm_start_from_other_points_begins_anew(regression):
     given = {"bandwidth": SIGMA, "solver": "conjugate_gradients", "tol": 1e-8, "random_state": 0, "device": "cpu"}
     model = ridge(KernelRidgeRegressor, warm_start=True, **given).fit(x[:200], y[:200]).fit(x, y)
     np.testing.assert_array_equal(model.predict(new), ridge(KernelRidgeRegressor, **given).fit(x, y).predict(new))
+
+
+def test_coefficients_of_a_linear_kernel_are_those_of_ridge_regression():
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(60, 4)), rng.normal(size=(60, 2))
+    model = KernelRidgeRegressor("linear", alpha=0.7).fit(X, Y)
+    # Only the targets are centered, so the formula is ridge regression without an intercept around their mean.
+    exact = Ridge(alpha=0.7, fit_intercept=False).fit(X, Y - Y.mean(axis=0))
+    assert np.allclose(model.coef_, exact.coef_, rtol=1e-9)
+    assert np.allclose(X @ model.coef_.T + model.intercept_, model.predict(X), rtol=1e-9)
+    labels = Y[:, 0] > 0
+    classifier = KernelRidgeClassifier("linear", alpha=0.7, calibration=None).fit(X, labels)
+    assert np.allclose(X @ classifier.coef_[0], classifier.decision_function(X), rtol=1e-9)
+    assert not hasattr(KernelRidgeRegressor(alpha=0.7).fit(X, Y), "coef_")
+    with pytest.raises(AttributeError, match="linear kernel without an offset"):
+        KernelRidgeRegressor(Linear(offset=1.0), alpha=0.7).fit(X, Y).coef_  # noqa: B018

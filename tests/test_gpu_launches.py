@@ -156,14 +156,14 @@ def fits(Estimator, monkeypatch, folder, free=2**30, **options):
 @pytest.mark.parametrize("Estimator", [pytest.param(eigenpro_classifier, marks=pytest.mark.slow), eigenpro_regressor])
 def test_a_fit_on_a_gpu_keeps_the_matrix_whole_and_takes_lifted_steps(Estimator, monkeypatch, folder):
     _, model, _ = fits(Estimator, monkeypatch, folder)
-    assert model.report_["solver"] == "LiftedEigenPro"
+    assert model.report_["stepper"] == "LiftedEigenPro"
     assert model.report_["kept_fraction"] == 1.0
 
 
 @needs_compiler
 def test_a_fit_for_which_a_gpu_has_too_little_memory_keeps_no_whole_matrix(monkeypatch, folder):
     _, model, _ = fits(eigenpro_regressor, monkeypatch, folder, free=12 * 2**20)
-    assert model.report_["solver"] == "EigenPro"
+    assert model.report_["stepper"] == "EigenPro"
     assert model.report_["kept_fraction"] < 1.0
 
 
@@ -174,7 +174,7 @@ def test_without_a_matrix_the_fused_product_makes_all_that_a_lifted_step_needs(m
     options = {"d": 6, "max_epochs": 1, "bandwidth": 3.0}
     _, model, ledger = fits(eigenpro_regressor, monkeypatch, folder, 12 * 2**20, **options)
     assert model.report_["kept_fraction"] < 1.0
-    assert model.report_["solver"] == "LiftedEigenPro"
+    assert model.report_["stepper"] == "LiftedEigenPro"
     assert ledger.launches["kernel_product"] >= 32
 
 
@@ -271,7 +271,7 @@ def test_by_default_a_gpu_takes_eight_batches_and_comes_to_the_scores_of_a_cpu(m
         )
         assert gpu.score(new, expected) == pytest.approx(cpu.score(new, expected), abs=2e-3)
     assert gpu.report_["batch_size"] == 200
-    assert gpu.report_["solver"] == "ConjugateResiduals"
+    assert gpu.report_["stepper"] == "ConjugateResiduals"
     with pretended_gpu(monkeypatch, folder):
         chosen = KernelRidgeRegressor(
             solver=EigenPro(batch_size=64, max_epochs=1), random_state=0, bandwidth=3.0, options=Options(device="gpu")

@@ -27,6 +27,24 @@ def test_a_block_sets_options_except_where_an_estimator_has_its_own():
     assert Options().in_block() == Options()
 
 
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (shallows.LinearSVMClassifier(), "runs on the CPU only"),
+        (shallows.KernelSVMClassifier(solver="lasvm"), "Solvers for device='gpu': 'smo'"),
+    ],
+)
+def test_a_block_with_a_gpu_is_refused_by_a_solver_without_a_gpu_form(model, message):
+    labels = Y > 0
+    with shallows.options(device="gpu"), pytest.raises(ShallowsError, match=message):
+        model.fit(X, labels)
+    with shallows.options(device="cpu"):
+        model.fit(X, labels)
+    own = clone(model).set_params(options=Options(device="cpu"))
+    with shallows.options(device="gpu"):
+        own.fit(X, labels)
+
+
 def test_a_block_is_for_its_thread():
     found = []
     with shallows.options(memory="2GB"):

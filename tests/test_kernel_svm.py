@@ -21,7 +21,7 @@ from engine_example import naive_kernel, sample
 from resumed_example import stopped_at_every_batch
 from shallows import KernelSVMClassifier, Options, kernels
 from shallows.errors import ShallowsError
-from shallows.estimators.old_names import OLD_ESTIMATORS, translate
+from shallows.estimators.old_names import find_old, translate
 from shallows.gram.row_slab import KernelRowSlab
 from shallows.solvers import LASVM, SDCA, SMO, Decomposition
 from shallows.solvers.support_vectors import SOLVERS
@@ -464,6 +464,6 @@ def test_a_time_limit_ends_the_training_with_a_model(solver):
     ],
 )
 def test_an_old_call_is_translated(old, given, new):
-    name = OLD_ESTIMATORS[old].name
+    name = find_old(old).name
     call, _ = translate(old, {key: repr(value) for key, value in given.items()})
     assert call == name + new

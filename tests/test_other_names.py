@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import pickle
 import runpy
@@ -307,7 +308,7 @@ def test_kernel_sgd_chooses_the_bandwidth_of_ridge_regression():
 
 def test_early_stopping_takes_a_solver_with_epochs():
     model = KernelRidgeRegressor(early_stopping=True, random_state=0).fit(X, y)
-    assert model.report_["solver"] == "EigenPro" and len(model.validation_scores_) >= 1
+    assert model.report_["solver"] == "eigenpro" and len(model.validation_scores_) >= 1
 
 
 def test_an_import_of_an_old_name_shows_the_new_calls_of_the_program(tmp_path):
@@ -340,6 +341,32 @@ def test_ridge_on_features_reports_its_solver(solver):
 def test_the_package_of_estimators_shows_the_new_call_too():
     with pytest.raises(ImportError, match=r"EigenProClassifier is now KernelRidgeClassifier\(solver='eigenpro'\)"):
         from shallows.estimators import EigenProClassifier  # noqa: F401
+
+
+@pytest.mark.parametrize("module", ["svm", "kernel_approximation", "decomposition"])
+def test_a_public_module_shows_the_new_call_too(module):
+    with pytest.raises(ImportError, match=r"LASVMClassifier is now KernelSVMClassifier\(solver='lasvm'\)"):
+        exec(f"from shallows.{module} import LASVMClassifier", {})
+    with pytest.raises(AttributeError, match=f"module 'shallows.{module}' has no attribute 'Zebra'"):
+        importlib.import_module(f"shallows.{module}").Zebra  # noqa: B018
+
+
+def test_an_attribute_of_an_earlier_version_says_where_it_is_now():
+    model = KernelRidgeRegressor(random_state=0).fit(X, y)
+    with pytest.raises(
+        AttributeError, match=r"KernelRidgeRegressor has no attribute 'timings_': it is report_\['timings"
+    ):
+        model.timings_  # noqa: B018
+    with pytest.raises(AttributeError, match="it is report_ now"):
+        model.effective_params_  # noqa: B018
+
+
+@pytest.mark.parametrize("solver", [*KernelRidgeRegressor._named["solver"]])
+def test_the_report_has_the_name_of_the_solver(solver):
+    alpha = 0.0 if solver == "kernel_sgd" else 0.1
+    for given in (solver, KernelRidgeRegressor._named["solver"][solver]()):
+        model = KernelRidgeRegressor(solver=given, alpha=alpha, random_state=0).fit(X, y)
+        assert model.report_["solver"] == solver
 
 
 def test_a_pickle_of_another_version_says_so():

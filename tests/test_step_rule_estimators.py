@@ -89,7 +89,7 @@ def test_the_rule_and_the_solver_that_were_taken_are_told():
         eigenpro_regressor(max_epochs=1, random_state=0, **options).fit(X, y).report_
         for options in ({}, {"batch_size": 40, "rank": 5}, {"batch_size": 2}, {"step_size": 1e-3, "batch_size": 40})
     )
-    assert (whole["step_rule"], whole["solver"]) == ("exact", "EigenPro")
-    assert (few["step_rule"], few["solver"]) == ("certified", "ConjugateResiduals")
-    assert (many["step_rule"], many["solver"]) == ("certified", "EigenPro")
-    assert (given["step_rule"], given["solver"]) == ("given", "EigenPro")
+    assert (whole["step_rule"], whole["stepper"]) == ("exact", "EigenPro")
+    assert (few["step_rule"], few["stepper"]) == ("certified", "ConjugateResiduals")
+    assert (many["step_rule"], many["stepper"]) == ("certified", "EigenPro")
+    assert (given["step_rule"], given["stepper"]) == ("given", "EigenPro")

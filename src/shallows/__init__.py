@@ -6,11 +6,9 @@ The names below are loaded when they are first used, so that ``import shallows``
 from __future__ import annotations
 
 import importlib
-import inspect
 from typing import Any
 
-from .errors import unknown_attribute
-from .estimators import ESTIMATORS
+from .estimators import ESTIMATORS, unknown_name
 from .utils.lazy_tables import LazyTable
 
 __version__ = "0.2.0"
@@ -86,11 +84,7 @@ def __getattr__(name: str) -> Any:
     for group in _GROUPS:
         if name in importlib.import_module(f".{group}", __name__).__all__:
             raise ImportError(f"shallows.{name} is in shallows.{group} now. Write: from shallows.{group} import {name}")
-    from .estimators import old_names
-
-    if name in old_names.OLD_ESTIMATORS:
-        old_names.refuse_old_estimator(name, inspect.currentframe().f_back)  # type: ignore[union-attr]
-    raise unknown_attribute(__name__, name, [*__all__, *_ROOMS, *ESTIMATORS, "two_sample_test"])
+    raise unknown_name(__name__, name, [*__all__, *_ROOMS, *ESTIMATORS, "two_sample_test"])
 
 
 def __dir__() -> list[str]:

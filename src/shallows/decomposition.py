@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from .utils.lazy_tables import LazyTable
+from .estimators import ESTIMATORS, unknown_name
 
-_PUBLIC = LazyTable(
-    "name of this module",
-    "shallows",
-    {
-        "DoublyStochasticKernelCCA": ".estimators.components.kernel_cca",
-        "DoublyStochasticKernelPCA": ".estimators.components.kernel_pca",
-        "DoublyStochasticKernelSVD": ".estimators.components.kernel_svd",
-        "FeatureKernelPCA": ".estimators.components.feature_kernel_pca",
-        "KernelSlicedInverseRegression": ".estimators.components.sliced_inverse_regression",
-    },
+_NAMES = (
+    "DoublyStochasticKernelCCA",
+    "DoublyStochasticKernelPCA",
+    "DoublyStochasticKernelSVD",
+    "FeatureKernelPCA",
+    "KernelSlicedInverseRegression",
 )
 
-__all__ = [*_PUBLIC]
+__all__ = [*_NAMES]
 
 
 def __getattr__(name: str) -> Any:
-    return _PUBLIC.attribute(name)
+    if name in __all__:
+        return ESTIMATORS[name]
+    raise unknown_name(__name__, name, __all__)

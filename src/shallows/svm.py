@@ -4,27 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from .utils.lazy_tables import LazyTable
+from .estimators import ESTIMATORS, unknown_name
 
-_PUBLIC = LazyTable(
-    "name of this module",
-    "shallows",
-    {
-        "AMMClassifier": ".estimators.budgeted.adaptive_multi_hyperplane",
-        "BudgetedSVMClassifier": ".estimators.budgeted.budgeted_svm",
-        "CoreVectorMachineClassifier": ".estimators.support_vectors.core_vector_machine",
-        "CoreVectorMachineRegressor": ".estimators.support_vectors.core_vector_machine",
-        "DoublyStochasticNoveltyDetector": ".estimators.doubly_stochastic.dsg_novelty_detector",
-        "KernelSVMClassifier": ".estimators.support_vectors.kernel_svm",
-        "LinearSVMClassifier": ".estimators.linear_svm.linear_svm_classifier",
-        "LowRankLinearizedSVMClassifier": ".estimators.budgeted.low_rank_svm",
-        "RandomKitchenSinksClassifier": ".estimators.closed_forms.kitchen_sinks",
-        "RandomKitchenSinksRegressor": ".estimators.closed_forms.kitchen_sinks",
-    },
+_NAMES = (
+    "AMMClassifier",
+    "BudgetedSVMClassifier",
+    "CoreVectorMachineClassifier",
+    "CoreVectorMachineRegressor",
+    "DoublyStochasticNoveltyDetector",
+    "KernelSVMClassifier",
+    "LinearSVMClassifier",
+    "LowRankLinearizedSVMClassifier",
+    "RandomKitchenSinksClassifier",
+    "RandomKitchenSinksRegressor",
 )
 
-__all__ = [*_PUBLIC]
+__all__ = [*_NAMES]
 
 
 def __getattr__(name: str) -> Any:
-    return _PUBLIC.attribute(name)
+    if name in __all__:
+        return ESTIMATORS[name]
+    raise unknown_name(__name__, name, __all__)

@@ -26,10 +26,11 @@ of the documentation has the conventions that all estimators share.
 from __future__ import annotations
 
 import importlib
-import inspect
 import sys
+from collections.abc import Iterable
 from typing import Any
 
+from ..errors import unknown_attribute
 from ..utils.lazy_tables import LazyTable
 
 ESTIMATORS = LazyTable(
@@ -96,11 +97,18 @@ class _MissingModules:
 sys.meta_path.append(_MissingModules)
 
 
-def __getattr__(name: str) -> Any:
+def unknown_name(module: str, name: str, known: Iterable[str]) -> Exception:
+    """The error for a missing name of a public module, for its ``__getattr__``; for an old name, with the new call."""
     old_names = importlib.import_module(".old_names", __name__)
     if name in old_names.OLD_ESTIMATORS and name not in ESTIMATORS:
-        old_names.refuse_old_estimator(name, inspect.currentframe().f_back)  # type: ignore[union-attr]
-    return ESTIMATORS.attribute(name)
+        return old_names.old_estimator_error(name)
+    return unknown_attribute(module, name, known)
+
+
+def __getattr__(name: str) -> Any:
+    if name in ESTIMATORS:
+        return ESTIMATORS[name]
+    raise unknown_name(__name__, name, ESTIMATORS)
 
 
 def __dir__() -> list[str]:

@@ -25,6 +25,7 @@ from ..kernels import precomputed
 from ..utils import frozen, progress
 from ..utils.checks import is_whole, warn_user
 from ..utils.plain_numbers import numeric_targets, plain_parameter
+from .old_names import MovedAttribute
 from .other_names import refuse_other_names
 
 LEAST_WEIGHT = 1e-300
@@ -121,6 +122,7 @@ class Estimator(BaseEstimator):
     """Classes of the objects that a parameter may be, by their names; a subclass adds its own."""
     _warns_of_units = True
     """False for a transformer that another estimator fits, which has checked the same points."""
+    effective_params_, timings_ = MovedAttribute("report_"), MovedAttribute("report_['timings']")
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

@@ -372,17 +372,10 @@ def _dictionary(text: str) -> dict[str, str]:
     return {ast.literal_eval(key): ast.unparse(value) for key, value in zip(tree.keys, tree.values, strict=True) if key}
 
 
-def refuse_old_estimator(name: str, frame: FrameType | None) -> None:
-    """Raise an ImportError that shows what replaces an old estimator, with the calls of it in the user's code.
-
-    Parameters
-    ----------
-    name : str
-        A key of `OLD_ESTIMATORS`.
-    frame : frame
-        Of the code that asked for the name. Modules of the import system above it are skipped.
-    """
-    while frame is not None and frame.f_globals.get("__name__", "").startswith("importlib"):
+def old_estimator_error(name: str) -> ImportError:
+    """An error that shows what replaces an old estimator, with the calls of it in the code that asks for it."""
+    frame: FrameType | None = sys._getframe()
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("importlib", "shallows"):
         frame = frame.f_back
     lines = [f"{name} is now {translate(name, {})[0]}."]
     for number, call in _calls_of(name, frame):
@@ -393,7 +386,20 @@ def refuse_old_estimator(name: str, frame: FrameType | None) -> None:
             continue
         needs = f" It needs {', '.join(sorted(classes))}." if classes else ""
         lines.append(f"Line {number}: {ast.unparse(call)} is now {now}.{needs}")
-    raise ImportError("\n".join(lines[: 1 + MOST_CALLS]))
+    return ImportError("\n".join(lines[: 1 + MOST_CALLS]))
+
+
+class MovedAttribute:
+    """An attribute of an earlier version: the error says where its value is now."""
+
+    def __init__(self, place: str):
+        self.place = place
+
+    def __set_name__(self, owner: type[Any], name: str) -> None:
+        self.name = name
+
+    def __get__(self, estimator: Any, owner: type[Any]) -> Any:
+        raise AttributeError(f"{owner.__name__} has no attribute {self.name!r}: it is {self.place} now.")
 
 
 def _calls_of(name: str, frame: FrameType | None) -> list[tuple[int, ast.Call]]:

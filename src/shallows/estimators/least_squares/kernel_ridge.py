@@ -202,6 +202,14 @@ class KernelRidgeMachine(Estimator):
             **shared,
         )
 
+    @property
+    def coef_(self) -> np.ndarray:
+        """Coefficients of the features with a linear kernel, shape (n_outputs, n_features), as `SVC` has them."""
+        if not hasattr(self, "_model"):
+            raise AttributeError("coef_ is available after fit.")
+        coefficients = self._model.input_coefficients()
+        return coefficients * self._targets.scale[:, None] if self._y_is_numeric else coefficients
+
     def _raw_predict(self, X: Any) -> np.ndarray:
         """Outputs in the units of the targets, shape (m, c), for checked X."""
         device = arrays.resolve_device(self._options().device)
@@ -363,6 +371,8 @@ class KernelRidgeClassifier(SquareLossLabels, KernelRidgeMachine):
         Numbers of the training rows that are centers, without held-out rows; None if the user gave the centers.
     centers_ : ndarray or CSR matrix, shape (n_centers, n_features)
         With a solver on centers.
+    coef_ : ndarray, shape (n_outputs, n_features)
+        With a linear kernel: the coefficients of the features.
     bandwidth_, alpha_ : float
     step_size_ : float
         η of solvers with steps.

@@ -215,8 +215,7 @@ class LinearSVMClassifier(LabelPredictions, Estimator):
             )
         if not (is_positive(self.regularization) or self.regularization == "auto"):
             raise ShallowsError(f"regularization must be a positive number or 'auto', got {self.regularization!r}.")
-        if self.options is not None:
-            settings.refuse_device(self.options.device, solver, SOLVERS)
+        settings.refuse_device(self._options().device, solver, SOLVERS)
 
     def _raw_predict(self, X: Any) -> np.ndarray:
         return LinearFunctions(self.coef_, self.intercept_).scores(X)

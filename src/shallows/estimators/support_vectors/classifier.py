@@ -12,7 +12,6 @@ from ... import arrays, kernels
 from ...fitting import leave_one_out_choice
 from ...fitting.support_vectors import FittedMachines, FittedSum
 from ...kernels import Precomputed
-from ...kernels.inner import Linear
 from ...utils.checks import check_choice, check_positive
 from ..base import Estimator
 from ..predictions import LabelPredictions
@@ -50,11 +49,7 @@ class SupportVectorMachine(Estimator):
     @property
     def coef_(self) -> np.ndarray:
         """Coefficients of the features, with a linear kernel."""
-        model = self._fitted_model()
-        if not isinstance(model.kernel, Linear) or model.kernel.offset:
-            raise AttributeError("coef_ needs a linear kernel without an offset, such as kernel='linear'.")
-        x = model.centering.rows_of(model.points)
-        return self._sign_of_pairs() * model.kernel.scale * (x.T @ model.coefficients.astype(np.float64)).T
+        return self._sign_of_pairs() * self._fitted_model().input_coefficients()
 
     def _sign_of_pairs(self) -> float:
         """The sign of the attributes of a machine: −1 if its positive side is the first of a pair of classes."""

@@ -154,8 +154,7 @@ class KernelSVMClassifier(SupportVectorClassifier):
         super()._check_parameters()
         check_choice(self, loss=("auto", "hinge", "squared_hinge"))
         solver = self._settings()
-        if self.options is not None:
-            settings.refuse_device(self.options.device, solver, SOLVERS)
+        settings.refuse_device(self._options().device, solver, SOLVERS)
 
     @keeps_model_on_failure
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:  # noqa: D102

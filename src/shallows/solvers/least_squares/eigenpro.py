@@ -115,6 +115,7 @@ class EigenPro(KernelSolver):
     tol: float = setting(at_least_zero(5e-3))
     precision: str = setting(choice(*PRECISIONS))
 
+    name: ClassVar[str] = "eigenpro"
     takes_ranks: ClassVar[bool] = True
 
     n_arrays: ClassVar[int] = 10  # The average of the iterates doubles the arrays of a state.
@@ -223,7 +224,8 @@ class EigenPro(KernelSolver):
             "damping": float(plan.preconditioner.damping),
             "power": plan.preconditioner.power,
             "eigensystem": self.eigensystem,
-            "solver": type(stepper).__name__.removesuffix("Stepper"),
+            "solver": self.name,
+            "stepper": type(stepper).__name__.removesuffix("Stepper"),
             **gpu_checks.precision_of_products(arrays.device_of(vectors), str(vectors.dtype)),
             **({"precision_of_blocks": "split"} if splits else {}),
         }

@@ -54,6 +54,7 @@ class KernelSGD(KernelSolver):
     max_epochs: int = setting(count(default=100))
     tol: float = setting(at_least_zero(5e-3))
 
+    name: ClassVar[str] = "kernel_sgd"
     takes_ridge: ClassVar[bool] = False
     damping: ClassVar[float] = 1.0
 
@@ -99,7 +100,7 @@ class KernelSGD(KernelSolver):
         return KernelProblem(matrix, targets, weights, plan.preconditioner), stepper
 
     def report(self, plan: StepPlan, problem: KernelProblem, stepper: Any, run: Any) -> dict[str, Any]:  # noqa: D102
-        return report_steps(self, plan, run)
+        return {"solver": self.name, **report_steps(self, plan, run)}
 
 
 @dataclass(frozen=True)

@@ -121,7 +121,7 @@ class Sources:
     def defined_in(self, module: str, name: str) -> str | None:
         """The module that an import leads to: a submodule, the module that a table names, or the named one itself.
 
-        The package itself offers the entries of the tables that it imports. None where the import leads out of it.
+        A module offers the entries of the tables that it imports. None where the import leads out of the package.
         """
         if name and self.path(f"{module}.{name}") is not None:
             return f"{module}.{name}"
@@ -131,8 +131,8 @@ class Sources:
             for key, place in table.items():
                 if name == key or place.endswith(f":{name}"):
                     return self.defined_in(*place.partition(":")[::2])
-        for origin, bound in self.read(module).references if name and module in self.names else ():
-            if bound.isupper() and any(name in table for table in self.read(origin).tables.values()):
+        for origin, bound in self.read(module).references if name else ():
+            if bound.isupper() and self.path(origin) and any(name in one for one in self.read(origin).tables.values()):
                 return self.defined_in(origin, name)
         return module
 
