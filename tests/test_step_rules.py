@@ -47,9 +47,9 @@ def test_the_papers_step_is_its_rule_of_thumb_where_the_root_is_largest_and_exac
 def test_the_first_release_takes_the_same_mean_step_whatever_the_batch():
     assert 7 * step("release2017", 7) == pytest.approx(300 * step("release2017", 300))
     assert 7 * step("release2017", 7) == pytest.approx(1.5 / 0.5 * math.sqrt(0.5 / 0.01))
-    assert 7 * step({"release2017": {"eta": 5.0}}, 7) == pytest.approx(5.0 * math.sqrt(0.5 / 0.01))
+    assert 7 * step(step_rules.Release2017(5.0), 7) == pytest.approx(5.0 * math.sqrt(0.5 / 0.01))
     with pytest.raises(ShallowsError, match="eta must be a positive number"):
-        step_rules.make({"release2017": {"eta": 0.0}})
+        step_rules.make(step_rules.Release2017(0.0))
 
 
 def test_the_second_release_has_three_ranges_of_batches():
@@ -74,16 +74,9 @@ def test_an_unknown_rule_is_told_the_known_ones_and_a_function_is_one():
     assert step_rules.make(lambda p, m, n: 0.5)(None, 1, 1) == 0.5
 
 
-def test_a_rule_with_parameters_is_a_name_with_them():
-    assert step_rules.make({"certified": {"noise": 0.3}}) == step_rules.Certified(noise=0.3)
-    assert step_rules.make({"theorem": {}}) == step_rules.make("theorem")
-    with pytest.raises(UnknownNameError, match=r"parameter of the step certified 'nois'. Did you mean 'noise'"):
-        step_rules.make({"certified": {"nois": 0.3}})
-    with pytest.raises(UnknownNameError, match=r"step 'certifed'. Did you mean 'certified'"):
-        step_rules.make({"certifed": {"noise": 0.3}})
-    for malformed in ({}, {"certified": 0.3}, {"certified": {}, "paper": {}}):
-        with pytest.raises(ShallowsError, match="a mapping of one name"):
-            step_rules.make(malformed)
+def test_a_rule_with_parameters_is_an_object():
+    assert step_rules.make(step_rules.Certified(noise=0.3)) == step_rules.Certified(noise=0.3)
+    assert step_rules.make("theorem") == step_rules.Theorem()
     for impossible in (
         {"noise": 0.0},
         {"noise": float("nan")},
@@ -92,7 +85,7 @@ def test_a_rule_with_parameters_is_a_name_with_them():
         {"noise": "0.3"},
     ):
         with pytest.raises(ShallowsError, match=r"^(noise must be a positive|memory must be a) number"):
-            step_rules.make({"certified": impossible})
+            step_rules.make(step_rules.Certified(**impossible))
 
 
 @pytest.mark.parametrize("power", [1.0, 0.5])

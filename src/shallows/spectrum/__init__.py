@@ -18,7 +18,7 @@ from .feature_preconditioner import EIGENSYSTEMS, FeaturePreconditioner, make_fe
 from .fitting import Spectrum, eigenspectrum, fit_preconditioner
 from .kernel_preconditioner import Preconditioner, load_preconditioner, make_preconditioner
 from .randomised_rows import make_rsvd_preconditioner
-from .spectral_preconditioner import SpectralPreconditioner, filtered, power_of
+from .spectral_preconditioner import SpectralPreconditioner, filtered
 
 __all__ = [
     "EIGENSYSTEMS",
@@ -36,6 +36,5 @@ __all__ = [
     "make_feature_preconditioner",
     "make_preconditioner",
     "make_rsvd_preconditioner",
-    "power_of",
     "top_eigensystem",
 ]

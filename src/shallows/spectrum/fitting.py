@@ -11,11 +11,11 @@ from .. import arrays, gram, kernels, streams
 from ..arrays import Array
 from ..errors import ShallowsError
 from ..kernels import Kernel
+from ..utils.checks import is_positive
 from ..utils.plain_numbers import takes_numpy_integers
 from . import certificates
 from .eigensystems import eigensystem, top_eigensystem
 from .kernel_preconditioner import Preconditioner, make_preconditioner
-from .spectral_preconditioner import power_of
 
 
 @takes_numpy_integers
@@ -27,7 +27,7 @@ def fit_preconditioner(
     rank: int = 160,
     n_subsample: int = 4800,
     damping: float = 1.0,
-    power: str | float = "full",
+    power: float = 1.0,
     random_state: int = 0,
     device: str = "auto",
     dtype: str = "float32",
@@ -42,20 +42,21 @@ def fit_preconditioner(
     bandwidth : float or "median"
         σ. "median": the median rule on the rows that are read.
     rank, n_subsample, damping, power
-        q, M, τ and a (a number, ``"full"`` for 1 or ``"sqrt"`` for 1/2), see `make_preconditioner`. The defaults are
-        the paper's values for large data sets.
+        q, M, τ and a, see `make_preconditioner`. The defaults are the paper's values for large data sets.
     random_state : int
         Seed of the subsample.
     device, dtype
         Device and precision of the computation.
     """
+    if not (is_positive(power) and power <= 1):
+        raise ShallowsError(f"power must be a number in (0, 1], got {power!r}.")
     device = arrays.resolve_device(device)
     n = X.shape[0]
     order = streams.permutation(random_state, "preconditioner rows", 0, n)[: min(n, n_subsample + certificates.N_FRESH)]
     kernel = kernels.make(kernel, bandwidth)
     points = _points(X, order, device, dtype, centered=kernel.shift_invariant)
     chosen = kernels.choose(kernel, points, random_state)
-    settings = {"rank": rank, "n_subsample": n_subsample, "damping": damping, "power": power_of(power)}
+    settings = {"rank": rank, "n_subsample": n_subsample, "damping": damping, "power": float(power)}
     with device.active():
         found = make_preconditioner(chosen, points, seed=random_state, **settings)
     return replace(found, indices=order[found.indices])

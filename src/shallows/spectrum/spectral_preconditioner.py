@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
@@ -11,11 +10,7 @@ import numpy as np
 
 from .. import arrays
 from ..arrays import Array
-from ..errors import ShallowsError
 from .certificates import N_RITZ, Certificate, certify
-
-POWERS = {"full": 1.0, "sqrt": 0.5}
-"""Names of the exponents of λ_{q+1}/λᵢ in the preconditioner."""
 
 STALLED = 20.0
 """The rank of a preconditioner is lowered if the operator's largest eigenvalue exceeds its level by this factor."""
@@ -149,14 +144,6 @@ def flatten(
         # subsample only. Directions that were flattened below that eigenvalue would hardly move.
         xp = arrays.namespace(eigenvalues)
         q = int(xp.sum(arrays.astype(eigenvalues[:q] > level, xp.int64)))
-
-
-def power_of(power: str | float) -> float:
-    """The exponent of a preconditioner by name or number; a `ShallowsError` for anything else."""
-    named = POWERS.get(power) if isinstance(power, str) else power
-    if not (isinstance(named, numbers.Real) and not isinstance(named, bool) and 0 < named <= 1):
-        raise ShallowsError(f"power must be 'full', 'sqrt' or a number in (0, 1], got {power!r}.")
-    return float(named)
 
 
 _WORK_IN_THREADS = 2**25

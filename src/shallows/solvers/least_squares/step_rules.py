@@ -18,13 +18,12 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from ... import arrays
 from ...errors import ShallowsError, UnknownNameError
-from ...utils.checks import is_positive
+from ...utils.checks import is_number, is_positive
 from ..settings import SMALL, Checked, Parameter, at_least_zero, positive, setting, share
 
 
@@ -255,44 +254,20 @@ RULES: dict[str, type] = {
 }
 
 
-def make(rule: str | Mapping[str, Mapping[str, Any]] | StepRule) -> StepRule:
-    """The rule for ``"certified"``, ``{"certified": {"noise": 0.3}}`` or ``Certified(noise=0.3)``.
-
-    Raises an `UnknownNameError` for an unknown rule or parameter, and a `ShallowsError` for another mapping.
-    """
-    if not isinstance(rule, str | Mapping) and callable(rule):
-        if isinstance(rule, Checked):
-            rule.check()
+def make(rule: str | StepRule) -> StepRule:
+    """The rule of a name, or the checked rule itself; an unknown name raises an `UnknownNameError`."""
+    if isinstance(rule, Checked):
+        rule.check()
+    if callable(rule):
         return rule
-    name, parameters = rule, {}
-    if isinstance(rule, Mapping):
-        if len(rule) != 1 or not isinstance(next(iter(rule.values())), Mapping):
-            raise ShallowsError(
-                "A step with parameters is a mapping of one name, like {'certified': {'noise': 0.3}}, "
-                f"not {rule!r}."
-            )
-        ((name, parameters),) = rule.items()
-    UnknownNameError.check("step", name, RULES)
-    known = [field.name for field in fields(RULES[name])]
-    for parameter in parameters:
-        UnknownNameError.check(f"parameter of the step {name}", parameter, known)
-    found = RULES[name](**parameters)
-    found.check()
-    return found
-
-
-def step_of(settings: Any) -> Any:
-    """The step of settings: a number, a rule or the name of a rule."""
-    if hasattr(settings, "step"):
-        return settings.step
-    given = getattr(settings, "step_size", None)
-    return getattr(settings, "step_rule", "certified") if given is None else given
+    UnknownNameError.check("step", rule, RULES)
+    return RULES[rule]()
 
 
 def given_step(settings: Any) -> float | None:
-    """η of settings, or None if a rule decides it."""
-    step = step_of(settings)
-    return None if isinstance(step, str | Mapping) or callable(step) else step
+    """η of settings, or None if a rule decides it or the solver takes no steps."""
+    step = getattr(settings, "step", None)
+    return step if is_number(step) else None
 
 
 @dataclass(frozen=True)
@@ -376,7 +351,7 @@ def plan_steps(
     rule = cycle = None
     step_size = given_step(settings)
     if step_size is None:
-        rule = make(step_of(settings))
+        rule = make(settings.step)
         if isinstance(rule, Certified) and batch_size == n == p.n_subsample and n <= SMALL:
             # A small problem, where every batch has all rows, is regularized by the number of epochs: SMALL_FLOOR.
             rule = Exact()
@@ -398,7 +373,7 @@ def one_step(settings: Any, plan: StepPlan, n: int) -> StepPlan:
 
 def report_steps(settings: Any, plan: StepPlan, run: Any) -> dict[str, Any]:
     """The entries of ``report_`` about batches, steps and their preconditioner."""
-    rule, p = step_of(settings), plan.preconditioner
+    rule, p = settings.step, plan.preconditioner
     given = given_step(settings) is not None
     if not (given or isinstance(rule, str)):
         rule = make(rule)
