@@ -11,7 +11,7 @@ from typing import Any
 
 from .. import arrays
 from ..arrays import Array
-from ..errors import ShallowsError, UnknownNameError
+from ..errors import ShallowsError
 from ..utils.lazy_tables import LazyTable
 from ..utils.plain_numbers import takes_numpy_integers
 from .base import FeatureMap
@@ -33,7 +33,6 @@ __all__ = [
     "RandomBinningMap",
     "SemiRandomMap",
     "TensorSketchMap",
-    "check",
     "in_blocks",
     "make",
     "name_of",
@@ -92,12 +91,6 @@ MOST_COPIES = 10
 """The largest number of copies of the coefficients in a training: with their average and the best so far."""
 
 
-def check(features: Any) -> None:
-    """Raise an `UnknownNameError` for a name that is not in `FEATURE_MAPS`; objects are accepted."""
-    if isinstance(features, str) and features not in FEATURE_MAPS:
-        raise UnknownNameError("feature map", features, FEATURE_MAPS)
-
-
 def takes_sparse_points(features: Any) -> bool:
     """Whether the features of a named map are kernel values, so that points may be `arrays.SparsePoints`."""
     return isinstance(features, str) and features.startswith(("nystrom", "rbf"))
@@ -134,10 +127,10 @@ def make(name: str, kernel: Any, x: Array, n_features: int, seed: int = 0) -> Fe
     - Without a kernel: ``"hidden_units"`` and ``"semi_random"`` (hidden units), ``"linear"`` (the inputs and a
       constant).
     """
-    check(name)
+    make_map = FEATURE_MAPS[name]
     if not n_features >= 1:
         raise ShallowsError(f"n_features must be at least 1, got {n_features!r}.")
-    return FEATURE_MAPS[name](kernel, x, n_features, seed)
+    return make_map(kernel, x, n_features, seed)
 
 
 @takes_numpy_integers

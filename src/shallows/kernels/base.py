@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy as np
 from .. import arrays
 from ..arrays import Array
 from ..errors import ShallowsError
+from ..utils.plain_numbers import takes_numpy_integers
 
 _SMALLEST = 1e-150
 """The squares of smaller numbers, and of numbers above its reciprocal, under- or overflow."""
@@ -185,6 +186,29 @@ class Kernel:
         return values(self, augmented(x), augmented(z))
 
 
+@takes_numpy_integers
+@dataclass(frozen=True)
+class DifferenceKernel(Kernel):
+    """A function of (x − z)/σ, with k(x, x) = 1.
+
+    Parameters
+    ----------
+    bandwidth : float, optional
+        σ, in the units of the features. None: an estimator chooses it.
+    """
+
+    bandwidth: float | None = None
+    takes_bandwidth = True
+    shift_invariant = True
+
+    def __post_init__(self) -> None:
+        check_bandwidth(self.bandwidth)
+
+    def diagonal(self, x: Array) -> Array:
+        """k(xᵢ, xᵢ) = 1, shape (len(x),)."""
+        return arrays.namespace(x).ones(x.shape[0], dtype=x.dtype)
+
+
 def augmented(x: Array) -> Array:
     """Points with two more columns, [x, ‖x‖², 1], so that one product gives squared distances; shape (n, d + 2)."""
     xp = arrays.namespace(x)
@@ -192,10 +216,7 @@ def augmented(x: Array) -> Array:
 
 
 def values(kernel: Kernel, points: Array, others: Array, out: Array | None = None) -> Array:
-    """Kernel values of two sets of points from `augmented`, shapes (m, d + 2) and (n, d + 2).
-
-    They are written into ``out`` if it is given, shape (m, n).
-    """
+    """Kernel values of two sets of augmented points, shape (m, n), written into ``out`` if it is given."""
     if out is None:
         out = arrays.namespace(points).empty((points.shape[0], others.shape[0]), dtype=points.dtype)
     return kernel.fill(kernel.left_factor(points), others, out)
@@ -207,10 +228,8 @@ def matrix(kernel: Kernel, points: Array) -> Array:
 
 
 def set_diagonal(kernel: Kernel, block: Array, points: Array, first_column: int = 0) -> Array:
-    """Set k(x, x) in place, where rounding changed it.
-
-    ``block``: shape (m, n). ``points``: the augmented points of its rows, shape (m, d + 2). The diagonal value of row r
-    is in column ``first_column + r``.
+    """Set k(x, x) of the augmented points of the rows, in column ``first_column + r`` of row r, where rounding changed
+    it.
     """
     xp = arrays.namespace(block)
     # The diagonal of a kernel of distances is constant.
@@ -262,6 +281,12 @@ def check_semidefinite(kernel: Kernel, points: Array, what: str) -> None:
             f"The {what} is not positive semi-definite: its matrix on {len(K)} "
             f"training points has the eigenvalue {eigenvalues[0]:.3g}."
         )
+
+
+def check_bandwidth(value: Any) -> None:
+    """Raise a `ShallowsError` if a bandwidth is neither None nor a positive, finite number."""
+    if value is not None:
+        check_positive("bandwidth", value)
 
 
 def check_positive(name: str, value: Any) -> None:

@@ -13,7 +13,7 @@ from .. import arrays, streams
 from ..arrays import Array
 from ..errors import ShallowsError
 from ..utils.plain_numbers import takes_numpy_integers
-from .base import Kernel, check_positive, in_strips
+from .base import Kernel, check_bandwidth, check_positive, in_strips
 
 MOST_DEGREE = 1000
 """Higher powers usually under- or overflow."""
@@ -165,8 +165,7 @@ class Exponential(PowerSeries):
     takes_bandwidth = True
 
     def __post_init__(self) -> None:
-        if self.bandwidth is not None:
-            check_positive("bandwidth", self.bandwidth)
+        check_bandwidth(self.bandwidth)
 
     def left_factor(self, points: Array) -> Array:  # noqa: D102
         return points[:, :-2] * self.bandwidth**-2

@@ -9,39 +9,17 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from .. import arrays, streams
 from ..arrays import Array
-from ..utils.plain_numbers import takes_numpy_integers
-from .base import Kernel, check_positive, in_strips
+from .base import DifferenceKernel, in_strips
 
 
-@takes_numpy_integers
-@dataclass(frozen=True)
-class ProductKernel(Kernel):
-    """Πⱼ k₁(xⱼ − zⱼ), with k(x, x) = 1.
-
-    Parameters
-    ----------
-    bandwidth : float, optional
-        σ, in the units of the features. None: an estimator chooses it.
-    """
-
-    bandwidth: float | None = None
-    takes_bandwidth = True
-    shift_invariant = True
-
-    def __post_init__(self) -> None:
-        if self.bandwidth is not None:
-            check_positive("bandwidth", self.bandwidth)
+class ProductKernel(DifferenceKernel):
+    """Πⱼ k₁((xⱼ − zⱼ)/σ), with k(x, x) = 1."""
 
     def left_factor(self, points: Array) -> Array:  # noqa: D102
         return points[:, :-2]
-
-    def diagonal(self, x: Array) -> Array:
-        """k(xᵢ, xᵢ) = 1, shape (len(x),)."""
-        return arrays.namespace(x).ones(x.shape[0], dtype=x.dtype)
 
     def fill(self, left: Array, others: Array, out: Array) -> Array:  # noqa: D102
         right = arrays.contiguous(others[:, :-2].T / self.bandwidth)

@@ -16,29 +16,14 @@ from ..arrays import Array
 from ..errors import ShallowsError
 from ..gpu import cuda
 from ..utils.plain_numbers import takes_numpy_integers
-from .base import Kernel, check_positive, in_strips
+from .base import DifferenceKernel, Kernel, check_positive, in_strips
 
 
-@takes_numpy_integers
-@dataclass(frozen=True)
-class RadialKernel(Kernel):
-    """A kernel that is a function of ‖x − z‖², with k(x, x) = 1.
+class RadialKernel(DifferenceKernel):
+    """A kernel that is a function of ‖x − z‖²/σ², with k(x, x) = 1."""
 
-    Parameters
-    ----------
-    bandwidth : float, optional
-        σ, in the units of the features. None: an estimator chooses it.
-    """
-
-    bandwidth: float | None = None
-    takes_bandwidth = True
-    shift_invariant = True
     of_distance = True
     takes_sparse_points = True
-
-    def __post_init__(self) -> None:
-        if self.bandwidth is not None:
-            check_positive("bandwidth", self.bandwidth)
 
     @property
     @abstractmethod
@@ -119,10 +104,6 @@ class RadialKernel(Kernel):
             return compiled
 
         return cuda.first_use(("values", body, dtype), make, out)
-
-    def diagonal(self, x: Array) -> Array:
-        """k(xᵢ, xᵢ) = 1, shape (len(x),)."""
-        return arrays.namespace(x).ones(x.shape[0], dtype=x.dtype)
 
 
 class WrappedKernel(Kernel):
