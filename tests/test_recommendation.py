@@ -256,9 +256,9 @@ def test_every_table_and_picture_is_made_of_a_classification(tmp_path, written):
     }
     curve = {row["setting"]: float(row["measured_mean"]) for row in tables["bandwidths"][0]}
     assert curve == {"bandwidth=0.5": 1.5, "bandwidth=1": 1.0, "bandwidth=2": 2.0}
-    gains = [float(row["measured_mean"]) for row in tables["defaults"][0] if row["metric"] == "gain"]
+    gains = [float(row["measured_mean"]) for row in tables["comparison"][0] if row["metric"] == "gain"]
     assert gains == [pytest.approx(12.1 / 3)]
-    assert "The search is better for svm" in tables["defaults"][1]["lead"]
+    assert "The search is better for svm" in tables["comparison"][1]["notes"][-1]
     assert tables["comparison"][1]["lead"].startswith("Take svm")
     for name in ("comparison", "predictions", "bandwidths"):
         draw(tmp_path, name)

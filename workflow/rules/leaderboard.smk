@@ -5,11 +5,9 @@ No page of a scale asks for one: it is made where a person names it, as results/
 
 if BOARDS.configuration.leaderboard:
 
-    # They take seconds.
+    # It takes seconds.
     localrules:
-        tabulate_leaderboard,
-        draw_leaderboard,
-        write_leaderboard,
+        report_leaderboard,
 
     rule prepare_leaderboard:
         input:
@@ -73,7 +71,7 @@ if BOARDS.configuration.leaderboard:
         script:
             "../scripts/compare_methods.py"
 
-    rule tabulate_leaderboard:
+    rule report_leaderboard:
         input:
             outcomes=[
                 BOARDS.outcome("{scale}", "{dataset}", method)
@@ -81,48 +79,13 @@ if BOARDS.configuration.leaderboard:
             ],
             prepared=BOARDS.prepared("{scale}", "{dataset}", "test"),
         output:
-            csv=BOARDS.tables("{scale}", "{dataset}", "csv"),
-            json=BOARDS.tables("{scale}", "{dataset}", "json"),
-            md=BOARDS.tables("{scale}", "{dataset}", "md"),
-            html=BOARDS.tables("{scale}", "{dataset}", "html"),
+            **BOARDS.report_files("{scale}", "{dataset}"),
         log:
-            BOARDS.below("{scale}", "{dataset}", "logs/table.log"),
-        conda:
-            ENVIRONMENT
-        params:
-            code=code_of_script("tabulate_leaderboard"),
-        script:
-            "../scripts/tabulate_leaderboard.py"
-
-    rule draw_leaderboard:
-        input:
-            BOARDS.tables("{scale}", "{dataset}", "csv"),
-        output:
-            svg=BOARDS.pictures("{scale}", "{dataset}", "svg"),
-            png=BOARDS.pictures("{scale}", "{dataset}", "png"),
-        log:
-            BOARDS.below("{scale}", "{dataset}", "logs/pictures.log"),
-        conda:
-            ENVIRONMENT
-        params:
-            code=code_of_script("draw_comparison"),
-        script:
-            "../scripts/draw_comparison.py"
-
-    rule write_leaderboard:
-        input:
-            BOARDS.tables("{scale}", "{dataset}", "csv"),
-            BOARDS.tables("{scale}", "{dataset}", "html"),
-            BOARDS.pictures("{scale}", "{dataset}", "svg"),
-            meta=BOARDS.tables("{scale}", "{dataset}", "json"),
-        output:
-            BOARDS.page("{scale}", "{dataset}"),
-        log:
-            BOARDS.below("{scale}", "{dataset}", "logs/page.log"),
+            BOARDS.below("{scale}", "{dataset}", "logs/report.log"),
         conda:
             ENVIRONMENT
         params:
             title=lambda wildcards: f"Leaderboard: {PLAN.catalogue[wildcards.dataset].title}",
-            code=code_of_script("write_page"),
+            code=code_of_script("report_comparison"),
         script:
-            "../scripts/write_page.py"
+            "../scripts/report_comparison.py"

@@ -2,10 +2,8 @@
 
 if COMPARISON is not None:
 
-    # They take seconds.
+    # It takes seconds.
     localrules:
-        tabulate_comparison,
-        draw_comparison,
         report_comparison,
 
     # A batch system makes the description and all preparations in one job, one after the other.
@@ -83,39 +81,6 @@ if COMPARISON is not None:
         script:
             "../scripts/compare_methods.py"
 
-    rule tabulate_comparison:
-        input:
-            outcomes=COMPARISON.outcomes,
-            stamp=COMPARISON.stamp,
-        output:
-            csv=COMPARISON.tables("csv"),
-            json=COMPARISON.tables("json"),
-            md=COMPARISON.tables("md"),
-            html=COMPARISON.tables("html"),
-        log:
-            COMPARISON.below("logs/table.log"),
-        conda:
-            ENVIRONMENT
-        params:
-            code=code_of_script("tabulate_comparison"),
-        script:
-            "../scripts/tabulate_comparison.py"
-
-    rule draw_comparison:
-        input:
-            COMPARISON.tables("csv"),
-        output:
-            svg=COMPARISON.pictures("svg"),
-            png=COMPARISON.pictures("png"),
-        log:
-            COMPARISON.below("logs/pictures.log"),
-        conda:
-            ENVIRONMENT
-        params:
-            code=code_of_script("draw_comparison"),
-        script:
-            "../scripts/draw_comparison.py"
-
     # The method to take is known when the others were measured, so the job asks for what the most demanding needs.
     rule save_model:
         input:
@@ -146,20 +111,18 @@ if COMPARISON is not None:
 
     rule report_comparison:
         input:
-            COMPARISON.tables("csv"),
-            COMPARISON.tables("html"),
-            COMPARISON.pictures("svg"),
-            meta=COMPARISON.tables("json"),
+            outcomes=COMPARISON.outcomes,
+            stamp=COMPARISON.stamp,
         output:
-            COMPARISON.report,
+            **COMPARISON.report_files,
         log:
             COMPARISON.below("logs/report.log"),
         conda:
             ENVIRONMENT
         params:
-            code=code_of_script("write_page"),
+            code=code_of_script("report_comparison"),
         script:
-            "../scripts/write_page.py"
+            "../scripts/report_comparison.py"
 
     rule compare:
         input:

@@ -22,7 +22,6 @@ from .planning.plan import Plan
 from .user_data import comparison
 
 FOLDER = "leaderboard"  # of the leaderboards below that of a scale
-TABLES = comparison.PICTURES  # of a page, in their order, each of which has a picture
 SEED = 0  # of the methods, and of the one division of the training rows into those to fit and those to choose by
 SPARSE_FORMATS = ("libsvm", "rcv1")  # whose features are left as they are
 _LEAST_ROWS = 50  # fewer training rows cannot be divided into parts that mean anything
@@ -56,13 +55,9 @@ class Leaderboards:
         """Path of the outcome of a method."""
         return self.below(scale, dataset, f"runs/{method}/outcome.json")
 
-    def tables(self, scale: str, dataset: str, ending: str) -> list[str]:
-        """Paths of all tables in one form."""
-        return [self.below(scale, dataset, f"tables/{name}.{ending}") for name in TABLES]
-
-    def pictures(self, scale: str, dataset: str, ending: str) -> list[str]:
-        """Paths of all pictures in one form."""
-        return [self.below(scale, dataset, f"figures/{name}.{ending}") for name in TABLES]
+    def report_files(self, scale: str, dataset: str) -> dict[str, Any]:
+        """Paths of a page, its tables and its pictures."""
+        return comparison.report_files(self.page(scale, dataset), self.below(scale, dataset, ""))
 
     def steps(self, scale: str, dataset: str, purpose: str) -> list[dict[str, Any]]:
         """The steps of the preparation for a purpose, "choose" or "test".

@@ -1,16 +1,18 @@
-"""Pictures of a comparison on one dataset: error against times and size, predictions against truth, the bandwidths."""
+"""The page of a comparison on one dataset, and its pictures: errors against costs, predictions, bandwidths."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from . import figures, page, tables
 from .curves import curves
-from .sheet import INK, PALETTE, QUIET, sheet, write_inside
+from .sheet import INK, PALETTE, QUIET, same_limits, sheet, write_inside
 from .target import Target
 from .wording import name_of
 
@@ -22,21 +24,26 @@ _MARKERS = "osD^vP"
 _LARGEST = 5000
 #: More classes than this have no numbers in their fields.
 _NUMBERED = 15
-
-
 #: What a method costs, each a panel of its picture, with the words under the axis.
 _COSTS = {
     "fit_seconds": "seconds of one fit",
     "predict_seconds": "seconds to predict the test rows",
     "model_kilobytes": "size of the model",
 }
-#: Where a quarter of the methods has errors so many times those of the others, they are shown at the upper edge.
-_FAR = 1.15
+
+
+def write_page(csv_paths: Iterable[Path], out: str | Path, title: str = "") -> None:
+    """Render the tables of a comparison, draw their pictures, and write the page of both."""
+    targets = [(path, path.parents[1] / "figures" / f"{path.stem}.svg") for path in csv_paths]
+    for table, picture in targets:
+        tables.render(table)
+        figures.draw(table, picture, KINDS)
+    page.write(targets, out, title=title)
 
 
 def error_against_costs(target: Target) -> Figure:
     """The test error of each method over each of its costs, with its interval; a ring marks the method to take."""
-    from matplotlib.ticker import FuncFormatter, LogLocator
+    from matplotlib.ticker import EngFormatter, LogLocator
 
     found: dict[str, dict[str, float]] = {}
     for row in target.rows:
@@ -46,26 +53,34 @@ def error_against_costs(target: Target) -> Figure:
     if not found:
         return _not_drawn(target, "no method could be run", width=7.4, height=2.0)
     is_class = any("test_error" in one for one in found.values())
+    errors = {name: one["test_error"] if is_class else 1.0 - one["test_r2"] for name, one in found.items()}
+    least = min((error for error in errors.values() if error > 0), default=1.0) / 2  # 0 has no logarithm
     figure, [axes] = sheet(target, rows=1, columns=len(_COSTS), width=3.6, height=max(3.6, 0.5 + 0.165 * len(found)))
-    heights = _heights(found, is_class)
-    top = _top(heights)
     for ax, (cost, words) in zip(axes, _COSTS.items(), strict=True):
         ax.set(xscale="log", yscale="log", xlabel=words)
-        for place, (name, one) in enumerate(found.items()):
-            _mark(ax, one[cost], heights[name], top, place, name)
+        points = {name: (one[cost], max(errors[name], least)) for name, one in found.items()}
+        if cost == "model_kilobytes":
+            points = {name: (1000 * kilobytes, error) for name, (kilobytes, error) in points.items()}
+        for place, (name, point) in enumerate(points.items()):
+            look = {"color": PALETTE[place % len(PALETTE)], "marker": _MARKERS[place % len(_MARKERS)]}
+            bar = ax.errorbar(
+                *point, yerr=found[name].get("interval"), elinewidth=0.8, linestyle="none", label=name, **look
+            )
+            for line in bar.lines[2]:
+                line.set_alpha(0.5)
             if name == target.figure.get("recommended"):
-                height = min(heights[name][0], top)
-                ax.plot(one[cost], height, "o", markersize=13, fillstyle="none", color=INK, zorder=4)
+                ax.plot(*point, "o", markersize=13, fillstyle="none", color=INK, zorder=4)
         front: list[tuple[float, float]] = []  # the methods than which no other one has both a lower error and cost
-        for point in sorted((one[cost], heights[name][0]) for name, one in found.items()):
+        for point in sorted(points.values()):
             if not front or point[1] < front[-1][1]:
                 front.append(point)
         ax.plot(*zip(*front, strict=True), color=QUIET, linewidth=0.8, zorder=2)
-        ax.set_xlim(_ends([one[cost] for one in found.values()]))
-        ax.set_ylim(_ends([*(error - below for error, below, _ in heights.values() if error <= top), top], least=1.2))
+        ax.set_ylim(bottom=0.9 * min(error for _, error in points.values()))
+        ax.set_xlim(_ends([cost for cost, _ in points.values()]))
         _plain_ticks(ax)
+    same_limits(axes)
     axes[-1].xaxis.set_major_locator(LogLocator(numticks=5))  # so few that the sizes do not touch
-    axes[-1].xaxis.set_major_formatter(FuncFormatter(lambda value, _: _size(value)))
+    axes[-1].xaxis.set_major_formatter(EngFormatter("B"))
     for ax in axes[1:]:
         ax.tick_params(labelleft=False)
     axes[0].set_ylabel("test error (%)" if is_class else "test, 1 − R²")
@@ -77,50 +92,11 @@ def error_against_costs(target: Target) -> Figure:
     return figure
 
 
-def _heights(found: dict[str, dict[str, float]], is_class: bool) -> dict[str, tuple[float, float, float]]:
-    """The error of each method with the lengths of its bar below and above; none is 0, which has no logarithm."""
-    errors = {name: one["test_error"] if is_class else 1.0 - one["test_r2"] for name, one in found.items()}
-    least = min((error for error in errors.values() if error > 0), default=1.0) / 2
-    heights = {}
-    for name, error in errors.items():
-        width = found[name].get("interval", 0.0)
-        below = min(width, error - least / 2) if error > least / 2 else 0.0
-        heights[name] = max(error, least), below, width
-    return heights
-
-
-def _ends(values: list[float], least: float = 3.0) -> tuple[float, float]:
-    """The ends of a logarithmic axis with all values, and a margin that grows with their ratio (at least `least`)."""
+def _ends(values: list[float]) -> tuple[float, float]:
+    """The ends of a logarithmic axis with all values, and a margin that grows with their ratio."""
     low, high = min(values), max(values)
-    margin = max(high / low, least) ** 0.07
+    margin = max(high / low, 3.0) ** 0.07
     return low / margin, high * margin
-
-
-def _top(heights: dict[str, tuple[float, float, float]]) -> float:
-    """The upper end of the picture: that of all, or of the better three quarters where the others are far above."""
-    ends = sorted(error + above for error, _, above in heights.values())
-    most = ends[math.ceil(0.75 * len(ends)) - 1]
-    return most if ends[-1] > _FAR * most else ends[-1]
-
-
-def _mark(ax: Axes, cost: float, height: tuple[float, float, float], top: float, place: int, name: str) -> None:
-    error, below, above = height
-    look: dict[str, Any] = {"color": PALETTE[place % len(PALETTE)], "marker": _MARKERS[place % len(_MARKERS)]}
-    if error > top:
-        ax.plot(cost, top, linestyle="none", label=name, zorder=3, **look)
-        ax.annotate("↑", (cost, top), (0, 3), textcoords="offset points", ha="center", fontsize=8, color=QUIET)
-        return
-    drawn = ax.errorbar(cost, error, yerr=[[below], [above]], elinewidth=0.8, linestyle="none", label=name, **look)
-    drawn.lines[0].set_zorder(3)
-    for bar in drawn.lines[2]:
-        bar.set_alpha(0.5)
-
-
-def _size(kilobytes: float) -> str:
-    for unit, factor in (("GB", 1e6), ("MB", 1e3)):
-        if kilobytes >= factor:
-            return f"{kilobytes / factor:g} {unit}"
-    return f"{kilobytes:g} kB" if kilobytes >= 1 else f"{1000 * kilobytes:g} B"
 
 
 def _plain_ticks(ax: Axes) -> None:

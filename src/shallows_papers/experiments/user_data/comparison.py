@@ -27,9 +27,8 @@ SCALE = "own"
 PURPOSES = ("choose", "test")
 #: Name of the main table of a comparison.
 TARGET = "comparison"
-#: All tables in the order of the page, and those of them that have a picture.
-TABLES = (TARGET, "defaults", "predictions", "bandwidths")
-PICTURES = (TARGET, "predictions", "bandwidths")
+#: All tables, each with a picture, in the order of the page.
+TABLES = (TARGET, "predictions", "bandwidths")
 #: Files of up to so many times the size for which all seeds are used get three of them, larger ones get one.
 _FEWER = 10
 
@@ -94,13 +93,10 @@ class Comparison:
         """Path of the page."""
         return self.below("report/index.html")
 
-    def tables(self, ending: str) -> list[str]:
-        """Paths of all tables in one form."""
-        return [self.below(f"tables/{name}.{ending}") for name in TABLES]
-
-    def pictures(self, ending: str) -> list[str]:
-        """Paths of all pictures in one form."""
-        return [self.below(f"figures/{name}.{ending}") for name in PICTURES]
+    @property
+    def report_files(self) -> dict[str, Any]:
+        """Paths of the page, its tables and its pictures."""
+        return report_files(self.report, self.below(""))
 
     @property
     def model(self) -> str:
@@ -110,8 +106,7 @@ class Comparison:
     @property
     def products(self) -> set[str]:
         """Every file that can be asked for."""
-        made = {path for ending in ("csv", "json", "md", "html") for path in self.tables(ending)}
-        made |= {path for ending in ("svg", "png") for path in self.pictures(ending)}
+        made = [*self.report_files["tables"], *self.report_files["pictures"]]
         return {self.report, self.stamp, self.model, *self.outcomes, *self.preparations, *made}
 
     def is_ours(self, method: str) -> bool:
@@ -138,6 +133,15 @@ class Comparison:
             {"dataset": self.request.dataset, "method": method, "seed": seed, "definition": self.methods[method]}
             for seed in self.seeds
         ]
+
+
+def report_files(page: str, folder: str) -> dict[str, Any]:
+    """Paths of a page, and of its tables and pictures below a folder, in all their forms."""
+    return {
+        "page": page,
+        "tables": [f"{folder}tables/{name}.{end}" for name in TABLES for end in ("csv", "json", "md", "html")],
+        "pictures": [f"{folder}figures/{name}.{end}" for name in TABLES for end in ("svg", "png")],
+    }
 
 
 def affordable(division: Mapping[str, Any], request: FileRequest) -> list[int]:
