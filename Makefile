@@ -55,9 +55,8 @@ explain: $(READY) ## what TARGET would run at SCALE, on which data, at what cost
 	@$(BIN)/python -m shallows_papers.experiments.planning.explain $(TARGET) --scale $(SCALE)
 
 leaderboard: $(READY) ## every method that suits a dataset on one page, at SCALE: make leaderboard DATASET=mnist SCALE=laptop
-	@page=$$($(BIN)/python -m shallows_papers.experiments.dataset_leaderboard $(DATASET) --scale $(SCALE)) && \
-		$(BIN)/python -m shallows_papers.experiments.running.snakemake_process && \
-		$(BIN)/snakemake --cores $(CORES) --quiet reason -- "$$page" && echo "The leaderboard: $(CURDIR)/$$page"
+	@$(BIN)/python -m shallows_papers.experiments.running.snakemake_process && \
+		$(BIN)/snakemake --cores $(CORES) --quiet reason compare --config dataset=$(DATASET) scale=$(SCALE)
 
 bench: $(READY) ## the benchmark against other packages, in an environment of its own
 	@benchmarks/run.sh

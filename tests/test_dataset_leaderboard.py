@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,7 +12,7 @@ import pytest
 import yaml
 
 from own_plan import own_plan
-from shallows.errors import ShallowsError, UnknownNameError
+from shallows.errors import ShallowsError
 from shallows_papers import datasets
 from shallows_papers.experiments import command_line, dataset_leaderboard
 from shallows_papers.experiments.planning import configuration
@@ -29,31 +28,41 @@ SETTINGS = {
     "rows": 1000,
     "sizes": {"laptop": {"n_train": 5000, "n_test": 800}, "paper": {"n_train": None, "n_test": None}},
 }
-BOARDS = dataset_leaderboard.Leaderboards(PLAN.configuration, PLAN.catalogue)
-SMALL = dataset_leaderboard.Leaderboards(replace(PLAN.configuration, leaderboard=SETTINGS), PLAN.catalogue)
+CONFIGURATION = PLAN.configuration
+SMALL = replace(CONFIGURATION, leaderboard=SETTINGS)
+
+
+def steps(scale, name, purpose, configuration=SMALL):
+    return dataset_leaderboard.steps(configuration, PLAN.catalogue[name], scale, purpose)
+
+
+def asked(name, scale="demo", **settings):
+    """The comparison that a command line with dataset=name asks for."""
+    given = {**CONFIGURATION.settings, "dataset": name, "scale": scale, **settings}
+    return dataset_leaderboard.requested(replace(CONFIGURATION, settings=given))
 
 
 # What it takes
 
 
 def test_the_test_part_of_the_catalogue_is_the_test_part_and_choices_see_none_of_it():
-    assert SMALL.steps("laptop", "mnist", "test") == [
+    assert steps("laptop", "mnist", "test") == [
         {"subset": {"n_train": 5000, "n_test": 800, "seed": 0}},
         {"unit": {}},
     ]
     # The same 5,000 rows, of which a quarter would be 1,250 to choose by, and 1,000 are the most.
-    assert SMALL.steps("laptop", "mnist", "choose") == [
+    assert steps("laptop", "mnist", "choose") == [
         {"subset": {"n_train": 5000, "seed": 0}},
         {"split": {"n": 1000, "seed": 1}},
         {"subset": {"n_train": 1000, "seed": 1}},
         {"unit": {}},
     ]
-    assert SMALL.steps("paper", "mnist", "test") == [{"unit": {}}]
+    assert steps("paper", "mnist", "test") == [{"unit": {}}]
 
 
 def test_of_data_without_a_test_part_the_same_rows_are_held_out_both_times():
     for purpose in ("choose", "test"):
-        first, second, *_ = SMALL.steps("laptop", "census_house", purpose)
+        first, second, *_ = steps("laptop", "census_house", purpose)
         assert first == {"split": {"n": 800, "seed": 0}}
         assert second == {"subset": {"n_train": 5000, "seed": 0}}
 
@@ -67,7 +76,7 @@ def test_of_data_without_a_test_part_the_same_rows_are_held_out_both_times():
     ],
 )
 def test_features_are_scaled_by_what_the_catalogue_says_of_them(name, wanted):
-    found = SMALL.steps("paper", name, "test")
+    found = steps("paper", name, "test")
     assert [step for step in found if "split" not in step] == wanted
 
 
@@ -77,12 +86,27 @@ def test_every_dataset_with_a_target_and_features_has_one_at_every_scale():
         if dataset.state == "supplied" or dataset_leaderboard._without(dataset):
             continue
         for scale in configuration.SCALES:
-            BOARDS.check(scale, name)
-            choose, test = (BOARDS.steps(scale, name, purpose) for purpose in ("choose", "test"))
-            assert datasets.shape_after(dataset, choose)[0] <= datasets.shape_after(dataset, test)[0]
+            found = asked(name, scale)
+            board = PLAN.catalogue[found.dataset]
+            choose, test = (found.steps[purpose] for purpose in ("choose", "test"))
+            assert datasets.shape_after(board, choose)[0] <= datasets.shape_after(board, test)[0]
             assert len(datasets.check_steps(test)) == len(test)
         held += 1
     assert held > 40
+
+
+def test_its_page_is_that_of_the_scale_and_no_model_is_saved():
+    found = asked("Adult", "laptop")
+    assert found.page == f"{CONFIGURATION.settings['results']}/laptop/leaderboard/a9a.html"
+    assert (found.model, found.seeds, {found.threads(name) for name in found.methods}) == ([], (0,), {1})
+    (spec,) = found.specs("linear_ridge")
+    assert (spec["scale"], spec["defaults"], spec["processor_seconds"]) == ("laptop", False, True)
+
+
+def test_a_file_of_the_same_name_comes_first(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mnist").write_text("a,y\n" + "1,0\n2,1\n" * 20)
+    assert asked("mnist").request is not None
 
 
 # What it refuses
@@ -91,18 +115,26 @@ def test_every_dataset_with_a_target_and_features_has_one_at_every_scale():
 @pytest.mark.parametrize(
     ("scale", "name", "told"),
     [
-        ("demo", "mnits", "Did you mean 'mnist'"),
-        ("laptop", "Adult", "'Adult' is called a9a here: ask for results/laptop/leaderboard/a9a.html"),
-        ("demo", "Adult", "is called a9a_demo here: ask for results/demo/leaderboard/a9a_demo.html"),
         ("demo", "gaussian_1d", "it has no target, and methods are compared in classification and regression"),
         ("laptop", "cep", "its rows are texts and no features"),
         ("laptop", "kuka1", "nobody says how many rows it has"),
-        ("paper", "timit", "lets nobody pass it on: supply .* in data/raw/timit"),
+        ("paper", "timit", "does not allow to pass it on: supply .* in data/raw/timit"),
+        ("demo", "nothing_like_it", "The dataset nothing_like_it cannot be read"),
     ],
 )
 def test_a_dataset_without_a_leaderboard_is_refused_in_a_sentence(scale, name, told):
     with pytest.raises(ShallowsError, match=told):
-        command_line.check([f"results/{scale}/leaderboard/{name}.html"], PLAN, ["all"])
+        asked(name, scale)
+
+
+def test_settings_of_a_file_are_refused():
+    with pytest.raises(ShallowsError, match="target is for a file of your own"):
+        asked("mnist", target="y")
+
+
+def test_the_path_of_a_page_says_how_to_ask_for_it():
+    with pytest.raises(ShallowsError, match="make leaderboard DATASET=mnist_demo SCALE=demo"):
+        command_line.check(["results/demo/leaderboard/mnist_demo.html"], PLAN, ["all"])
 
 
 def test_too_few_rows_are_refused():
@@ -111,10 +143,8 @@ def test_too_few_rows_are_refused():
 
 
 def test_at_the_demo_scale_the_embedded_part_is_taken_and_its_own_name_stays():
-    assert BOARDS.find("demo", "mnist").name == BOARDS.find("demo", "mnist_demo").name == "mnist_demo"
-    assert BOARDS.find("laptop", "MNIST").name == "mnist"
-    with pytest.raises(UnknownNameError):
-        BOARDS.find("laptop", "nothing_like_it")
+    assert asked("mnist").dataset == asked("mnist_demo").dataset == "mnist_demo"
+    assert asked("MNIST", "laptop").dataset == "mnist"
 
 
 # What it says
@@ -138,15 +168,16 @@ def test_the_size_of_a_model_is_that_of_what_it_holds():
 
 
 def test_the_report_links_to_the_pages_that_have_been_made(tmp_path):
-    settings = PLAN.configuration.settings | {"results": str(tmp_path / "results")}
-    boards = dataset_leaderboard.Leaderboards(replace(PLAN.configuration, settings=settings), PLAN.catalogue)
-    assert boards.made("laptop") == {}
-    made = Path(boards.page("laptop", "usps"))
+    results = tmp_path / "results"
+    given = replace(CONFIGURATION, settings=CONFIGURATION.settings | {"results": str(results)})
+    assert dataset_leaderboard.pages(given, "laptop") == {}
+    made = results / "laptop" / "leaderboard" / "usps.html"
     made.parent.mkdir(parents=True)
     made.write_text("a page")
-    assert boards.made("laptop") == {"USPS": str(made)} and boards.made("demo") == {}
-    page.write([], tmp_path / "results/laptop/report/index.html", leaderboards=boards.made("laptop"))
-    text = (tmp_path / "results/laptop/report/index.html").read_text()
+    pages = dataset_leaderboard.pages(given, "laptop")
+    assert pages == {"USPS": str(made)} and dataset_leaderboard.pages(given, "demo") == {}
+    page.write([], results / "laptop/report/index.html", leaderboards=pages)
+    text = (results / "laptop/report/index.html").read_text()
     assert '<a href="../leaderboard/usps.html">USPS</a>' in text
     assert len({one.title for one in PLAN.catalogue.values()}) == len(PLAN.catalogue)
 
@@ -167,7 +198,7 @@ def test_a_leaderboard_is_made_by_one_command(tmp_path):
             method.pop("compare", None)
     content["leaderboard"]["sizes"]["demo"] = {"n_train": 300, "n_test": 200}
     path.write_text(yaml.safe_dump(content))
-    done = snakemake(root, "--cores", "2", "results/demo/leaderboard/mnist_demo.html", timeout=900)
+    done = snakemake(root, "--cores", "2", "compare", "--config", "dataset=mnist", timeout=900)
     assert done.returncode == 0, done.stdout
 
     folder = root / "results" / "demo" / "leaderboard" / "mnist_demo"
@@ -179,7 +210,7 @@ def test_a_leaderboard_is_made_by_one_command(tmp_path):
         found = [float(row["measured_mean"]) for row in rows if row["metric"] == metric]
         assert len(found) == 2 and all(value > 0 for value in found), metric
     assert {(row["n_train"], row["n_test"]) for row in rows} == {("300", "200")}
-    records = [json.loads(one.read_text()) for one in folder.glob("runs/*/record.json")]
+    records = [json.loads(one.read_text()) for one in folder.glob("runs/*/*/record.json")]
     assert {one["run"]["scale"] for one in records} == {"demo"}
     # Of the 300 training rows a fifth, and none of the test rows.
     assert {(one["selection"]["n_train"], one["selection"]["n_validation"]) for one in records} == {(240, 60)}

@@ -124,9 +124,9 @@ def test_operations_are_the_same_in_two_runs_and_grow_with_the_rows(name):
     x, found = rng.normal(size=(200, 3)).astype(np.float32), []
     for n in (100, 100, 200):
         part = SimpleNamespace(x_train=x[:n], y_train=x[:n, 0] ** 2, x_test=x[:50], y_test=x[:50, 0])
-        trial = method.candidates(part.x_train)[0]
+        trial = next(method.candidates(part.x_train))
         epochs = METHODS[name]["compare"].get("epochs", [])[:1]
-        estimator = method.fit(trial.parameters, epochs, part).estimator
+        estimator = method.fit(trial["parameters"], epochs, part).estimator
         found.append(operation_counts.count_operations(estimator, part.x_train, part.x_test, 1.0))
     assert 0 < found[0] == found[1] < found[2]
 
@@ -221,7 +221,7 @@ def test_a_method_that_was_not_run_stands_in_the_table_with_its_reason(prepared,
             asked_of(method, **rules), prepared / "choose", prepared / "test", folders[-1], CONDITIONS
         )
     outcomes = [folder / "outcome.json" for folder in folders]
-    leaderboard.write(outcomes, prepared / "verified.json", tmp_path / "tables")
+    leaderboard.write(outcomes, prepared / "verified.json", "", "own", tmp_path / "tables")
     with open(tmp_path / "tables" / "comparison.csv", newline="") as stream:
         rows = list(csv.DictReader(stream))
     assert rows[-1]["verdict"] == "not run" and "up to 10 training rows" in rows[-1]["reason"]

@@ -193,10 +193,10 @@ def test_runs_of_an_earlier_comparison_do_not_stay_beside_the_new(tmp_path, monk
         write(_made(runs / place / "outcome.json"), json.dumps({}))
         write(runs / place / "record.json", "{}")
     write(_made(runs / "svm" / "notes.txt"), "mine")
-    write(tmp_path / "verified.json", json.dumps({}))
+    write(tmp_path / "verified.json", json.dumps({"entry": {}}))
     monkeypatch.setattr(leaderboard, "read", lambda *_: None)
     monkeypatch.setattr(leaderboard, "write_tables", lambda *_: None)
-    leaderboard.write([runs / "svm/seed0/outcome.json"], tmp_path / "verified.json", tmp_path / "tables")
+    leaderboard.write([runs / "svm/seed0/outcome.json"], tmp_path / "verified.json", "", "own", tmp_path / "tables")
     assert {str(path.relative_to(runs)) for path in runs.rglob("*.*")} == {
         "svm/seed0/outcome.json",
         "svm/seed0/record.json",

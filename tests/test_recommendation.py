@@ -222,7 +222,7 @@ def written(tmp_path, monkeypatch):
         monkeypatch.setattr(leaderboard, "read", lambda outcomes, description: data)
         stamp = tmp_path / "verified.json"
         stamp.write_text(json.dumps(data.description))
-        leaderboard.write([], stamp, tmp_path / name)
+        leaderboard.write([], stamp, "", "own", tmp_path / name)
         found = {}
         for path in (tmp_path / name).glob("*.csv"):
             with open(path, newline="") as stream:

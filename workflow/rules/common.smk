@@ -6,14 +6,12 @@ from pathlib import Path
 
 from snakemake.settings.types import DeploymentMethod
 
-from shallows_papers.experiments import command_line
-from shallows_papers.experiments.dataset_leaderboard import Leaderboards
+from shallows_papers.experiments import command_line, dataset_leaderboard
 from shallows_papers.experiments.identity import code, source_code
 from shallows_papers.experiments.planning import placement, requests, slurm
 from shallows_papers.experiments.planning.plan import SCALES, Plan
 from shallows_papers.experiments.planning.runs import digest
 from shallows_papers.experiments.running import fork_server, snakemake_process
-from shallows_papers.experiments.user_data import comparison as user_data
 
 # A lock that this process leaves behind is then known to be its own.
 if workflow.is_main_process:
@@ -23,8 +21,7 @@ if workflow.is_main_process:
 DEPLOYED = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
 
 PLAN = Plan.load(ROOT, config, deployed=DEPLOYED)
-COMPARISON = user_data.Comparison.of(PLAN.configuration)
-BOARDS = Leaderboards(PLAN.configuration, PLAN.catalogue)
+COMPARISON = dataset_leaderboard.requested(PLAN.configuration)
 
 # The rest of the settings, which neither a command line nor another workflow gave.
 config.update(PLAN.configuration.settings)
@@ -200,6 +197,20 @@ def code_of_script(name):
     """What a script imports, in brief: where it changes, what the script made is out of date."""
     script = ROOT / "workflow" / "scripts" / f"{name}.py"
     return brief("code", code.digest_of_module(*source_code.imports_of_script(script)))
+
+
+def code_of_preparations():
+    """What the preparations of a comparison depend on, in brief."""
+    if COMPARISON.request:
+        return code_of_script("prepare_data")
+    dataset = PLAN.catalogue[COMPARISON.dataset]
+    return brief(
+        "code",
+        *[
+            code.digest_of_preparation(dataset, steps)
+            for steps in COMPARISON.steps.values()
+        ],
+    )
 
 
 @functools.cache

@@ -22,8 +22,13 @@ rule write_page:
         ENVIRONMENT
     params:
         # They are linked where they have been made; the report asks for none.
-        leaderboards=lambda wildcards, input: BOARDS.made(wildcards.scale),
-        boards=lambda wildcards: brief("leaderboards", BOARDS.made(wildcards.scale)),
+        leaderboards=lambda wildcards, input: dataset_leaderboard.pages(
+            PLAN.configuration, wildcards.scale
+        ),
+        boards=lambda wildcards: brief(
+            "leaderboards",
+            dataset_leaderboard.pages(PLAN.configuration, wildcards.scale),
+        ),
         code=code_of_script("write_page"),
     script:
         "../scripts/write_page.py"

@@ -10,4 +10,5 @@ from shallows_papers.experiments.user_data import comparison
 with journal(snakemake.log[0]):
     for folder in map(Path, snakemake.output):
         seed = int(folder.parent.name.removeprefix("seed"))
-        comparison.prepare(snakemake.input[0], folder, snakemake.params.division, snakemake.config["memory"], seed)
+        given, memory = snakemake.params, snakemake.config["memory"]
+        comparison.prepare(snakemake.input[0], folder, given.division, memory, seed, given.steps)

@@ -9,11 +9,8 @@ from shallows_papers.experiments.user_data import leaderboard
 from shallows_papers.report import own_data
 
 with journal(snakemake.log[0]):
-    given, asked = snakemake.input, snakemake.wildcards
+    given, params = snakemake.input, snakemake.params
     tables = [Path(path) for path in snakemake.output.tables if path.endswith(".csv")]
-    if hasattr(given, "stamp"):
-        leaderboard.write(given.outcomes, given.stamp, tables[0].parent)
-    else:
-        leaderboard.write_for_dataset(given.outcomes, asked.dataset, asked.scale, given.prepared, tables[0].parent)
-    own_data.write_page(tables, snakemake.output.page, getattr(snakemake.params, "title", ""))
+    leaderboard.write(given.outcomes, given.stamp, given.prepared, params.scale, tables[0].parent)
+    own_data.write_page(tables, snakemake.output.page, params.title)
     print(f"The report: {Path(snakemake.output.page).resolve()}", flush=True)

@@ -14,7 +14,7 @@ from typing import Any
 
 from shallows.errors import ShallowsError, UnknownNameError
 
-from .dataset_leaderboard import FOLDER, Leaderboards
+from .dataset_leaderboard import FOLDER
 from .planning.configuration import SCALES, ConfigurationError
 from .planning.plan import PRODUCTS, Plan
 from .user_data.comparison import Comparison
@@ -56,7 +56,7 @@ def check_command_line(plan: Plan, comparison: Comparison | None, stages: Iterab
 def print_report(comparison: Comparison | None) -> None:
     """Print the path of a comparison's report, after the comparison that this command line asks for has succeeded."""
     if comparison is not None and "compare" in sys.argv[1:]:
-        print(f"The comparison's report: {Path(comparison.report).resolve()}", file=sys.stderr)
+        print(f"The comparison's report: {Path(comparison.page).resolve()}", file=sys.stderr)
 
 
 def _print_report_if_nothing_is_to_be_done(comparison: Comparison) -> None:
@@ -132,8 +132,8 @@ def check(words: Iterable[str], plan: Plan, rules: Iterable[str], comparison: Co
     settings = plan.configuration.settings
     if comparison is None and "compare" in words:
         raise ConfigurationError(
-            "The target compare needs a data file: snakemake --cores 4 compare --config dataset=my.csv, or dataset= "
-            "and the name of an entry in config/datasets/."
+            "The target compare needs data: snakemake --cores 4 compare --config dataset=my.csv, or dataset= and the "
+            "name of an entry in config/datasets/ or of a dataset of data/README.md."
         )
     for one in words:
         if one.startswith("-") or "=" in one or one in rules or Path(one).exists():
@@ -158,8 +158,8 @@ def _result(parts: tuple[str, ...], plan: Plan) -> None:
     if parts[1] not in _STAGES:
         raise UnknownNameError("kind of result", parts[1], _STAGES)
     if parts[1] == FOLDER and len(parts) >= 3:
-        name = parts[2].removesuffix(".html") if len(parts) == 3 else parts[2]
-        Leaderboards(plan.configuration, plan.catalogue).check(parts[0], name)
+        name = parts[2].removesuffix(".html")
+        raise ShallowsError(f"A leaderboard is made by: make leaderboard DATASET={name} SCALE={parts[0]}.")
     if parts[1] in PRODUCTS and len(parts) == 3:
         name, _, ending = parts[2].rpartition(".")
         if name not in plan.targets:

@@ -17,7 +17,6 @@ from typing import Any
 import yaml
 
 from shallows.errors import UnknownNameError
-from shallows_papers.datasets.catalogue import get
 from shallows_papers.datasets.files import DatasetError
 
 TASKS = ("classification", "regression")
@@ -119,7 +118,7 @@ def resolve(settings: Mapping[str, Any], root: str | Path = ".") -> FileRequest 
         content = yaml.safe_load(entry.read_text(encoding="utf-8"))
         return make(_name_of(entry, wanted, settings), content, entry.as_posix(), **given)
     if not Path(wanted).is_file():
-        raise DatasetError(_not_there(wanted, Path(root)) + _of_the_catalogue(wanted))
+        raise DatasetError(_not_there(wanted, Path(root)))
     return make(_name_of(wanted, _stem(wanted), settings), {"file": wanted}, "the command line", **given)
 
 
@@ -193,14 +192,6 @@ def form_of(path: str | Path) -> str:
             f"those of text also with {', '.join(COMPRESSIONS)}."
         )
     return "table"
-
-
-def _of_the_catalogue(wanted: str) -> str:
-    try:
-        name = get(wanted).name
-    except UnknownNameError:
-        return ""
-    return f" {name} is a dataset of the catalogue, which has a leaderboard: make leaderboard DATASET={name}."
 
 
 def _stem(path: str) -> str:

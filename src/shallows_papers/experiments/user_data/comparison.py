@@ -35,36 +35,54 @@ _FEWER = 10
 
 @dataclass(frozen=True)
 class Comparison:
-    """A comparison of methods on one user's dataset."""
+    """A comparison of methods on one dataset: what its jobs do, and where its files are.
 
-    request: FileRequest  # the data file with the options of the comparison
+    ``request`` is the user's own file; None for a dataset of the catalogue, which has ``steps`` of its own and a name
+    for its ``page``.
+    """
+
+    dataset: str  # its name, in paths of data and in records
     methods: dict[str, Any]  # those that take part, as the configuration defines them
     division: dict[str, Any]  # the shares and the most rows of each part of the data
     seeds: tuple[int, ...]  # one for each division of the data into training and test rows
-    results: str  # the two folders of the configuration
-    data: str
+    folder: str  # of its results
+    page: str
+    data: str  # the configuration's folder of data
+    scale: str = SCALE
+    title: str = ""
+    request: FileRequest | None = None
+    steps: Mapping[str, Sequence[Mapping[str, Any]]] | None = None  # of the preparation for each purpose
 
     @classmethod
     def of(cls, configuration: Configuration) -> Comparison | None:
-        """The comparison that a configuration asks for, or None where it names no data."""
+        """The comparison on a user's file that a configuration asks for, or None where it names no data."""
         settings = configuration.settings
         request = resolve(settings, configuration.root)
         if request is None:
             return None
         for path in request.files:
             refuse_braces(path)
-        methods = {name: method for name, method in configuration.methods.items() if "compare" in method}
-        seeds = tuple(settings["seeds"] or affordable(configuration.compare, request))
-        return cls(request, methods, configuration.compare, seeds, settings["results"], settings["data"])
+        folder = f"{settings['results']}/{SCALE}/{request.name}"
+        return cls(
+            dataset=request.dataset,
+            methods=compared_methods(configuration),
+            division=configuration.compare,
+            seeds=tuple(settings["seeds"] or affordable(configuration.compare, request)),
+            folder=folder,
+            page=f"{folder}/report/index.html",
+            data=settings["data"],
+            request=request,
+        )
 
     @property
     def stamp(self) -> str:
-        """Path of the description of the data, with the checksums of their files."""
-        return f"{self.data}/raw/{self.request.dataset}/verified.json"
+        """Path of the checksums of the data's files, and of the description of a user's own."""
+        return f"{self.data}/raw/{self.dataset}/verified.json"
 
     def prepared(self, purpose: str, seed: int | str) -> str:
         """Folder of data prepared for a purpose, divided by a seed."""
-        return f"{self.data}/prepared/{self.request.dataset}/seed{seed}/{purpose}"
+        scale = "" if self.request else f"leaderboard_{self.scale}/"
+        return f"{self.data}/prepared/{self.dataset}/{scale}seed{seed}/{purpose}"
 
     def prepared_with_all_seeds(self, purpose: str) -> list[str]:
         """Folders of data prepared for a purpose, one for each seed."""
@@ -75,13 +93,9 @@ class Comparison:
         """Folders of all preparations."""
         return [path for purpose in PURPOSES for path in self.prepared_with_all_seeds(purpose)]
 
-    def below(self, path: str) -> str:
-        """A path below the folder of this comparison."""
-        return f"{self.results}/{SCALE}/{self.request.name}/{path}"
-
     def outcome(self, method: str, seed: int | str) -> str:
         """Path of the outcome of a method with a seed; the record of a method that was run is in the same folder."""
-        return self.below(f"runs/{method}/seed{seed}/outcome.json")
+        return f"{self.folder}/runs/{method}/seed{seed}/outcome.json"
 
     @property
     def outcomes(self) -> list[str]:
@@ -89,29 +103,33 @@ class Comparison:
         return [self.outcome(method, seed) for method in self.methods for seed in self.seeds]
 
     @property
-    def report(self) -> str:
-        """Path of the page."""
-        return self.below("report/index.html")
+    def tables(self) -> list[str]:
+        """Paths of the tables in all their forms."""
+        return [f"{self.folder}/tables/{name}.{end}" for name in TABLES for end in ("csv", "json", "md", "html")]
 
     @property
-    def report_files(self) -> dict[str, Any]:
-        """Paths of the page, its tables and its pictures."""
-        return report_files(self.report, self.below(""))
+    def pictures(self) -> list[str]:
+        """Paths of the pictures in both forms."""
+        return [f"{self.folder}/figures/{name}.{end}" for name in TABLES for end in ("svg", "png")]
 
     @property
-    def model(self) -> str:
-        """Path of the saved model's ``model.json``; its other files are in the same folder."""
-        return self.below("model/model.json")
+    def model(self) -> list[str]:
+        """Path of the saved model's ``model.json``, with its other files in the same folder, where one is saved."""
+        return [f"{self.folder}/model/model.json"] if self.request else []
 
     @property
     def products(self) -> set[str]:
         """Every file that can be asked for."""
-        made = [*self.report_files["tables"], *self.report_files["pictures"]]
-        return {self.report, self.stamp, self.model, *self.outcomes, *self.preparations, *made}
+        made = {self.page, self.stamp, *self.model, *self.outcomes, *self.preparations}
+        return made.union(self.tables, self.pictures)
 
     def is_ours(self, method: str) -> bool:
         """Whether a method is an estimator of this package, which takes a device and a budget of memory."""
         return self.methods[method]["runs"] == "estimator"
+
+    def threads(self, method: str) -> int:
+        """Threads of a method; one where its times are compared, so that they are no matter of sharing the work."""
+        return 2 if self.request and self.is_ours(method) else 1
 
     def cost(self, method: str, choose: str | Path | Sequence[str], test: str | Path | Sequence[str]) -> costs.Cost:
         """The estimate of a method with all seeds, one after the other, by the folders of the two preparations.
@@ -129,19 +147,15 @@ class Comparison:
 
     def specs(self, method: str) -> list[dict[str, Any]]:
         """Parameters of choosing, fitting and testing one method, for each seed."""
-        return [
-            {"dataset": self.request.dataset, "method": method, "seed": seed, "definition": self.methods[method]}
-            for seed in self.seeds
-        ]
+        known = {"dataset": self.dataset, "method": method, "definition": self.methods[method], "scale": self.scale}
+        if self.request is None:
+            known |= {"target": f"leaderboard_{self.dataset}", "defaults": False, "processor_seconds": True}
+        return [{**known, "seed": seed} for seed in self.seeds]
 
 
-def report_files(page: str, folder: str) -> dict[str, Any]:
-    """Paths of a page, and of its tables and pictures below a folder, in all their forms."""
-    return {
-        "page": page,
-        "tables": [f"{folder}tables/{name}.{end}" for name in TABLES for end in ("csv", "json", "md", "html")],
-        "pictures": [f"{folder}figures/{name}.{end}" for name in TABLES for end in ("svg", "png")],
-    }
+def compared_methods(configuration: Configuration) -> dict[str, Any]:
+    """The methods that take part in comparisons where they suit the data."""
+    return {name: method for name, method in configuration.methods.items() if "compare" in method}
 
 
 def affordable(division: Mapping[str, Any], request: FileRequest) -> list[int]:
@@ -214,15 +228,26 @@ def feature_steps(description: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def prepare(
-    stamp: str | Path, out: str | Path, division: Mapping[str, Any], memory: int | str | None, seed: int = 0
+    stamp: str | Path,
+    out: str | Path,
+    division: Mapping[str, Any],
+    memory: int | str | None,
+    seed: int = 0,
+    todo: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
 ) -> None:
-    """Prepare a user's data, divided by a seed, for the purpose that is the name of the folder `out`."""
+    """Prepare data, divided by a seed, for the purpose that is the name of the folder `out`.
+
+    A user's own data get the steps that their description asks for, others those of `todo`.
+    """
     from shallows_papers import datasets
     from shallows_papers.datasets.user_data.describe import dataset_of
 
     out = Path(out)
-    description = json.loads(Path(stamp).read_text(encoding="utf-8"))
-    datasets.prepare(dataset_of(description), stamp, out, steps(description, out.name, division, seed), memory)
+    described = json.loads(Path(stamp).read_text(encoding="utf-8"))
+    if todo is None:
+        datasets.prepare(dataset_of(described), stamp, out, steps(described, out.name, division, seed), memory)
+    else:
+        datasets.prepare(described["dataset"], stamp, out, todo[out.name], memory)
 
 
 def cost(definition: Mapping[str, Any], choose: str | Path, test: str | Path) -> costs.Cost:

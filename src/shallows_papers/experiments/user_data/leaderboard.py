@@ -51,21 +51,23 @@ METRICS = {
 }
 
 
-def write(outcomes: Iterable[str | Path], stamp: str | Path, folder: str | Path) -> None:
-    """Write every table of a comparison into a folder, and remove the runs of methods and seeds that it has not."""
+def write(
+    outcomes: Iterable[str | Path], stamp: str | Path, prepared: str | Path, scale: str, folder: str | Path
+) -> None:
+    """Write every table of a comparison into a folder, and remove the runs of methods and seeds that it has not.
+
+    The stamp has the description of a user's own data; a dataset of the catalogue is described by its entry and by its
+    preparation for the test.
+    """
     outcomes = [*map(Path, outcomes)]
     for runs in {path.parents[2] for path in outcomes}:
         for other in set(runs.glob(f"*/seed*/{outcomes[0].name}")) - set(outcomes):
             shutil.rmtree(other.parent)
-    write_tables(read(outcomes, json.loads(Path(stamp).read_text(encoding="utf-8"))), folder)
-
-
-def write_for_dataset(
-    outcomes: Iterable[str | Path], dataset: str, scale: str, prepared: str | Path, folder: str | Path
-) -> None:
-    """Write the tables of the leaderboard of a catalogue's dataset, from the ``outcome.json`` of every method."""
-    info = json.loads((Path(prepared) / "prepared.json").read_text(encoding="utf-8"))
-    write_tables(read(outcomes, describe(get(dataset), info, scale)), folder)
+    description = json.loads(Path(stamp).read_text(encoding="utf-8"))
+    if "entry" not in description:
+        info = json.loads((Path(prepared) / "prepared.json").read_text(encoding="utf-8"))
+        description = describe(get(description["dataset"]), info, scale)
+    write_tables(read(outcomes, description), folder)
 
 
 def write_tables(results: Results, folder: str | Path) -> None:

@@ -83,19 +83,21 @@ def _run(spec: Mapping[str, Any], choose: Any, data: Any, out: Path, conditions:
     record.reset_peak_memory()
     started, clock, processor = datetime.now(UTC), time.perf_counter(), time.process_time()
     method = Method(definition, task, seed, conditions)
-    trials = [done for trial in method.candidates(choose.x_train) for done in method.tried(trial, choose)]
-    finite = [trial for trial in trials if np.isfinite(trial.score)]
+    trials = [*method.search(choose)]
+    finite = [trial for trial in trials if np.isfinite(trial["score"])]
     if not finite:
-        raise ShallowsError(next((trial.problem for trial in trials if trial.problem), "no choice gave a finite score"))
-    best = min(finite, key=lambda trial: trial.score)
+        raise ShallowsError(
+            next((one["problem"] for one in trials if "problem" in one), "no choice gave a finite score")
+        )
+    best = min(finite, key=lambda trial: trial["score"])
     choosing = time.perf_counter() - clock, time.process_time() - processor
-    epochs = [best.epochs] if best.epochs else []
-    fitted = method.fit(best.parameters, epochs, data)
+    epochs = {"epochs": best["epochs"]} if "epochs" in best else {}
+    fitted = method.fit(best["parameters"], [*epochs.values()], data)
     measured = {metric_of(task, "test"): reported(task, score(task, fitted.predictions, data.y_test))}
     measured |= error_in_units(task, fitted.predictions, data)
-    final = {metric_of(task, "validation"): reported(task, best.score), **measured}
+    final = {metric_of(task, "validation"): reported(task, best["score"]), **measured}
     effective = {"device": "cpu", **getattr(fitted.estimator, "report_", {})}
-    seconds = fitted.fit_seconds, fitted.predict_seconds, choosing[0]
+    seconds = *fitted.seconds, choosing[0]
     if spec.get("processor_seconds") and "gpu" not in str(effective["device"]):
         seconds = *fitted.processor_seconds, choosing[1]
     final |= dict(zip(("fit_seconds", "predict_seconds", "choice_seconds"), seconds, strict=True))
@@ -104,8 +106,7 @@ def _run(spec: Mapping[str, Any], choose: Any, data: Any, out: Path, conditions:
     final["million_operations"] = count_operations(fitted.estimator, data.x_train, data.x_test, n_bytes / 8) / 1e6
     if len(trials) > 1 and spec.get("defaults", True):
         final |= _at_defaults(replace(method, definition={"call": definition["call"]}), definition["label"], data)
-    parameters = {**fixed_parameters(definition, task), **best.parameters}
-    parameters |= {"epochs": best.epochs} if best.epochs else {}
+    parameters = {**fixed_parameters(definition, task), **best["parameters"], **epochs}
     sums = data.info["sha256"], choose.info["sha256"]
     run = {
         "id": digest(spec["dataset"], spec["method"], seed),
@@ -116,10 +117,10 @@ def _run(spec: Mapping[str, Any], choose: Any, data: Any, out: Path, conditions:
         "method": spec["method"],
         "parameters": parameters,
         "seed": seed,
-        "marks": epochs,
+        "marks": [*epochs.values()],
         "key": digest(spec, *sums, code.digest_of_comparison(definition), length=16),
     }
-    times = seconds_by_phase({"training": fitted.fit_seconds, "evaluation": fitted.predict_seconds})
+    times = seconds_by_phase(dict(zip(("training", "evaluation"), fitted.seconds, strict=True)))
     made = record.made(
         run,
         data.info,
@@ -132,8 +133,8 @@ def _run(spec: Mapping[str, Any], choose: Any, data: Any, out: Path, conditions:
             "n_validation": choose.info["n_test"],
             "sha256": choose.info["sha256"],
             "score": SCORES[task],
-            "chosen": best.words,
-            "trials": [trial.as_data() for trial in trials],
+            "chosen": best["words"],
+            "trials": record.plain(trials),
         },
         model={"sha256": model_sha256(fitted.estimator)},
         times={**times, "total": time.perf_counter() - clock},
@@ -143,7 +144,7 @@ def _run(spec: Mapping[str, Any], choose: Any, data: Any, out: Path, conditions:
     _write_predictions(out / "predictions.npz", task, fitted.predictions, data)
     record.write(out, made, [{"metric": name, "value": value} for name, value in final.items()])
     scores = ", ".join(f"{name} {value:.4g}" for name, value in measured.items())
-    chosen = f" with {best.words}" if best.words else ""
+    chosen = f" with {best['words']}" if best["words"] else ""
     print(f"{definition['label']}: {scores}{chosen} ({time.perf_counter() - clock:.1f} s)", flush=True)
 
 
@@ -155,7 +156,7 @@ def _at_defaults(method: Method, label: str, data: Any) -> dict[str, float]:
         print(f"{label}: the fit at the defaults failed: {error}", flush=True)
         return {}
     found = reported(method.task, score(method.task, fitted.predictions, data.y_test))
-    return {metric_of(method.task, "default"): found, "default_seconds": fitted.fit_seconds}
+    return {metric_of(method.task, "default"): found, "default_seconds": fitted.seconds[0]}
 
 
 def model_bytes(estimator: Any) -> int:

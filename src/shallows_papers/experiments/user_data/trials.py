@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,43 +15,9 @@ from shallows.errors import ShallowsError
 from shallows.training import Curve
 
 from ..planning.runs import fixed_parameters
-from ..running import record
 from ..running.calls import callable_for, make_estimator, path_of
 from ..running.job import Conditions
 from .prediction_scores import score
-
-
-@dataclass
-class Trial:
-    """One choice of parameters with its score on the validation part; lower is better."""
-
-    parameters: dict[str, Any]  # as the estimator takes them
-    factor: float | None = None  # the bandwidth in median distances between training points; None without one
-    epochs: int | None = None
-    score: float = float("inf")
-    seconds: float = 0.0  # of fitting, with evaluations during the fit
-    problem: str = ""  # why it could not be fitted
-
-    @property
-    def words(self) -> str:
-        """The choice in words that hold for every division of the data: ``bandwidth 2 × median, 10 epochs``."""
-        parts = [
-            f"{name.rpartition('__')[2]} {value:.3g}"
-            if isinstance(value, float)
-            else f"{name.rpartition('__')[2]} {value}"
-            for name, value in self.parameters.items()
-            if self.factor is None or name not in ("bandwidth", "gamma", "features_params", "features__bandwidth")
-        ]
-        if self.factor is not None:
-            parts.append(f"bandwidth {self.factor:g} × median")
-        if self.epochs:
-            parts.append(f"{self.epochs} epoch" + "s" * (self.epochs > 1))
-        return ", ".join(parts)
-
-    def as_data(self) -> dict[str, Any]:
-        """The trial for a record."""
-        kept = {name: value for name, value in vars(self).items() if value not in (None, "")}
-        return record.plain({**kept, "words": self.words})
 
 
 @dataclass
@@ -60,11 +26,9 @@ class Fitted:
 
     estimator: Any
     predictions: np.ndarray
-    fit_seconds: float  # by the clock
-    predict_seconds: float
-    processor_seconds: tuple[float, float]  # of fitting and predicting, of all threads; a busy machine does not count
-    #: the score after each number of epochs that was asked for
-    by_epoch: list[dict[str, float]] = field(default_factory=list)
+    seconds: tuple[float, float]  # of fitting and predicting, by the clock
+    processor_seconds: tuple[float, float]  # of all threads; a busy machine does not count
+    by_epoch: list[dict[str, float]]  # the score after each number of epochs that was asked for
 
 
 @dataclass(frozen=True)
@@ -76,34 +40,36 @@ class Method:
     seed: int
     conditions: Conditions = field(default_factory=Conditions)
 
-    def candidates(self, x_train: Any) -> list[Trial]:
-        """Every combination that the method's entry lists, with bandwidths in the units of the data."""
+    def candidates(self, x_train: Any) -> Iterator[dict[str, Any]]:
+        """Every combination that the entry lists: ``parameters``, and the ``factor`` of the median distance."""
         rules = self.definition["compare"]
         choose = rules.get("choose_in", {}).get(self.task, rules.get("choose", {}))
         axes = [[(name, value) for value in values] for name, values in choose.items()]
-        factors: list[float | None] = [None]
-        median = 1.0
-        if "bandwidth" in rules:
-            factors, median = rules["bandwidth"]["values"], median_distance(x_train, self.seed)
-        return [
-            Trial({**dict(choice), **bandwidth_parameter(self.definition, factor, median)}, factor)
-            for *choice, factor in itertools.product(*axes, factors)
-        ]
+        factors = rules["bandwidth"]["values"] if "bandwidth" in rules else [None]
+        median = median_distance(x_train, self.seed) if "bandwidth" in rules else 1.0
+        for *choice, factor in itertools.product(*axes, factors):
+            width = {} if factor is None else {"factor": factor}
+            yield {"parameters": dict(choice) | bandwidth_parameter(self.definition, factor, median), **width}
 
-    def tried(self, trial: Trial, data: Any) -> Iterator[Trial]:
-        """Fit and score one choice of parameters; of a method with epochs, once for each number of epochs."""
+    def search(self, data: Any) -> Iterator[dict[str, Any]]:
+        """Fit every candidate and score it on the validation part, one with epochs after each number of epochs.
+
+        Each trial is a candidate with ``epochs``, ``score`` (lower is better), ``seconds`` of fitting, ``words``, and
+        the ``problem`` where it could not be fitted.
+        """
         epochs = self.definition["compare"].get("epochs", [])
-        clock = time.perf_counter()
-        try:
-            fitted = self.fit(trial.parameters, epochs, data)
-        except (ShallowsError, ValueError, ArithmeticError, MemoryError) as error:
-            yield replace(trial, problem=str(error) or type(error).__name__)
-            return
-        seconds = time.perf_counter() - clock
-        if not epochs:
-            yield replace(trial, score=score(self.task, fitted.predictions, data.y_test), seconds=seconds)
-        for row in fitted.by_epoch:
-            yield replace(trial, epochs=int(row["epoch"]), score=row["score"], seconds=seconds)
+        for candidate in self.candidates(data.x_train):
+            clock = time.perf_counter()
+            try:
+                fitted = self.fit(candidate["parameters"], epochs, data)
+                scores = [{"epochs": int(row["epoch"]), "score": row["score"]} for row in fitted.by_epoch]
+                found = scores if epochs else [{"score": score(self.task, fitted.predictions, data.y_test)}]
+                seconds, problem = time.perf_counter() - clock, {}
+            except (ShallowsError, ValueError, ArithmeticError, MemoryError) as error:
+                found, seconds, problem = [{"score": np.inf}], 0.0, {"problem": str(error) or type(error).__name__}
+            for one in found:
+                trial = {**candidate, **one, "seconds": seconds, **problem}
+                yield {**trial, "words": words_of(trial)}
 
     def make(self, parameters: Mapping[str, Any]) -> Any:
         """The unfitted estimator with the fixed parameters of the method and the given ones."""
@@ -121,12 +87,25 @@ class Method:
             )
             estimator.set_params(**{path_of(estimator, "max_epochs"): max(epochs)})
             observers, rows = {"observers": [curve]}, curve.rows
-        start = _clocks()
+        clocks = [_clocks()]
         estimator.fit(data.x_train, np.asarray(data.y_train), **observers)
-        fitted = _clocks()
+        clocks.append(_clocks())
         predictions = np.asarray(estimator.predict(data.x_test))
-        (fit_seconds, fit_processor), (seconds, processor) = (fitted - start).tolist(), (_clocks() - fitted).tolist()
-        return Fitted(estimator, predictions, fit_seconds, seconds, (fit_processor, processor), rows)
+        clocks.append(_clocks())
+        return Fitted(estimator, predictions, *map(tuple, np.diff(clocks, axis=0).T.tolist()), rows)
+
+
+def words_of(trial: Mapping[str, Any]) -> str:
+    """A choice in words that hold for every division of the data: ``bandwidth 2 × median, 10 epochs``."""
+    factor, epochs = trial.get("factor"), trial.get("epochs")
+    parts = [
+        f"{name.rpartition('__')[2]} " + (f"{value:.3g}" if isinstance(value, float) else f"{value}")
+        for name, value in trial["parameters"].items()
+        if factor is None or name not in ("bandwidth", "gamma", "features_params", "features__bandwidth")
+    ]
+    parts += [f"bandwidth {factor:g} × median"] if factor is not None else []
+    parts += [f"{epochs} epoch" + "s" * (epochs > 1)] if epochs else []
+    return ", ".join(parts)
 
 
 def bandwidth_parameter(definition: Mapping[str, Any], factor: float | None, median: float) -> dict[str, Any]:
