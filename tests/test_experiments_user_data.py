@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,7 +17,7 @@ from shallows_papers.experiments import command_line
 from shallows_papers.experiments.planning import configuration
 from shallows_papers.experiments.planning.configuration import ConfigurationError
 from shallows_papers.experiments.running.job import Conditions
-from shallows_papers.experiments.user_data import comparison, leaderboard, model_selection, operation_counts, trials
+from shallows_papers.experiments.user_data import comparison, leaderboard, model_selection, trials
 from workflow_runs import copy_project
 
 CONDITIONS = Conditions("cpu", None, 60.0)
@@ -116,40 +115,6 @@ def test_the_choice_is_the_best_of_all_on_the_validation_part(prepared, tmp_path
     scale = next(one["center_target"]["scale"] for one in test.info["statistics"] if "center_target" in one)
     error = np.sqrt(np.mean((peer.predict(test.x_test) - test.y_test) ** 2)) * scale
     assert kept["metrics"]["final"]["test_rmse"] == pytest.approx(error, rel=1e-6)
-
-
-@pytest.mark.parametrize("name", ["eigenpro_features", "svm", "boosting", "random_kitchen_sinks", "doubly_stochastic"])
-def test_operations_are_the_same_in_two_runs_and_grow_with_the_rows(name):
-    method, rng = trials.Method(METHODS[name], "regression", 0), np.random.default_rng(0)
-    x, found = rng.normal(size=(200, 3)).astype(np.float32), []
-    for n in (100, 100, 200):
-        part = SimpleNamespace(x_train=x[:n], y_train=x[:n, 0] ** 2, x_test=x[:50], y_test=x[:50, 0])
-        trial = next(method.candidates(part.x_train))
-        epochs = METHODS[name]["compare"].get("epochs", [])[:1]
-        estimator = method.fit(trial["parameters"], epochs, part).estimator
-        found.append(operation_counts.count_operations(estimator, part.x_train, part.x_test, 1.0))
-    assert 0 < found[0] == found[1] < found[2]
-
-
-def test_operations_of_closed_forms_are_those_of_their_formulas():
-    """Products count a sixteenth: n²d + n³/3 and, for each test row, n(d + 1); n·d² + d³/3, and d."""
-    from sklearn.kernel_ridge import KernelRidge
-    from sklearn.linear_model import Ridge
-
-    x = np.random.default_rng(0).normal(size=(60, 4))
-    counts = [
-        operation_counts.count_operations(one.fit(x[:50], x[:50, 0]), x[:50], x[50:], 1.0)
-        for one in (KernelRidge(), Ridge())
-    ]
-    kernel, linear = 50**2 * 4 + 50**3 / 3 + 10 * 50 * 5, 50 * 4**2 + 4**3 / 3 + 10 * 4
-    assert counts == pytest.approx([kernel / 16, linear / 16])
-
-
-def test_every_method_of_the_comparison_has_a_formula_for_its_operations():
-    classes = {call.partition(":")[2] for one in METHODS.values() if "compare" in one for call in one["call"].values()}
-    names = {one.removesuffix("Classifier").removesuffix("Regressor") for one in classes}
-    known = {*operation_counts._BY_PRODUCTS, *operation_counts._BY_ROWS, "KNeighbors", "HistGradientBoosting"}
-    assert names - known == {"Dummy"}
 
 
 def test_the_bandwidth_of_features_is_chosen_beside_their_other_parameters(prepared, tmp_path):

@@ -27,13 +27,13 @@ def entry(task="classification", n_test=0):
 
 
 def method(name, errors, cost=1.0, task="classification", defaults=None, trials=(), folders=(), seconds=None):
-    """A method with a test error (or R²) for each division; a cost of 1 are 10⁹ operations, and a second by default."""
+    """A method with a test error (or R²) for each division; a cost of 1 are 10 MB, and a second by default."""
     seconds = cost if seconds is None else seconds
     which = "error" if task == "classification" else "r2"
     records = []
     for seed, value in enumerate(errors):
         final = {f"test_{which}": value, f"validation_{which}": value, "fit_seconds": seconds, "predict_seconds": 1e-6}
-        final |= {"choice_seconds": 10 * seconds, "model_kilobytes": 12.5, "million_operations": 1000 * cost}
+        final |= {"choice_seconds": 10 * seconds, "model_kilobytes": 10_000 * cost}
         if defaults:
             final |= {f"default_{which}": defaults[seed], "default_seconds": seconds}
         records.append(
@@ -97,7 +97,7 @@ def test_the_score_is_the_mean_loss_of_the_rows_and_one_minus_r2():
 # The choice
 
 
-def test_the_one_of_the_fewest_operations_of_those_that_cannot_be_told_from_the_best_is_taken():
+def test_the_smallest_model_of_those_that_cannot_be_told_from_the_best_is_taken():
     best = method("slow_best", [5.0, 5.2, 4.8, 5.1, 4.9], 9.0)
     as_good = method("quick", [5.4, 4.9, 5.1, 4.8, 5.3], 0.1)
     worse = method("quickest", [9.0, 9.2, 8.8, 9.1, 8.9], 0.01)
@@ -115,7 +115,7 @@ def test_seconds_decide_nothing(seconds):
     assert recommendation.recommend(results(*methods)).chosen.method == "lean"
 
 
-def test_equal_errors_are_decided_by_operations_and_then_by_the_name(tmp_path, monkeypatch):
+def test_equal_errors_are_decided_by_sizes_and_then_by_the_name(tmp_path, monkeypatch):
     found = {
         name: method(name, [5.0, 5.2, 4.9], cost) for name, cost in (("b", 0.1), ("a", 0.1), ("c", 0.05), ("d", 9.0))
     }
@@ -155,17 +155,16 @@ def test_the_sentence_names_the_method_with_what_was_measured():
     text = recommendation.sentence(data, recommendation.recommend(data))
     assert text.startswith("Take other: 5.1 % errors over 3 divisions of the rows is within one standard error of the")
     assert "lowest test error, 5 % errors by best (difference 0.1 points, standard error 0.3" in text
-    assert "36 times fewer operations. It fits and predicts in 0.25 s, and best in 9 s" in text
+    assert "36 times smaller. It fits and predicts in 0.25 s, and best in 9 s" in text
 
 
-def test_the_best_is_taken_where_the_others_need_hardly_fewer_operations():
+def test_the_best_is_taken_where_the_others_are_hardly_smaller():
     best, other = method("best", [5.0, 5.4, 4.6], 0.09), method("other", [5.1, 5.0, 5.2], 0.001)
     data = results(best, other)
     found = recommendation.recommend(data)
     assert (found.chosen.method, len(found.equals)) == ("best", 2)
-    assert (
-        "none of those within one standard error of it (other) needs far fewer operations"
-        in recommendation.sentence(data, found)
+    assert "none of those within one standard error of it (other) has a far smaller model" in recommendation.sentence(
+        data, found
     )
 
 

@@ -36,7 +36,6 @@ METRICS = {
     "validation_unexplained": ("validation, 1 − R²", ""),
     "fit_seconds": ("fit", "s"),
     "predict_seconds": ("prediction", "s"),
-    "million_operations": ("operations", "million"),
     "model_kilobytes": ("size of the model", "kB"),
     "choice_seconds": ("choice of parameters", "s"),
     "default_error": ("test error at the defaults", "%"),
@@ -159,9 +158,8 @@ def _methods(results: Results, best: Recommendation | None) -> _Table:
             "seconds to predict the test rows, and the size of the fitted model, with what it keeps for further "
             "training; all axes are logarithmic. Bars are 95 % intervals, the ring marks the method to take, and the "
             "line joins the methods that no other one beats in both. The search for parameters takes longer than a "
-            "fit, as the table says. Operations of a fit and of the predictions are counted by formulas, those in "
-            "products of matrices as a sixteenth. The method to take follows from the errors and from these counts, "
-            "and not from the measured seconds.",
+            "fit, as the table says. The method to take follows from the errors and from the sizes of the models, and "
+            "not from the measured seconds.",
             "notes": [*description["told"].splitlines(), *_division(results), *_gains(results, gains)],
             "layout": {"rows": ["method", "chosen"], "columns": ["metric"], "open": True},
             "figure": {"kind": "error_against_costs", "recommended": best.chosen.label if best else ""},

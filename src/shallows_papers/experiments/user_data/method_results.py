@@ -99,9 +99,9 @@ class MethodResult:
         return sum(statistics.fmean(self.values(metric)) for metric in ("fit_seconds", "predict_seconds"))
 
     @property
-    def operations(self) -> float:
-        """Mean millions of operations of fitting the chosen model and of predicting the test rows."""
-        return statistics.fmean(self.values("million_operations"))
+    def kilobytes(self) -> float:
+        """Mean size of the fitted model."""
+        return statistics.fmean(self.values("model_kilobytes"))
 
     @property
     def sizes(self) -> tuple[int, int]:
@@ -199,7 +199,7 @@ def read(outcomes: Iterable[str | Path], description: Mapping[str, Any]) -> Resu
             groups.setdefault(outcome["method"], []).append(outcome)
     task = description["entry"]["task"]
     methods = [_method(group, task) for group in groups.values()]
-    methods.sort(key=lambda one: (0, statistics.fmean(one.scores), one.operations, one.method) if one.records else (1,))
+    methods.sort(key=lambda one: (0, statistics.fmean(one.scores), one.kilobytes, one.method) if one.records else (1,))
     return Results(tuple(methods), description)
 
 

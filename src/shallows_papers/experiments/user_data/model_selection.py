@@ -25,7 +25,6 @@ from ..running import record
 from ..running.calls import model_sha256, seconds_by_phase
 from ..running.job import Conditions
 from .comparison import SCALE, TARGET
-from .operation_counts import count_operations
 from .prediction_scores import SCORES, error_in_units, metric_of, reported, score, target_scale
 from .trials import Method
 
@@ -101,9 +100,7 @@ def _run(spec: Mapping[str, Any], choose: Any, data: Any, out: Path, conditions:
     if spec.get("processor_seconds") and "gpu" not in str(effective["device"]):
         seconds = *fitted.processor_seconds, choosing[1]
     final |= dict(zip(("fit_seconds", "predict_seconds", "choice_seconds"), seconds, strict=True))
-    n_bytes = model_bytes(fitted.estimator)
-    final["model_kilobytes"] = n_bytes / 1000
-    final["million_operations"] = count_operations(fitted.estimator, data.x_train, data.x_test, n_bytes / 8) / 1e6
+    final["model_kilobytes"] = model_bytes(fitted.estimator) / 1000
     if len(trials) > 1 and spec.get("defaults", True):
         final |= _at_defaults(replace(method, definition={"call": definition["call"]}), definition["label"], data)
     parameters = {**fixed_parameters(definition, task), **best["parameters"], **epochs}

@@ -9,15 +9,15 @@ from shallows_papers.datasets.user_data.summary import some_of
 from .method_results import Interval, MethodResult, Results
 from .prediction_scores import reported
 
-#: The best is taken where it needs at most so many millions of operations, or so many times those of another method.
-_FEW, _MUCH = 100.0, 2.0
+#: The best is taken where its model has at most so many kilobytes, or so many times those of another method.
+_SMALL, _MUCH = 1000.0, 2.0
 
 
 @dataclass(frozen=True)
 class Recommendation:
     """The method to take."""
 
-    chosen: MethodResult  # the one of the fewest operations of those as good as the best; the best if it has few
+    chosen: MethodResult  # the one of the smallest model of those as good as the best; the best if its model is small
     best: MethodResult  # the method of the lowest test error
     equals: tuple[MethodResult, ...]  # those within one standard error of the best, which is the first of them
     behind: Interval  # how much worse the chosen one is than the best
@@ -25,20 +25,20 @@ class Recommendation:
 
 
 def recommend(results: Results) -> Recommendation | None:
-    """Choose the method of the fewest operations of those that are as good as the best; None where none was run.
+    """Choose the method of the smallest model of those that are as good as the best; None where none was run.
 
     A method is as good where its difference from the best on the same rows is within one standard error of that
     difference (the rule of one standard error: L. Breiman and others, 1984, "Classification and regression trees",
-    section 3.4.3). A wide interval, as with few test rows, does not make it as good. Operations are counted by
-    `operations`, since measured seconds would decide near ties by chance; equal counts are decided by the name.
+    section 3.4.3). A wide interval, as with few test rows, does not make it as good. Sizes decide, since
+    measured seconds would decide near ties by chance; equal sizes are decided by the name.
     """
     if not results.done:
         return None
     best, *others = results.done
     gaps = {one.method: results.difference(one, best) for one in others}
     equals = [best, *(one for one in others if gaps[one.method].mean <= gaps[one.method].standard_error)]
-    chosen = min(equals, key=lambda one: (one.operations, one.method))
-    if best.operations <= max(_FEW, _MUCH * chosen.operations):
+    chosen = min(equals, key=lambda one: (one.kilobytes, one.method))
+    if best.kilobytes <= max(_SMALL, _MUCH * chosen.kilobytes):
         chosen = best
     constant = gaps.get("constant")
     learned = best.method != "constant" and (constant is None or constant.low > 0)
@@ -63,18 +63,18 @@ def sentence(results: Results, found: Recommendation | None) -> str:
             text += "; no other method is within one standard error of it"
         else:
             others = some_of([one.label for one in found.equals[1:]], 3)
-            text += f"; none of those within one standard error of it ({others}) needs far fewer operations"
+            text += f"; none of those within one standard error of it ({others}) has a far smaller model"
     else:
         unit = "points" if classes else "of the target's variance"
         gap = f"{found.behind.mean:.2g} {unit}, standard error {found.behind.standard_error:.2g}"
         text += (
             f"{error(results, chosen)}{over} is within one standard error of the {lowest}, "
-            f"{error(results, best)} by {best.label} (difference {gap}), and it needs "
-            f"{best.operations / chosen.operations:.2g} times fewer operations. It fits and predicts in "
+            f"{error(results, best)} by {best.label} (difference {gap}), and its model is "
+            f"{best.kilobytes / chosen.kilobytes:.2g} times smaller. It fits and predicts in "
             f"{seconds(chosen.seconds)} s, and {best.label} in {seconds(best.seconds)} s"
         )
         if n_equals > 2:
-            text += f"; {n_equals} methods are as good as the best, and it needs the fewest operations of them"
+            text += f"; {n_equals} methods are as good as the best, and its model is the smallest of them"
     text += "."
     if not found.learned:
         text += (
