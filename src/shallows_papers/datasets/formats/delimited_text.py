@@ -26,10 +26,6 @@ class TextLayout:
     skipped: int = 0
     comment: str | None = None
     spaces: bool = False
-    decimal: str = "."
-    encoding: str = "utf-8"
-    missing: Sequence[str] = ()
-    only_these_missing: bool = False
 
 
 @dataclass(frozen=True)
@@ -81,10 +77,6 @@ def frames(file: BinaryIO, layout: TextLayout, rows: int | None, **options: Any)
         header=None,
         comment=layout.comment,
         skipinitialspace=layout.spaces,
-        decimal=layout.decimal,
-        encoding=layout.encoding,
-        na_values=list(layout.missing) or None,
-        keep_default_na=not layout.only_these_missing,
         chunksize=rows,
         **settings,
     )

@@ -12,7 +12,7 @@ import numpy as np
 
 from shallows.arrays.memory import available_memory
 from shallows_papers.datasets.files import DatasetError
-from shallows_papers.datasets.formats.delimited_text import category_codes, frames
+from shallows_papers.datasets.formats.delimited_text import category_codes
 from shallows_papers.datasets.sources import Block
 from shallows_papers.datasets.user_data.number_text import plain_number
 from shallows_papers.datasets.user_data.table_columns import Column, as_words
@@ -64,12 +64,26 @@ def read_text(
 
 
 def _parse(path: Path, layout: TableLayout, only: Sequence[int] | None, as_text: Collection[int]) -> dict[int, Any]:
-    options = {"names": range(len(layout.names)), "index_col": False, "usecols": only, "low_memory": False}
-    with layout.rows_of(path, ahead=True) as rows:
-        try:
-            return dict(frames(rows, layout.text, None, dtype=dict.fromkeys(as_text, str), **options).items())
-        except (ValueError, EOFError, OSError) as error:
-            raise DatasetError(f"{path} cannot be read as a table: {error}.") from error
+    import pandas
+
+    try:
+        with layout.rows_of(path, ahead=True) as rows:
+            table = pandas.read_csv(
+                rows,
+                sep=r"\s+" if layout.separator == " " else layout.separator,
+                names=range(len(layout.names)),
+                index_col=False,
+                usecols=only,
+                dtype=dict.fromkeys(as_text, str),
+                skipinitialspace=True,
+                decimal=layout.decimal,
+                na_values=[""],
+                keep_default_na=False,
+                low_memory=False,
+            )
+    except (ValueError, EOFError, OSError) as error:
+        raise DatasetError(f"{path} cannot be read as a table: {error}.") from error
+    return dict(table.items())
 
 
 def _cleaned(layout: TableLayout, place: int, values: Any, as_text: bool) -> Column:

@@ -18,7 +18,6 @@ from shallows.errors import MissingExtraError
 from shallows_papers.datasets.files import DatasetError
 from shallows_papers.datasets.formats import arff
 from shallows_papers.datasets.formats.containers import open_binary
-from shallows_papers.datasets.formats.delimited_text import TextLayout
 from shallows_papers.datasets.user_data.number_text import character, plain_number
 from shallows_papers.datasets.user_data.request import DECIMALS, NA_VALUES, FileRequest
 from shallows_papers.datasets.user_data.summary import some_of
@@ -59,18 +58,6 @@ class TableLayout:
         found = asdict(self)
         del found["guesses"]
         return found | {"names": list(self.names)}
-
-    @property
-    def text(self) -> TextLayout:
-        """The layout of its text."""
-        return TextLayout(
-            separator=self.separator,
-            spaces=True,
-            decimal=self.decimal,
-            encoding=self.encoding,
-            missing=("",),
-            only_these_missing=True,
-        )
 
     @contextmanager
     def rows_of(self, path: Path, *, ahead: bool = False) -> Iterator[io.TextIOBase]:
