@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import subprocess
 import sys
@@ -14,7 +13,7 @@ from PIL import Image
 
 from shallows_papers import cli, datasets
 from shallows_papers.datasets.download import fetching, http_transfer
-from shallows_papers.datasets.listing import description, overview
+from shallows_papers.datasets.listing import description
 
 ROOT = Path(__file__).resolve().parents[1]
 EMBEDDED = ROOT / "data" / "embedded"
@@ -185,27 +184,11 @@ def test_remove_says_that_supplied_files_do_not_come_back(tmp_path, monkeypatch)
     assert "which cannot be downloaded again" in questions[0]
 
 
-def test_the_table_of_all_datasets_is_the_one_that_the_command_makes():
-    measured = json.loads((ROOT / "data" / "measured.json").read_text())
-    assert (ROOT / "data" / "README.md").read_text() == overview.table(measured)
-
-
-def test_the_table_has_what_was_measured_and_every_dataset(tmp_path, monkeypatch):
-    one = {"what": "the real file", "rows": "5 + 3", "columns": 2, "seconds": 1.5, "peak_memory_bytes": 10**8}
-    monkeypatch.setattr(overview, "measure", lambda dataset, root, mirror: one)
-    assert data("table", "--measure", "cpu_act", "--out", tmp_path / "README.md") == 0
-    assert json.loads((tmp_path / "measured.json").read_text()) == {"cpu_act": one}
+def test_the_table_of_all_datasets_is_the_one_that_the_command_makes(tmp_path):
+    assert data("table", "--out", tmp_path / "README.md") == 0
     made = (tmp_path / "README.md").read_text()
-    assert "| `cpu_act` | the real file | 5 + 3 | 2 | 1.5 s | 100.0 MB |" in made
+    assert (ROOT / "data" / "README.md").read_text() == made
     assert all(f"| `{name}` | [" in made for name in datasets.catalogue())
-
-
-@pytest.mark.slow
-def test_a_measurement_is_of_the_rows_as_parsed(tmp_path, monkeypatch):
-    monkeypatch.chdir(ROOT)
-    measured = overview.measure(datasets.get("a9a_demo"), tmp_path, None)
-    assert (measured["rows"], measured["columns"]) == ("4,000 + 2,000", 123)
-    assert measured["peak_memory_bytes"] > 10e6
 
 
 def test_it_starts_without_anything_heavy():

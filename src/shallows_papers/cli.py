@@ -113,8 +113,6 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("--yes", action="store_true", help="do not ask")
     one = action("table", _table, "write the table of all datasets")
     one.add_argument("--out", type=Path, default=Path("data/README.md"), help="(default: %(default)s)")
-    one.add_argument("--measure", nargs="*", metavar="NAME", help="measure these first, or all that can be had offline")
-    mirror(one)
 
     words = "list the runs that are under way or were left unfinished, from any machine that sees their folder"
     runs = command(rooms, "runs", _runs, words)
@@ -256,23 +254,11 @@ def _agreed(question: str) -> bool:
 
 
 def _table(chosen: argparse.Namespace) -> int:
-    from shallows_papers.datasets import catalogue, files
+    from shallows_papers.datasets import files
     from shallows_papers.datasets.listing import overview
 
-    kept = chosen.out.with_name(overview.MEASURED_NAME)
-    measured = json.loads(kept.read_text(encoding="utf-8")) if kept.is_file() else {}
-    if chosen.measure is not None:
-        every = [one for one in catalogue().values() if one.state != "supplied"]
-        for dataset in _datasets(chosen.measure) or every:
-            try:
-                measured[dataset.name] = overview.measure(dataset, chosen.root, chosen.mirror)
-                print(f"{dataset.name}: {measured[dataset.name]}")
-            except files.DatasetError as error:
-                print(f"shallows: {error}", file=sys.stderr)
-        measured = {name: measured[name] for name in catalogue() if name in measured}
-        files.write_json(kept, measured)
     with files.replacing(chosen.out) as partial:
-        partial.write_text(overview.table(measured), encoding="utf-8")
+        partial.write_text(overview.table(), encoding="utf-8")
     print(chosen.out)
     return 0
 

@@ -38,6 +38,12 @@ def count(n: int | None, exact: bool = True) -> str:
     return f"{n:,}" if exact else f"about {n:,}"
 
 
+def sizes(dataset: Dataset) -> tuple[str, str]:
+    """Return the stated rows (training + test) and features of a dataset, in words."""
+    rows = " + ".join(count(n, dataset.exact) for n in (dataset.n_train, dataset.n_test))
+    return rows, count(dataset.n_features)
+
+
 @dataclass
 class Contents:
     """The contents of a dataset's files: sizes, ranges, rows of each class, and the first images."""
@@ -96,10 +102,8 @@ def describe(dataset: Dataset, root: Path, contents: Contents | None = None) -> 
     yield f"{dataset.name}: {dataset.title}"
     yield f"  state      {dataset.state}; {presence(dataset, root)}"
     yield f"  task       {dataset.task}" + (f" of {dataset.n_targets} targets" if dataset.n_targets > 1 else "")
-    yield (
-        f"  stated     n = {count(dataset.n_train, dataset.exact)} + {count(dataset.n_test, dataset.exact)}, "
-        f"d = {count(dataset.n_features)}" + (f", {dataset.n_classes} classes" if dataset.n_classes else "")
-    )
+    n, d = sizes(dataset)
+    yield f"  stated     n = {n}, d = {d}" + (f", {dataset.n_classes} classes" if dataset.n_classes else "")
     if contents is not None:
         yield f"  found      n = {' + '.join(map(count, contents.n.values()))}, d = {contents.n_features:,}"
         if contents.range is not None:
@@ -112,17 +116,16 @@ def describe(dataset: Dataset, root: Path, contents: Contents | None = None) -> 
             yield f"  classes    {listed}{more}"
     elif dataset.classes:
         yield f"  classes    {', '.join(dataset.classes)}"
-    if dataset.split:
-        yield f"  split      {dataset.split}"
-    if dataset.used_by:
-        yield f"  used by    {', '.join(dataset.used_by)}"
-    for name, how in dataset.also_called.items():
-        yield f"  also       {name}" + (f": {how}" if how else "")
-    yield f"  licence    {dataset.licence}" + (f" ({dataset.licence_url})" if dataset.licence_url else "")
-    yield f"  citation   {dataset.citation}"
-    yield f"  homepage   {dataset.homepage}"
-    if dataset.notes:
-        yield f"  notes      {dataset.notes}"
+    texts = {
+        "split": [dataset.split],
+        "used by": [", ".join(dataset.used_by)],
+        "also": [name + (f": {how}" if how else "") for name, how in dataset.also_called.items()],
+        "licence": [dataset.licence + (f" ({dataset.licence_url})" if dataset.licence_url else "")],
+        "citation": [dataset.citation],
+        "homepage": [dataset.homepage],
+        "notes": [dataset.notes],
+    }
+    yield from (f"  {label:<11}{text}" for label, found in texts.items() for text in found if text)
     if dataset.state == "supplied":
         yield "  " + supplied_files.how_to_supply(dataset, root / dataset.name).replace("\n", "\n  ")
         return
