@@ -50,6 +50,11 @@ def explaining_full_disk(target: Path) -> Iterator[None]:
         ) from error
 
 
+def existing_parent(folder: Path) -> Path:
+    """Return a folder, or the nearest one above it that exists."""
+    return next(place for place in (folder, *folder.resolve().parents) if place.is_dir())
+
+
 def remove_partials(folder: Path) -> None:
     """Remove what killed processes left. The caller must hold the lock of the folder."""
     for path in Path(folder).glob(f".*{atomic.PARTIAL_SUFFIX}"):

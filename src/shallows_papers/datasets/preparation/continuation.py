@@ -17,7 +17,6 @@ import numpy as np
 from shallows_papers.datasets import prepared
 from shallows_papers.datasets.catalogue import Dataset
 from shallows_papers.datasets.files import DatasetError
-from shallows_papers.datasets.preparation.row_store import Allowance
 from shallows_papers.datasets.preparation.step import PreparationStep
 from shallows_papers.datasets.preparation.steps import check_steps
 from shallows_papers.datasets.preparation.working_table import Table
@@ -28,11 +27,11 @@ from shallows_papers.datasets.sources import ArrayPart, NpyRows, Source
 class Beginning:
     """The rows that a preparation begins with, and what its record says of the way to them.
 
-    `read` makes a `Table` of an `Allowance` and a folder for the rows beyond it; `after` is the number of the earlier
-    steps and the checksum of the earlier arrays.
+    `read` makes a `Table` of the bytes that it may keep in memory and a folder for more; `after` is the number of the
+    earlier steps and the checksum of the earlier arrays.
     """
 
-    read: Callable[[Allowance, Path], Table]
+    read: Callable[[int, Path], Table]
     sources: Sequence[Mapping[str, Any]]
     steps: Sequence[Mapping[str, Any]] = ()
     statistics: Sequence[Mapping[str, Any]] = ()
@@ -75,7 +74,7 @@ def description_of(table: Table) -> dict[str, Any]:
     }
 
 
-def _read(dataset: Dataset, folder: Path, info: Mapping[str, Any], allowance: Allowance, place: Path) -> Table:
+def _read(dataset: Dataset, folder: Path, info: Mapping[str, Any], memory: int, place: Path) -> Table:
     # As numbers: class indices are kept as they are, also where a subset has left no training row of a class.
     as_left = replace(
         dataset,
@@ -86,7 +85,7 @@ def _read(dataset: Dataset, folder: Path, info: Mapping[str, Any], allowance: Al
         exact=True,
     )
     parts = (ArrayPart(_Features(folder, part), NpyRows(folder / f"y_{part}.npy")) for part in ("train", "test"))
-    table = Table.read(as_left, Source(*parts), allowance, place)
+    table = Table.read(as_left, Source(*parts), memory, place)
     left = info["table"]
     table.dataset, table.classes, table.target_coding = dataset, info["classes"], info["target_coding"]
     table.target_dtype = np.dtype(info["arrays"]["y_train"]["dtype"])

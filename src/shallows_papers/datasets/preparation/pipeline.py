@@ -6,7 +6,7 @@ import hashlib
 import json
 import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -17,10 +17,9 @@ import numpy as np
 from shallows.arrays.memory import memory_budget, peak_memory, resident_memory
 from shallows_papers.datasets.catalogue import Dataset, File, get
 from shallows_papers.datasets.download.verification import verify
-from shallows_papers.datasets.files import DatasetError, replacing, write_json
+from shallows_papers.datasets.files import DatasetError, existing_parent, explaining_full_disk, replacing, write_json
 from shallows_papers.datasets.preparation import continuation
 from shallows_papers.datasets.preparation.continuation import Beginning
-from shallows_papers.datasets.preparation.row_store import Allowance
 from shallows_papers.datasets.preparation.step import PreparationStep
 from shallows_papers.datasets.preparation.steps import check_steps
 from shallows_papers.datasets.preparation.working_table import BLOCK_BYTES, Table
@@ -114,8 +113,8 @@ def _prepare(
     rows = (dataset.n_train or 0) + (dataset.n_test or 0)
     working = resident_memory() + _WORKING_BLOCKS * BLOCK_BYTES + _WORKING_BYTES_PER_ROW * rows
     # One thread, since the last digits of a product depend on how it is divided among threads.
-    with threadpool_limits(1, user_api="blas"):
-        table = beginning.read(Allowance(max(0, budget - working)), out)
+    with threadpool_limits(1, user_api="blas"), explaining_full_disk(out / "rows that do not fit into memory"):
+        table = beginning.read(budget - working, out)
         was_read = time.perf_counter()
         if any(step.fills_missing for step in todo):
             table.may_miss = True
@@ -204,35 +203,39 @@ def _verified_files(dataset: Dataset, stamp: Path) -> tuple[dict[str, Path], lis
 
 
 def _write_arrays(table: Table, out: Path) -> dict[str, dict[str, Any]]:
-    """Write all arrays, then move them to their places together."""
+    """Write all arrays, then move them to their places together; return their entries in the record."""
     _refuse_without_room(table, out)
-    views = dict(zip("xz", table.views, strict=True)) if table.views else {"x": None}
+    views = dict(zip("xz", table.views, strict=True)) if table.views else {"x": (0, table.n_features)}
+    # One type for columns and ends, since SciPy would copy the one into the type of the other.
+    most = max(table.n_features, *(store.n_values for store in table.x.values()))
+    index = np.dtype("<i4" if most < 2**31 else "<i8")
     written = {}
-    with ExitStack() as places:
+    with ExitStack() as files:
 
-        def place(name: str) -> Path:
-            return places.enter_context(replacing(out / f"{name}.npy"))
+        def array(name: str, dtype: np.dtype | str, shape: tuple[int, ...] = ()) -> _ArrayFile:
+            path = files.enter_context(replacing(out / f"{name}.npy"))
+            written[name] = files.enter_context(_ArrayFile(path, np.dtype(dtype), shape))
+            return written[name]
 
         for part in ("train", "test"):
-            n = table.n_rows(part)
-            for view, columns in views.items():
-                name, blocks = f"{view}_{part}", table.blocks(part)
-                if columns is not None:
-                    blocks = (block[:, slice(*columns)] for block in blocks)
+            for view, (first, last) in views.items():
+                blocks = (block[:, first:last] if table.views else block for block in table.blocks(part))
                 if table.sparse:
-                    # One type for columns and ends, since SciPy would copy the one into the type of the other.
-                    most = max(table.n_features, *(store.n_values for store in table.x.values()))
-                    paths = [place(name + ending) for ending in CSR]
-                    records = _write_csr(paths, np.dtype("<i4" if most < 2**31 else "<i8"), blocks)
-                    written |= {name + ending: one for ending, one in zip(CSR, records, strict=True)}
+                    kinds = zip(CSR, ("<f4", index, index), strict=True)
+                    values, columns, ends = (array(f"{view}_{part}{ending}", kind) for ending, kind in kinds)
+                    ends.append(np.zeros(1, index))
+                    for block in blocks:
+                        ends.append(block.indptr[1:].astype(np.int64) + values.length)
+                        values.append(block.data)
+                        columns.append(block.indices)
                 else:
-                    width = table.n_features if columns is None else columns[1] - columns[0]
-                    written[name] = _write_array(place(name), (n, width), np.dtype("<f4"), blocks)
-            shape = (n, *table.target_shape)
-            written[f"y_{part}"] = _write_array(
-                place(f"y_{part}"), shape, table.target_dtype, table.target_blocks(part)
-            )
-    return written
+                    x = array(f"{view}_{part}", "<f4", (last - first,))
+                    for block in blocks:
+                        x.append(block)
+            y = array(f"y_{part}", table.target_dtype, table.target_shape)
+            for block in table.target_blocks(part):
+                y.append(block)
+        return {name: file.finish() for name, file in written.items()}
 
 
 def _refuse_without_room(table: Table, out: Path) -> None:
@@ -240,8 +243,7 @@ def _refuse_without_room(table: Table, out: Path) -> None:
     if table.sparse:
         return
     needed = 4 * table.n_features * (table.n_rows("train") + table.n_rows("test"))
-    folder = next(place for place in (out, *out.resolve().parents) if place.is_dir())
-    free = shutil.disk_usage(folder).free
+    free = shutil.disk_usage(existing_parent(out)).free
     if needed > free:
         raise DatasetError(
             f"The prepared features need {needed / 1e9:,.1f} GB in {out}, and {free / 1e9:,.1f} GB are free. "
@@ -252,10 +254,10 @@ def _refuse_without_room(table: Table, out: Path) -> None:
 class _ArrayFile:
     """One .npy file, written as a plain stream, since a full disk kills a process with a memory map.
 
-    Its first dimension is set at the end: NumPy leaves room for that in the header.
+    The number of rows, of `shape` each, is set at the end: NumPy leaves room for it in the header.
     """
 
-    def __init__(self, path: Path, dtype: np.dtype, shape: tuple[int, ...] = (0,)):
+    def __init__(self, path: Path, dtype: np.dtype, shape: tuple[int, ...]):
         self.dtype, self.shape, self.length = dtype, shape, 0
         self.content = hashlib.sha256()
         self.file = open(path, "wb")  # noqa: SIM115 (closed by __exit__)
@@ -268,7 +270,7 @@ class _ArrayFile:
         self.file.close()
 
     def _write_header(self) -> None:
-        header = {"descr": self.dtype.str, "fortran_order": False, "shape": self.shape}
+        header = {"descr": self.dtype.str, "fortran_order": False, "shape": (self.length, *self.shape)}
         np.lib.format.write_array_header_1_0(self.file, header)
 
     def append(self, block: np.ndarray) -> None:
@@ -281,31 +283,8 @@ class _ArrayFile:
 
     def finish(self) -> dict[str, Any]:
         """Complete the header and return the entry of the record."""
-        self.shape = (self.length, *self.shape[1:])
         self.file.seek(0)
         self._write_header()
-        self.content.update(f"{self.dtype.str} {self.shape}".encode())
-        return {"shape": list(self.shape), "dtype": self.dtype.str, "sha256": self.content.hexdigest()}
-
-
-def _write_array(
-    path: Path, shape: tuple[int, ...], dtype: np.dtype, blocks: Iterator[np.ndarray] | Sequence[np.ndarray]
-) -> dict[str, Any]:
-    with _ArrayFile(path, dtype, shape) as array:
-        for block in blocks:
-            array.append(block)
-        return array.finish()
-
-
-def _write_csr(paths: Sequence[Path], index_dtype: np.dtype, blocks: Iterator[Any]) -> list[dict[str, Any]]:
-    """Write the values, the columns and the ends of the rows of CSR blocks."""
-    with ExitStack() as stack:
-        kinds = (np.dtype("<f4"), index_dtype, index_dtype)
-        files = [stack.enter_context(_ArrayFile(path, kind)) for path, kind in zip(paths, kinds, strict=True)]
-        values, columns, ends = files
-        ends.append(np.zeros(1, index_dtype))
-        for block in blocks:
-            ends.append(block.indptr[1:].astype(np.int64) + values.length)
-            values.append(block.data)
-            columns.append(block.indices)
-        return [file.finish() for file in files]
+        shape = (self.length, *self.shape)
+        self.content.update(f"{self.dtype.str} {shape}".encode())
+        return {"shape": list(shape), "dtype": self.dtype.str, "sha256": self.content.hexdigest()}

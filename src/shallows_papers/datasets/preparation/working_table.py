@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import SpooledTemporaryFile
 from typing import Any
 
 import numpy as np
 
 from shallows_papers.datasets.catalogue import Dataset
-from shallows_papers.datasets.files import DatasetError
-from shallows_papers.datasets.preparation.row_store import Allowance, RowStore
+from shallows_papers.datasets.files import DatasetError, existing_parent
+from shallows_papers.datasets.preparation.row_store import RowStore
 from shallows_papers.datasets.sources import Source, label_text
 
 # Statistics add up block by block, so their last digits depend on where blocks end: on this number and on the data,
@@ -54,22 +55,21 @@ class Table:
     may_miss: bool = False  # Whether a raw value may be NaN, since a step to come fills it in
 
     @classmethod
-    def read(cls, dataset: Dataset, source: Source, allowance: Allowance, folder: Path) -> Table:
-        """Read a source, each part once, and code its targets; rows beyond the allowance go to a file in `folder`."""
+    def read(cls, dataset: Dataset, source: Source, memory: int, folder: Path) -> Table:
+        """Read a source, each part once, and code its targets; rows of more than `memory` bytes go to `folder`."""
         is_class = dataset.task == "classification"
         x, y, labels, shapes = {}, {}, {}, {}
+        file = SpooledTemporaryFile(max(1, memory), dir=existing_parent(folder))  # noqa: SIM115 (closed with the table)
+        wanted = max(_READ_ROWS[0], min(_READ_ROWS[1], BLOCK_BYTES // (8 * (dataset.n_features or 1024))))
         for part, rows in (("train", source.train), ("test", source.test)):
-            x[part], y[part], seen = RowStore(allowance, folder), RowStore(allowance, folder), _Labels()
-            shapes[part] = ()
-            wanted = max(_READ_ROWS[0], min(_READ_ROWS[1], BLOCK_BYTES // (8 * (dataset.n_features or 1024))))
+            x[part], y[part], labels[part], shapes[part] = RowStore(file), RowStore(file), _Labels(), ()
             for block in rows.blocks(wanted) if rows is not None else ():
+                first, shapes[part] = x[part].n_rows, np.shape(block.y)[1:]
                 x[part].append(block.x)
-                shapes[part] = np.shape(block.y)[1:]
                 if is_class and not shapes[part]:
-                    seen.append(np.asarray(block.y), x[part].n_rows - len(block.y), dataset.name)
+                    labels[part].append(np.asarray(block.y), first, dataset.name)
                 else:
-                    y[part].append(_numbers(dataset.name, block.y, x[part].n_rows - len(block.y)))
-            labels[part] = seen
+                    y[part].append(_numbers(dataset.name, block.y, first))
         if not x["train"].n_rows:
             raise DatasetError(f"The training part of '{dataset.name}' holds no rows.")
         if x["test"].n_rows and x["test"].width != x["train"].width:

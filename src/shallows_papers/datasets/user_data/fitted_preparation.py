@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shallows_papers.datasets.files import DatasetError, digest
-from shallows_papers.datasets.preparation.row_store import Allowance
 from shallows_papers.datasets.preparation.step import FeatureStep
 from shallows_papers.datasets.preparation.steps import check_steps
 from shallows_papers.datasets.preparation.working_table import Table
@@ -85,7 +84,7 @@ def fit_preparation(
         raise DatasetError(f"{paths['train']} has changed since it was described. Start the comparison again.")
     dataset = dataset_of(description)
     source = Source(open_source(dataset, paths).train)
-    table = Table.read(replace(dataset, n_test=0), source, Allowance(2**62), folder)
+    table = Table.read(replace(dataset, n_test=0), source, 2**62, folder)
     todo = check_steps(steps)
     table.may_miss = any(step.fills_missing for step in todo)
     for step in todo:
