@@ -1,27 +1,26 @@
 """Estimates of costs: they grow with the data, and jobs ask for more memory than measured runs took."""
 
-import json
-
 import pytest
 
 from own_plan import own_plan
 from shallows_papers.experiments.planning import costs
 from shallows_papers.experiments.planning.costs import ProblemSize, estimate
 from shallows_papers.experiments.planning.requests import Requests
+from shallows_papers.reference.held import Reference
 from workflow_runs import PROJECT
 
 
-def measured(scale):
+def measured(plan, scale):
     """The peak memory of each run of a reference, by the run's identifier."""
-    files = (PROJECT / "results" / "reference" / scale).glob("*.json")
-    runs = (run for path in files for run in json.loads(path.read_text(encoding="utf-8")).get("runs", ()))
-    return {run["run"]["id"]: run["peak_memory_bytes"] for run in runs if run["peak_memory_bytes"]}
+    held = Reference(plan, scale, PROJECT / "results" / "reference" / scale)
+    records = (run.record for target in held.targets for run in held.runs_of(target))
+    return {one["run"]["id"]: one["peak_memory_bytes"] for one in records if one["peak_memory_bytes"]}
 
 
 @pytest.mark.parametrize("scale", ["demo", "laptop"])
 def test_the_first_request_has_room_for_nearly_all_runs_of_the_reference_and_the_second_for_all(scale):
     """A run that needs more is sent again, with twice the memory."""
-    runs, peaks, requests = own_plan().runs(scale), measured(scale), Requests()
+    runs, peaks, requests = own_plan().runs(scale), measured(own_plan(), scale), Requests()
     share = {
         attempt: [
             peaks[name] / 1e6 / requests.megabytes(runs[name].cost, attempt) for name in peaks.keys() & runs.keys()

@@ -1,22 +1,25 @@
-"""Reference results: what agrees, what drifts, what is refused, and what a compact record keeps."""
+"""Reference results: what agrees, what drifts, what is refused, and what the repository holds."""
 
-import copy
+import gzip
+import itertools
 import json
 import platform
 import subprocess
-from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
+import yaml
 
-import report_example
 from own_plan import own_plan
 from shallows.errors import ShallowsError, UnknownNameError
-from shallows_papers.experiments.comparing.table_rows import COLUMNS, Row
+from shallows_papers.experiments.comparing.table_rows import COLUMNS, Row, write_rows
+from shallows_papers.experiments.comparing.verdicts import Verdict
 from shallows_papers.experiments.planning.plan import Plan
 from shallows_papers.experiments.planning.runs import PlannedRun
 from shallows_papers.experiments.running import record as records
-from shallows_papers.reference import agreement, collection, compaction, earlier, folder, renaming
-from shallows_papers.report import target as targets
+from shallows_papers.reference import agreement, collection, folder
+from shallows_papers.reference.held import Reference
+from shallows_papers.report.target import Target
 from workflow_runs import PROJECT
 
 
@@ -107,279 +110,189 @@ def test_differences_below_a_millionth_of_the_largest_value_are_rounding():
     assert states(reference, [row("1.0", **given), row("5e-6", setting="epochs=9", **given)])[1] == agreement.DRIFTED
 
 
-# The folder ----------------------------------------------------------------------------------------------------------
-
-RECORD = {"target": "invented", "of_the_machine": [], "timed_runs": [], "data": [], "made_by": [], "runs": []}
-FACTS = {"rows": 1, "runs": 0, "commits": [None], "machines": [], "thinned": 1, "with_changes_beside": False}
+# Verification --------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
-def reference(tmp_path):
+def held(monkeypatch):
     """A reference of one invented target with one number."""
-    sums = folder.write_target(tmp_path / "ref", "invented", [row("4.0")], RECORD)
-    index = {"scale": "demo", "targets": {"invented": {**sums, **FACTS}}, "not_run": {"other": "not collected"}}
-    folder.write_index(tmp_path / "ref", index)
-    return tmp_path / "ref"
+    monkeypatch.setattr(agreement, "of_the_machine", lambda plan, target: ())
+    table = Target((row("4.0"),), {})
+    return SimpleNamespace(
+        **{"scale": "demo", "targets": ["invented"], "plan": SimpleNamespace(targets=["invented", "other"])},
+        **{"table": lambda target: table, "runs_of": lambda target: [], "timed": lambda target: (), "unrequested": []},
+    )
 
 
 def own(results, *rows):
-    folder.write_target(results / "tables", "invented", rows, {})
+    write_rows(results / "tables" / "invented.csv", rows)
     return results
 
 
-def test_what_is_written_is_read_again(reference):
-    files = folder.read_target(reference, "invented", folder.read_index(reference))
-    assert files.rows == [row("4.0")]
-    assert files.record == RECORD
-
-
-@pytest.mark.parametrize("name", ["invented.csv", "invented.json"])
-def test_a_torn_file_is_refused_by_name(reference, name, tmp_path):
-    content = (reference / name).read_bytes()
-    (reference / name).write_bytes(content[: len(content) // 2])
-    with pytest.raises(folder.TornReferenceError, match=rf"{name} is not whole.*git checkout"):
-        agreement.verify(own(tmp_path, row("4.0")), reference)
-    (reference / name).unlink()
-    with pytest.raises(folder.TornReferenceError, match=f"{name} is listed"):
-        agreement.verify(own(tmp_path, row("4.0")), reference)
-
-
-def test_one_altered_digit_of_a_reference_is_refused(reference):
-    table = reference / "invented.csv"
-    table.write_text(table.read_text().replace(",4,0.1", ",5,0.1"))
-    with pytest.raises(folder.TornReferenceError, match="checksum"):
-        folder.read_target(reference, "invented", folder.read_index(reference))
-
-
-def test_a_torn_index_and_one_of_another_form_are_refused(reference):
-    path = reference / folder.INDEX
-    text = path.read_text()
-    path.write_text(text[: len(text) // 2])
-    with pytest.raises(folder.TornReferenceError, match=r"index\.json is not whole"):
-        folder.read_index(reference)
-    path.write_text(text.replace('"format": 2', '"format": 99'))
-    with pytest.raises(folder.TornReferenceError, match="the form 99"):
-        folder.read_index(reference)
-    path.unlink()
-    with pytest.raises(folder.TornReferenceError, match="make reference"):
-        folder.read_index(reference)
-
-
-def test_files_that_the_index_does_not_list_are_removed(reference):
-    (reference / "gone.csv").write_text("left by a target that was renamed")
-    folder.write_index(reference, folder.read_index(reference))
-    assert {path.name for path in reference.iterdir()} == {"index.json", "invented.csv", "invented.json"}
-
-
-def test_a_verification_says_what_drifted_and_what_was_not_run(reference, tmp_path):
-    index = folder.read_index(reference)
-    good = agreement.verify(own(tmp_path / "good", row("4.0")), reference)
-    assert good.holds
-    bad = agreement.verify(own(tmp_path / "bad", row("9.0", verdict="deviates")), reference)
+def test_a_verification_says_what_drifted_and_what_was_not_run(held, tmp_path):
+    assert agreement.verify(held, own(tmp_path / "good", row("4.0"))).holds
+    bad = agreement.verify(held, own(tmp_path / "bad", row("9.0", verdict="deviates")))
     assert not bad.holds
-    told = "\n".join(agreement.report(bad, index))
+    told = "\n".join(agreement.report(bad, held))
     assert "drifted: digits · EigenPro · epochs=5 · test_error: 9 here" in told and "verdict:" not in told
-    none = agreement.verify(tmp_path / "none", reference)
+    none = agreement.verify(held, tmp_path / "none")
     assert not none.holds  # nothing was compared
-    said = "\n".join(agreement.report(none, index))
+    said = "\n".join(agreement.report(none, held))
     assert said.count("Nothing could be compared: of 1 targets") == 1
     assert "Nothing could be compared" not in told
     assert "Not run here: invented" in said
     assert "Not in the reference: other" in said
     with pytest.raises(UnknownNameError, match="invented"):
-        agreement.verify(tmp_path, reference, ["invnted"])
+        agreement.verify(held, tmp_path, ["invnted"])
 
 
-def test_a_verdict_that_differs_is_told_beside_numbers_that_agree(reference, tmp_path):
-    found = agreement.verify(own(tmp_path, row("4.1", verdict="deviates")), reference)
+def test_a_verdict_that_differs_is_told_beside_numbers_that_agree(held, tmp_path):
+    found = agreement.verify(held, own(tmp_path, row("4.1", verdict="deviates")))
     assert found.holds
-    assert "deviates here, reproduced there" in "\n".join(agreement.report(found, folder.read_index(reference)))
+    assert "deviates here, reproduced there" in "\n".join(agreement.report(found, held))
 
 
-def test_every_number_is_written_with_its_margin(reference, tmp_path):
-    found = agreement.verify(own(tmp_path, row("9.0")), reference)
+def test_every_number_is_written_with_its_margin(held, tmp_path):
+    found = agreement.verify(held, own(tmp_path, row("9.0")))
     agreement.write_csv(found, tmp_path / "verification.csv")
     header, line = (tmp_path / "verification.csv").read_text().splitlines()
     assert header.split(",") == list(agreement.COLUMNS)
     assert line.startswith("invented,digits,EigenPro,epochs=5,test_error,drifted,4,9,")
 
 
-def test_the_list_has_a_line_for_each_target_with_its_time(reference):
-    index = folder.read_index(reference)
-    machine = {"cpu": "Invented CPU", "cores": 2, "memory_bytes": 2**34, "gpu": None}
-    index["targets"]["invented"] |= {"machines": [machine], "seconds": 1234.5, "finished": "2026-11-23T06:59:00+00:00"}
-    text = "\n".join(folder.lines(index))
-    assert "| invented | 0 | 1,234.5 | unknown | 1 | 2026-11-23 |" in text
-    assert "| other | not run: not collected |" in text
-    assert "Machine 1: Invented CPU, 2 cores, 16 GiB" in text
+# The files -----------------------------------------------------------------------------------------------------------
+
+DEMO, LAPTOP = (PROJECT / "results" / "reference" / scale for scale in ("demo", "laptop"))
+TARGET = "eigenpro_heat_kernel_reach"  # of six short runs
 
 
-# The compact form ----------------------------------------------------------------------------------------------------
+@pytest.fixture(scope="module")
+def plan():
+    return Plan.load(PROJECT, deployed=True)
 
 
-def a_record():
-    """A record as a run leaves it, with invented numbers."""
-    return {
-        "schema_version": records.SCHEMA_VERSION,
-        "run": {
-            **{"id": "0123456789", "target_ids": ["invented"], "scale": "demo", "dataset": "digits", "variant": "unit"},
-            **{"method": "eigenpro", "parameters": {"rank": 160}, "seed": 0, "marks": [1, 2], "key": "00ff"},
-        },
-        "data": {
-            **{"title": "Digits", "n_train": 4, "n_test": 1, "n_features": 3, "sha256": "0" * 64},
-            **{"licence": "none", "steps": []},
-        },
-        "effective": {"bandwidth": 5.0},
-        "metrics": {"final": {"test_error": 4.0}, "marks": [{"epoch": 1, "test_error": 5.0}]},
-        "model": {"sha256": "1" * 64},
-        "times": dict.fromkeys(("preparation", "eigensystem", "kernel_matrix", "training", "prediction", "total"), 1.0),
-        "peak_memory_bytes": 1000,
-        "resumes": 0,
-        "rollbacks": 0,
-        "code": {"version": "0.2.0", "commit": "0" * 40, "dirty": False},
-        "packages": {"numpy": "2.4.6"},
-        "hardware": {"cpu": "Invented CPU", "cores": 2, "memory_bytes": 10**9, "gpu": None},
-        "blas": {"library": "openblas", "version": "0.3", "core": "Zen", "threads": 1, "warning": None},
-        "started": "2026-11-23T06:58:59+00:00",
-        "finished": "2026-11-23T06:59:00+00:00",
-    }
+@pytest.fixture(scope="module")
+def demo(plan):
+    return Reference(plan, "demo", DEMO)
 
 
-def test_a_compact_record_gives_all_of_the_record_again_but_its_curve():
-    first, second = a_record(), a_record()
-    second["run"]["id"], second["metrics"]["final"]["test_error"] = "abcdef0123", 4.5
-    compact = compaction.compact_records({"runs/a-0123456789": first, "runs/a-abcdef0123": second})
-    compact = json.loads(json.dumps(compact))  # as the file holds it
-    assert len(compact["data"]) == len(compact["made_by"]) == 1  # told once
-    for run, original in zip(compact["runs"], (first, second), strict=True):
-        whole = compaction.whole_record(run, compact, "invented")
-        records.check(whole)
-        wanted = copy.deepcopy(original)
-        wanted["run"]["marks"], wanted["metrics"]["marks"] = [], []
-        assert whole == wanted
+@pytest.fixture
+def results(plan, demo, tmp_path):
+    """Finished runs of one target, as Snakemake leaves them."""
+    for run in plan.runs_of(TARGET, "demo"):
+        place = tmp_path / "demo" / run.folder
+        place.mkdir(parents=True)
+        (place / "record.json").write_text(json.dumps(demo.runs[run.id]["record"]))
+        (place / "curve.csv").write_text(demo.runs[run.id]["curve"])
+    return tmp_path / "demo"
 
 
-def test_rows_of_kept_runs_are_the_earlier_ones_and_mixed_ones_need_no_whole_curve():
-    def one(metric, records, values, **given):
-        return row(values.split(";")[-1], metric=metric, records=records, values=values, **given)
-
-    before = [one("error", "old", "4"), one("slope", "gone", "4"), one("level", "old", "7")]
-    before += [one("passage", "gone;old", "5;4", repetitions="2", seeds="7 0")]
-    before += [one("mean", "old", "6"), one("forgotten", "old", "6"), one("mean", "gone", "5", method="SGD")]
-    now = [
-        one("error", "old", "9"),
-        one("passage", "old", "1"),
-        one("slope", "old", "2"),
-        one("level", "old;new", "3;4"),
-    ]
-    now += [one("error", "new", "3", method="SGD"), one("passage", "old;new", "1;1", method="SGD"), row("", records="")]
-    rows = [*earlier.with_earlier_rows(now, before, {"old"}, {"error", "level"}, {"mean", "error"})]
-    # Earlier ones, not from a part of the curve, and without the repetition of a run that is not asked for; what was
-    # made now; no slope of a kept run that had none, and no passage of a kept and a new run; at last what is known of
-    # kept runs alone.
-    found = [(one.method, one.metric, one.records, one.values, one.seeds) for one in rows]
-    assert found == [
-        ("EigenPro", "error", ("old",), (4.0,), ""),
-        ("EigenPro", "passage", ("old",), (4.0,), "0"),
-        ("EigenPro", "level", ("old", "new"), (3.0, 4.0), ""),
-        ("SGD", "error", ("new",), (3.0,), ""),
-        ("EigenPro", "test_error", (), (), ""),
-        ("EigenPro", "mean", ("old",), (6.0,), ""),
-    ]
-    assert (rows[1].repetitions, rows[1].measured_mean) == (1, 4.0)
+@pytest.fixture
+def collected(plan, results, tmp_path):
+    """A reference of these runs."""
+    said = [*collection.collect(plan, "demo", results, tmp_path / "ref", [TARGET], older=True)]
+    assert said == [f"{TARGET}: 6 runs"]
+    return tmp_path / "ref"
 
 
-def test_a_run_of_the_reference_has_the_points_of_its_tables_unless_the_target_watches_for_a_passage():
-    plan, place = Plan.load(PROJECT), PROJECT / "results/reference/laptop"
-    index = folder.read_index(place)
-    run = next(one for one in plan.runs_of("eigenpro_table6", "laptop") if "eigenpro_table3" in one.targets)
-    table, counted = (
-        earlier.run_of_reference(plan, run, target, place, index).curve.get("test_error", {})
-        for target in ("eigenpro_table6", "eigenpro_table3")
-    )
-    assert {1, 5, 10, 20, 40} <= {*table} and not counted
+def test_collected_runs_are_read_again_and_give_the_same_table(plan, demo, collected):
+    found = Reference(plan, "demo", collected)
+    assert TARGET in found.targets and "eigenpro_table6" not in found.targets
+    assert {name: demo.runs[name] for name in found.runs} == found.runs
+    assert found.table(TARGET) == demo.table(TARGET)
 
 
-def test_first_passages_come_from_the_tables_of_targets_that_look_for_the_same_ones():
-    plan, place = Plan.load(PROJECT), PROJECT / "results/reference/laptop"
-    target, index = "eigenpro_acceleration_claim", folder.read_index(place)
-    runs = [run for run in plan.runs_of(target, "laptop") if run.dataset == "mnist"]
-    found = [earlier.run_of_reference(plan, run, target, place, index) for run in runs]
-    rows = folder.read_target(place, "eigenpro_table3", index).rows
-    reached = {one.records: one.values for one in rows if one.metric == "epochs_needed" and one.passed is not None}
-    of_table = {
-        run: value for records, values in reached.items() if values for run, value in zip(records, values, strict=True)
-    }
-    known = [(run, one) for run, one in zip(runs, found, strict=True) if "epochs_needed" in one.curve]
-    of_runs = {run.id: one.curve["epochs_needed"] for run, one in known}
-    assert {run: curve.get(None) for run, curve in of_runs.items() if curve} == {
-        run: value for run, value in of_table.items() if run in of_runs
-    }
-    never = [run for run, curve in of_runs.items() if not curve]
-    assert never and all(reached[run,] == () for run in never)
-    # Ridge regression sets the level, so that it has none; a run without any is not taken for one that never got there.
-    spec, kept = plan.target(target), [one for one in found if one]
-    assert {"epochs_needed", "ratio", "ratio_within"} <= earlier.by_passages(spec, kept)
-    other = next(one for one in kept if "epochs_needed" in one.curve)
-    del other.curve["epochs_needed"]
-    assert "ratio" not in earlier.by_passages(spec, kept)
+def test_the_same_runs_give_the_same_file_to_the_bit(plan, results, collected):
+    before = (collected / folder.RUNS).read_bytes()
+    [*collection.collect(plan, "demo", results, collected, [TARGET], older=True)]
+    assert (collected / folder.RUNS).read_bytes() == before
 
 
-def test_repetitions_that_are_alike_and_claims_about_last_points_can_be_had_from_tables():
-    plan, place = Plan.load(PROJECT), PROJECT / "results/reference/laptop"
-    target, index = "dsg_fig1_quantummachine", folder.read_index(place)
-    run = next(one for one in plan.runs_of(target, "laptop") if one.method == "doubly_stochastic")
-    examples = earlier.run_of_reference(plan, run, target, place, index).curve["examples"]
-    assert examples == {float(mark): 16384.0 * mark for mark in run.marks}
-    assert {"test_mae", "end", "ahead_of_net"} <= earlier.by_points(plan.target(target))
-    spec = {
-        "metrics": {"error": {}, "ratio": {"over": "first"}},
-        "claims": {
-            "last": {"metric": "error", "reduce": "last"},
-            "first": {"metric": "error", "at": 1},
-            "mean": {"metric": "error"},
-            "of_ratio": {"metric": "ratio", "reduce": "last"},
-        },
-    }
-    assert earlier.by_points(spec) == {"error", "last"}
+@pytest.mark.parametrize("place", ["demo", "laptop"])
+def test_a_torn_file_is_refused_by_name(plan, collected, place):
+    if place == "laptop":
+        for name in (folder.INDEX, "eigenpro_table6.csv", "eigenpro_table6.json"):
+            (collected / name).write_bytes((LAPTOP / name).read_bytes())
+    target, name = (TARGET, folder.RUNS) if place == "demo" else ("eigenpro_table6", "eigenpro_table6.csv")
+    content = (collected / name).read_bytes()
+    (collected / name).write_bytes(content[: len(content) // 2])
+    with pytest.raises(folder.TornReferenceError, match=rf"{name} is not whole.*git checkout"):
+        Reference(plan, place, collected).table(target)
+    (collected / name).unlink()
+    with pytest.raises(folder.TornReferenceError, match=f"{name} is listed"):
+        Reference(plan, place, collected).table(target)
 
 
-def test_folders_of_runs_become_their_identifiers():
-    folders = "results/demo/runs/a/b/rank160-seed0-0123456789;results/demo/runs/a/b/rank160-seed1-abcdef0123"
-    assert compaction.with_run_ids(row("4.0", records=folders)).records == ("0123456789", "abcdef0123")
+def test_a_torn_index_and_one_of_another_form_are_refused(collected):
+    path = collected / folder.INDEX
+    text = path.read_text()
+    path.write_text(text[: len(text) // 2])
+    with pytest.raises(folder.TornReferenceError, match=r"index\.json is not whole"):
+        folder.read_index(collected)
+    path.write_text(text.replace('"format": 3', '"format": 2'))
+    with pytest.raises(folder.TornReferenceError, match="the form 2"):
+        folder.read_index(collected)
+    path.unlink()
+    with pytest.raises(folder.TornReferenceError, match="make reference"):
+        folder.read_index(collected)
 
 
-def test_a_large_table_loses_points_of_its_curves_and_nothing_else(tmp_path, monkeypatch):
-    target = targets.read(report_example.spectrum(tmp_path))
-    assert compaction.thinned(target) == ([*target.rows], 1)
-    size = sum(len(",".join(one.as_text().values())) + 1 for one in target.rows)
-    monkeypatch.setattr(compaction, "LARGEST_TABLE", size // 3)
-    kept, every = compaction.thinned(target)
-    assert every >= 3
-    places = [target.rows.index(one) for one in kept]
-    assert places == sorted(places)
-    drawn = [place for place, one in enumerate(target.rows) if target.is_drawn(one)]
-    assert set(range(len(target.rows))) - set(drawn) <= set(places)
-    curves = {}
-    for place in drawn:
-        keys = {**target.rows[place].keys, "index": ""}
-        curves.setdefault(tuple(keys.items()), []).append(place)
-    for curve in curves.values():
-        assert curve[0] in places
-        assert curve[-1] in places
+def test_what_is_not_finished_or_of_other_code_is_not_collected_and_what_is_held_stays(plan, results, collected):
+    (said,) = collection.collect(plan, "demo", results, collected, [TARGET])
+    assert "of other code or parameters" in said and "stays" in said
+    first = next(results.glob("runs/*/*/*"))
+    first.rename(results / "away")
+    (said,) = collection.collect(plan, "demo", results, collected.with_name("new"), [TARGET], older=True)
+    assert said == f"{TARGET}: not collected, 1 of its 6 runs are not finished"
+    # With older ones, a run that is not there is that of the reference.
+    assert [*collection.collect(plan, "demo", results, collected, [TARGET], older=True)] == [f"{TARGET}: 6 runs"]
+    assert len(Reference(plan, "demo", collected).runs) == 6
+
+
+def test_a_run_that_no_configuration_requests_is_told_and_removed_by_the_next_collection(plan, results, collected):
+    index = folder.read_index(collected)
+    runs = folder.read_runs(collected, index)
+    name = next(iter(runs))
+    stray = {**runs[name], "record": {**runs[name]["record"]}}
+    stray["record"]["run"] = {**stray["record"]["run"], "id": "0123456789"}
+    folder.write(collected, {**runs, "0123456789": stray}, index)
+    found = Reference(plan, "demo", collected)
+    assert found.unrequested == ["0123456789"] and "0123456789" in [*found.lines()][-1]
+    said = [*collection.collect(plan, "demo", results, collected, [TARGET], older=True)]
+    assert said[-1] == "Removed 1 runs that the present configuration does not request"
+    assert Reference(plan, "demo", collected).unrequested == []
+
+
+def test_a_target_of_which_a_run_is_missing_has_the_rows_of_the_others(plan, collected):
+    index = folder.read_index(collected)
+    runs = folder.read_runs(collected, index)
+    gone = runs.pop(next(run.id for run in plan.runs_of(TARGET, "demo")))
+    folder.write(collected, runs, index)
+    table = Reference(plan, "demo", collected).table(TARGET)
+    absent = [one for one in table.rows if "not among the reference results" in one.reason]
+    assert absent and all(one.verdict == Verdict.NOT_RUN for one in absent)
+    assert any(one.measured_mean is not None for one in table.rows)
+    assert not any(gone["record"]["run"]["id"] in place for one in table.rows for place in one.records)
+
+
+def test_the_list_has_a_line_for_each_target_with_its_time(plan, collected):
+    text = "\n".join(Reference(plan, "demo", collected).lines())
+    assert f"| {TARGET} | 6 | " in text
+    assert "| eigenpro_table6 | not among the reference results: not collected |" in text
+    assert "Machine 1: AMD EPYC, 2 cores, 24 GiB" in text
 
 
 def test_what_names_a_folder_of_this_machine_is_refused():
     for text in (f"in {PROJECT}/data", "supply /home/somebody/timit.zip", "/tmp/x"):
         with pytest.raises(ShallowsError, match="would reveal a path"):
-            compaction.check_that_nothing_is_private(text, "The reference", PROJECT)
+            collection.check_that_nothing_is_private(text, "The reference", PROJECT)
     for text in ("data/raw/timit", "https://example.org/home/data", "n/m and 1/tmp"):
-        compaction.check_that_nothing_is_private(text, "The reference", PROJECT)
-    compaction.check_that_nothing_is_private("n/approximation", "The reference", "/app")
-    compaction.check_that_nothing_is_private("the /approximation", "The reference", "/app")
+        collection.check_that_nothing_is_private(text, "The reference", PROJECT)
+    collection.check_that_nothing_is_private("n/approximation", "The reference", "/app")
+    collection.check_that_nothing_is_private("the /approximation", "The reference", "/app")
     if len(platform.node()) > 5 and platform.node() != "localhost":
         with pytest.raises(ShallowsError, match="would reveal a path"):
-            compaction.check_that_nothing_is_private(f"on {platform.node()}", "The reference", PROJECT)
+            collection.check_that_nothing_is_private(f"on {platform.node()}", "The reference", PROJECT)
 
 
 def test_a_claim_about_a_metric_of_the_machine_is_one_of_them_whatever_its_label_says():
@@ -398,34 +311,67 @@ def test_a_claim_about_a_metric_of_the_machine_is_one_of_them_whatever_its_label
 
 def test_what_the_configuration_calls_of_the_machine_exists():
     plan = own_plan()
+    named = yaml.safe_load((PROJECT / "config" / "reference.yaml").read_text())["of_the_machine"]
     names = {
         target: {*defined, *(one.get("metric") for one in defined.values())}
         for target, spec in plan.targets.items()
         for defined in [{**spec["metrics"], **spec.get("claims", {})}]
     }
-    everywhere = collection.machine_metrics(PROJECT, "no target")
-    assert set(everywhere) <= set().union(*names.values())
-    for target in names:
-        own = collection.machine_metrics(PROJECT, target)[len(everywhere) :]
-        assert set(own) <= names[target], target
+    assert {*named["times"]} <= set().union(*names.values())
+    for target, own_names in named["targets"].items():
+        assert {*own_names} <= names[target], target
 
 
-HELD = [path.parent for path in (PROJECT / "results" / "reference").glob("*/index.json")]
+# What the repository holds -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("held", HELD, ids=lambda path: path.name)
-def test_what_the_repository_holds_is_whole_small_and_says_where_it_comes_from(held):
-    index = folder.read_index(held)
-    assert index["scale"] == held.name
-    for target, entry in index["targets"].items():
-        files = folder.read_target(held, target, index)
-        assert len(files.rows) == entry["rows"]
-        assert {run["run"]["scale"] for run in files.record["runs"]} == {held.name}
-        assert all(len(commit) == 40 for commit in entry["commits"])
-        assert entry["machines"]
-    assert sum(path.stat().st_size for path in held.iterdir()) < 8_000_000
-    for path in held.iterdir():
-        compaction.check_that_nothing_is_private(path.read_text(), path.name, PROJECT)
+def test_the_demo_holds_every_run_that_the_configuration_requests_and_no_other(plan, demo):
+    planned = plan.runs("demo")
+    without_extra = {name for name, run in planned.items() if plan.extra_of_run(run)}
+    assert {*demo.runs} <= {*planned} <= {*demo.runs} | without_extra
+    for name, stored in demo.runs.items():
+        records.check(stored["record"])
+        asked, wanted = stored["record"]["run"], planned[name].spec(plan.configuration.methods)
+        assert {key: asked[key] for key in asked.keys() & wanted.keys()} == {
+            key: wanted[key] for key in asked.keys() & wanted.keys()
+        }
+        assert len(stored["record"]["code"]["commit"]) == 40
+
+
+def requested(plan, run):
+    """The identifier that a run of the laptop scale has in the present plan, with what it had without naming it."""
+    unnamed = {}
+    for entry in yaml.safe_load((PROJECT / "config" / "reference.yaml").read_text())["written_out"]:
+        unnamed |= entry["parameters"] if run["method"] in entry["methods"] else {}
+    for names in itertools.chain.from_iterable(itertools.combinations(unnamed, n) for n in range(len(unnamed) + 1)):
+        parameters = {**{name: unnamed[name] for name in names}, **run["parameters"]}
+        about = run["dataset"], run["variant"], run["method"], parameters, run["seed"]
+        found = PlannedRun("laptop", *about, unit=run.get("unit", "")).id
+        if found in plan.runs("laptop"):
+            return found
+    return None
+
+
+def test_every_run_of_the_laptop_is_requested_for_the_rows_that_show_it(plan):
+    index = folder.read_index(LAPTOP)
+    for target in index["rows"]:
+        old, series = folder.read_rows_of(LAPTOP, target, index), plan.comparison(target, "laptop")["series"]
+        now = {run["folder"]: requested(plan, run["run"]) for run in old.record["runs"]}
+        of_target = {one for each in series for one in each["run_ids"]}
+        for row in (row for row in old.rows if row.records):
+            of_method = [one for one in series if one["method"] == row.method and one["data"] in row.printed_data]
+            wanted = {one for each in of_method for one in each["run_ids"]} if row.method else of_target
+            assert {now[one] for one in row.records} <= wanted, (target, row.method, row.setting, row.metric)
+
+
+@pytest.mark.parametrize("scale", ["demo", "laptop"])
+def test_what_the_repository_holds_is_small_and_names_no_machine(scale):
+    place = PROJECT / "results" / "reference" / scale
+    assert folder.read_index(place)["scale"] == scale
+    assert sum(path.stat().st_size for path in place.iterdir()) < 8_000_000
+    for path in place.iterdir():
+        text = gzip.decompress(path.read_bytes()).decode() if path.suffix == ".gz" else path.read_text()
+        collection.check_that_nothing_is_private(text, path.name, PROJECT)
 
 
 def test_git_keeps_the_reference_and_no_other_result():
@@ -437,65 +383,3 @@ def test_git_keeps_the_reference_and_no_other_result():
 
     assert not is_ignored("results/reference/laptop/eigenpro_table6.csv")
     assert is_ignored("results/laptop/tables/eigenpro_table6.csv")
-
-
-def plan_data(rank_name, ranks=(1, 2), seeds=(0, 1)):
-    """What `renaming.plan_of` says of one target with an axis of ranks, whose parameter has some name."""
-    runs, series = {}, []
-    for rank in ranks:
-        parameters = {rank_name: rank, "fit_intercept": False}
-        of_rank = [PlannedRun("demo", "digits", "plain", "eigenpro", parameters, seed, (5,)) for seed in seeds]
-        series.append(["Digits", "EigenPro", {"rank": str(rank)}, [5], [run.id for run in of_rank]])
-        for run in of_rank:
-            asked = run.dataset, run.variant, run.method, run.parameters, run.seed, run.unit
-            runs[run.id] = [*asked, list(run.marks)]
-    return {"runs": runs, "series": {"invented": series}}
-
-
-def test_runs_of_the_reference_get_the_names_that_the_present_plan_gives_to_them(tmp_path):
-    old, new = plan_data("rank"), plan_data("solver__rank")
-    names = renaming.pairs(old, new)
-    lacking = PlannedRun("", "digits", "plain", "eigenpro", {"rank": 2}, 1)  # made before the intercept was a parameter
-    stored = [
-        {"folder": "runs/old", "run": {"id": one, "dataset": "digits", "variant": "plain", "method": "eigenpro"}}
-        for one in [*[*old["runs"]][:3], lacking.id]
-    ]
-    for place, entry in enumerate(stored):
-        whole = {"rank": 1 + place // 2, "fit_intercept": False}
-        entry["run"] |= {"parameters": whole if place < 3 else {"rank": 2}, "seed": place % 2}
-    rows = [row("4.0", records=";".join(one["run"]["id"] for one in stored))]
-    sums = folder.write_target(tmp_path, "invented", rows, {"runs": stored, "timed_runs": [stored[0]["run"]["id"]]})
-    folder.write_index(tmp_path, {"scale": "demo", "targets": {"invented": sums}, "not_run": {}})
-    assert [*renaming.rename(tmp_path, old, new, {"eigenpro": {"fit_intercept": False}})] == [
-        "invented: 4 of 4 runs renamed"
-    ]
-    found = folder.read_target(tmp_path, "invented", folder.read_index(tmp_path))
-    ids = [one["run"]["id"] for one in found.record["runs"]]
-    now = PlannedRun("", "digits", "plain", "eigenpro", {"solver__rank": 2}, 1)
-    assert ids == [*(names[one["run"]["id"]] for one in stored[:3]), now.id]
-    assert found.record["runs"][3]["run"]["parameters"] == {"solver__rank": 2}
-    assert found.record["runs"][3]["folder"] == now.folder
-    assert found.record["timed_runs"] == ids[:1]
-    assert found.rows == [replace(rows[0], records=tuple(ids))]
-
-
-def test_plans_that_ask_for_other_runs_are_not_paired():
-    old = plan_data("rank")
-    with pytest.raises(ShallowsError, match="The target invented has other series"):
-        renaming.pairs(old, plan_data("rank", seeds=(0,)))
-    with pytest.raises(ShallowsError, match="has other series"):
-        renaming.pairs(old, plan_data("rank", ranks=(2, 1)))
-    new = plan_data("rank")
-    new["series"]["invented"][1][4] = new["series"]["invented"][0][4]
-    with pytest.raises(ShallowsError, match=r"Two runs .* have become one"):
-        renaming.pairs(old, new)
-
-
-def test_the_plan_of_a_checkout_is_read_by_its_own_code(tmp_path):
-    found = renaming.plan_of(PROJECT)["demo"]
-    plan = own_plan()
-    assert found["series"].keys() == plan.targets.keys()
-    run = next(iter(plan.runs("demo").values()))
-    assert found["runs"][run.id][renaming.PARAMETERS] == run.parameters
-    with pytest.raises(ShallowsError, match="cannot be read"):
-        renaming.plan_of(tmp_path)

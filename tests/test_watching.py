@@ -1,7 +1,6 @@
 """What `make` shows of a run: finished targets, failures, warnings, and what came out."""
 
 import re
-import shutil
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -11,9 +10,11 @@ import yaml
 from shallows.errors import ShallowsError
 from shallows_papers import cli, project
 from shallows_papers.experiments import command_line, watching
+from shallows_papers.experiments.comparing.table_rows import write_rows
 from shallows_papers.experiments.planning.plan import Plan
 from shallows_papers.experiments.user_data import file_fit
 from shallows_papers.reference import drawing
+from shallows_papers.reference.held import Reference
 from workflow_runs import PROJECT
 
 
@@ -82,9 +83,9 @@ def test_the_report_of_a_comparison_is_named_at_the_end_if_all_went_well(tmp_pat
 
 
 def test_the_end_tells_each_papers_verdicts(tmp_path):
-    reference = PROJECT / "results" / "reference" / "demo"
+    held = Reference(Plan.load(PROJECT, deployed=True), "demo", PROJECT / "results" / "reference" / "demo")
     (tmp_path / "tables").mkdir()
-    shutil.copy(reference / "elm_closed_form.csv", tmp_path / "tables")
+    write_rows(tmp_path / "tables" / "elm_closed_form.csv", held.table("elm_closed_form").rows)
     (tmp_path / "tables" / "elm_closed_form.json").write_text('{"paper": "A paper"}')
     (tmp_path / "tables" / "older.csv").write_text("target,metric\n")
     (tmp_path / "tables" / "older.json").write_text("{}")

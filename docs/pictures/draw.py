@@ -16,7 +16,7 @@ import seaborn
 from shallows_papers.experiments.comparing.table_rows import counts_by_kind
 from shallows_papers.experiments.comparing.verdicts import Verdict
 from shallows_papers.experiments.planning.plan import Plan
-from shallows_papers.reference import drawing, folder
+from shallows_papers.reference.held import Reference
 from shallows_papers.report import distances
 from shallows_papers.report.sheet import STYLE
 from shallows_papers.report.target import Target
@@ -52,15 +52,8 @@ COLUMNS = {
 
 def targets() -> list[Target]:
     """All targets: those that the reference holds, and the others with rows that were not run."""
-    index, plan, found = folder.read_index(REFERENCE), Plan.load(ROOT), []
-    for name in plan.targets:
-        if name in index["targets"]:
-            files = folder.read_target(REFERENCE, name, index)
-            rows, meta = files.rows, files.record["meta"]
-        else:
-            rows, meta = drawing.without_runs(plan, "laptop", name, "not among the reference results")
-        found.append(Target(rows, meta))
-    return found
+    held = Reference(Plan.load(ROOT), "laptop", REFERENCE)
+    return [held.table(name) for name in held.plan.targets]
 
 
 def verdicts(every: list[Target]) -> str:

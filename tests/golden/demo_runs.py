@@ -1,11 +1,10 @@
 """Compare the runs of two finished demos, made by old and new code on one machine, bit for bit.
 
-    python tests/golden/demo_runs.py OLD_CHECKOUT NEW_CHECKOUT [--repeat CHECKOUT] [--renamed]
+    python tests/golden/demo_runs.py OLD_CHECKOUT NEW_CHECKOUT [--repeat CHECKOUT]
 
-Two runs belong together if they request the same dataset, variant, method, parameters, seed and marks. With
-``--renamed``, parameters have other names in the new configuration: the two plans are paired target by target. The
-digest of the fitted model is compared, and every number of a record and a curve that is not a time, a rate or a size in
-memory. Some runs read the clock: they have marks in seconds, or a second demo of the old code (``--repeat``) has other
+Two runs belong together if they request the same dataset, variant, method, parameters, seed and marks. The digest of
+the fitted model is compared, and every number of a record and a curve that is not a time, a rate or a size in memory.
+Some runs read the clock: they have marks in seconds, or a second demo of the old code (``--repeat``) has other
 numbers. Their differences are counted, and no error.
 """
 
@@ -27,21 +26,12 @@ def is_measured(name: str) -> bool:
     return any(part in name for part in MEASURED)
 
 
-def new_parameters(old: Path, new: Path) -> dict[str, dict[str, Any]]:
-    """The parameters that the new checkout gives to each run of the old one, by its identifier there."""
-    from shallows_papers.reference import renaming
-
-    before, after = renaming.plan_of(old)["demo"], renaming.plan_of(new)["demo"]
-    return {name: after["runs"][now][renaming.PARAMETERS] for name, now in renaming.pairs(before, after).items()}
-
-
-def request_of(record: dict[str, Any], parameters: dict[str, dict[str, Any]]) -> str:
-    """What a run was asked to do, as text, with its parameters in the new configuration."""
+def request_of(record: dict[str, Any]) -> str:
+    """What a run was asked to do, as text."""
     run = record["run"]
     asked = {
         key: run.get(key) for key in ("scale", "dataset", "variant", "method", "parameters", "seed", "marks", "unit")
     }
-    asked["parameters"] = parameters.get(run["id"], run["parameters"])
     return json.dumps(asked, sort_keys=True)
 
 
@@ -63,13 +53,13 @@ def names_that_differ(a: dict[str, Any], b: dict[str, Any]) -> set[str]:
     return {name for name in a.keys() | b.keys() if repr(a.get(name)) != repr(b.get(name))}
 
 
-def runs_of(checkout: Path, parameters: dict[str, dict[str, Any]]) -> tuple[dict[str, dict[str, Any]], int]:
+def runs_of(checkout: Path) -> tuple[dict[str, dict[str, Any]], int]:
     """Outcomes of all runs by request, and for how many targets they are used in all."""
     found, n_uses = {}, 0
     for path in sorted((checkout / "results/demo/runs").glob("**/record.json")):
         record = json.loads(path.read_text())
         n_uses += len(record["run"]["target_ids"])
-        found[request_of(record, parameters)] = outcome_of(path.parent, record)
+        found[request_of(record)] = outcome_of(path.parent, record)
     return found, n_uses
 
 
@@ -79,11 +69,9 @@ def main() -> None:
     parser.add_argument("old", type=Path)
     parser.add_argument("new", type=Path)
     parser.add_argument("--repeat", type=Path, help="a second demo that the old code made")
-    parser.add_argument("--renamed", action="store_true", help="the new configuration names parameters anew")
     given = parser.parse_args()
-    parameters = new_parameters(given.old, given.new) if given.renamed else {}
-    (old, n_old_uses), (new, n_new_uses) = runs_of(given.old, parameters), runs_of(given.new, {})
-    repeat = runs_of(given.repeat, parameters)[0] if given.repeat else old
+    (old, n_old_uses), (new, n_new_uses) = runs_of(given.old), runs_of(given.new)
+    repeat = runs_of(given.repeat)[0] if given.repeat else old
     differing, by_clock = {}, set()
     for request in sorted(old.keys() & new.keys()):
         if (

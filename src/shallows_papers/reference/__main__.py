@@ -1,16 +1,19 @@
-"""``python -m shallows_papers.reference collect|crate|judge|list|rename|report|verify --scale SCALE [TARGET ...]``."""
+"""``python -m shallows_papers.reference collect|crate|list|report|verify --scale SCALE [TARGET ...]``."""
 
 from __future__ import annotations
 
 import argparse
-import itertools
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from shallows.errors import ShallowsError
 from shallows_papers.experiments.planning.configuration import SCALES, load
 from shallows_papers.output import reader_may_leave
+
+if TYPE_CHECKING:
+    from shallows_papers.experiments.planning.plan import Plan
 
 #: Where the repository keeps them, below the folder of the project.
 REFERENCE = Path("results/reference")
@@ -19,13 +22,12 @@ REFERENCE = Path("results/reference")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one of the commands; 1 where a number drifted, nothing could be compared, or something is wrong."""
     parser = argparse.ArgumentParser(prog="python -m shallows_papers.reference", description=__doc__)
-    parser.add_argument("command", choices=("collect", "crate", "judge", "list", "rename", "report", "verify"))
+    parser.add_argument("command", choices=("collect", "crate", "list", "report", "verify"))
     parser.add_argument("targets", nargs="*", metavar="TARGET", help="all targets where none is named")
     parser.add_argument("--scale", choices=SCALES, default=SCALES[0])
     parser.add_argument("--results", type=Path, help="folder of results, where it is not the configuration's")
     parser.add_argument("--reference", type=Path, default=REFERENCE, help="(default: %(default)s)")
     parser.add_argument("--older", action="store_true", help="collect runs of other code than the present one too")
-    parser.add_argument("--before", type=Path, help="checkout that named the runs, to rename them")
     parser.add_argument("--out", type=Path, help="folder of a crate (default: crate/<scale> beside the results)")
     parser.add_argument("--agent", help="who ran the workflow, as a crate is to say it")
     options = parser.parse_intermixed_args(arguments)
@@ -39,32 +41,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
+    from shallows_papers.experiments.planning.plan import Plan
+
     results = (options.results or Path(load(".", {}).settings["results"])) / options.scale
     reference = options.reference / options.scale
+    # The reference is judged and drawn in the same way whatever extras are installed here.
+    plan = Plan.load(".", deployed=options.command != "collect" or options.older)
     if options.command == "verify":
-        from . import agreement, folder
+        from . import agreement
+        from .held import Reference
 
-        found = agreement.verify(results, reference, options.targets)
-        print(*agreement.report(found, folder.read_index(reference)), sep="\n")
+        held = Reference(plan, options.scale, reference)
+        found = agreement.verify(held, results, options.targets)
+        print(*agreement.report(found, held), sep="\n")
         agreement.write_csv(found, results / "verification.csv")
         print(f"Every number: {results / 'verification.csv'}")
         return 0 if found.holds else 1
-    for line in _do(options, results, reference):
+    for line in _do(options, plan, results, reference):
         print(line, flush=True)
     return 0
 
 
-def _do(options: argparse.Namespace, results: Path, reference: Path) -> Iterable[str]:
+def _do(options: argparse.Namespace, plan: Plan, results: Path, reference: Path) -> Iterable[str]:
     """Do what a command asks for; returns what it says, some of it while it works."""
-    if options.command == "list":
-        from . import folder
-
-        return folder.lines(folder.read_index(reference))
-
-    from shallows_papers.experiments.planning.plan import Plan
-
-    # What the reference holds is judged and drawn alike, whatever extras are installed here.
-    plan = Plan.load(".", deployed=options.command != "collect" or options.older)
     if options.command == "report":
         from .drawing import draw
 
@@ -78,18 +77,9 @@ def _do(options: argparse.Namespace, results: Path, reference: Path) -> Iterable
         from .collection import collect
 
         return collect(plan, options.scale, results, reference, options.targets, older=options.older)
-    from .judging import judge
+    from .held import Reference
 
-    if options.command == "rename":
-        from . import renaming
-        from .collection import written_out
-
-        if options.before is None:
-            raise ShallowsError("Say by --before which checkout has the configuration that the runs are named by.")
-        old, new = renaming.plan_of(options.before)[options.scale], renaming.plan_of(".")[options.scale]
-        renamed = renaming.rename(reference, old, new, written_out(plan.configuration.root))
-        return itertools.chain(renamed, judge(plan, options.scale, reference))
-    return judge(plan, options.scale, reference, options.targets)
+    return Reference(plan, options.scale, reference).lines()
 
 
 if __name__ == "__main__":

@@ -6,11 +6,10 @@ import csv
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from shallows.errors import UnknownNameError
 from shallows_papers.datasets.files import replacing
@@ -18,6 +17,8 @@ from shallows_papers.experiments.comparing.table_rows import Row, read_rows
 from shallows_papers.experiments.comparing.uncertainty import standard_error
 
 from . import folder
+from .collection import of_the_machine
+from .held import Reference, commits_text, facts
 
 #: Standard errors by which two means over seeds may differ. Both sides have the same seeds and test points, so that
 #: chance enters far less than this: of 1,225 numbers that one machine computed with two sets of OpenBLAS's kernels
@@ -60,8 +61,8 @@ def compare(
     reference: Sequence[Row],
     here: Sequence[Row],
     *,
-    of_the_machine: Sequence[str] = (),
-    timed_runs: Sequence[str] = (),
+    of_the_machine: Collection[str] = (),
+    timed_runs: Collection[str] = (),
 ) -> Iterator[Finding]:
     """Compare the rows of a target's reference with those of the same target on another machine, number by number.
 
@@ -77,7 +78,7 @@ def compare(
         value, own = row.measured_mean, found.get(key)
         if value is None:
             continue
-        if row.metric in of_the_machine or set(row.records) & set(timed_runs):
+        if row.metric in of_the_machine or not {*timed_runs}.isdisjoint(row.records):
             yield Finding(key[:4], LEFT_OUT, value)
         elif own is None or own.measured_mean is None:
             yield Finding(key[:4], MISSING, value, why=own.reason if own and own.reason else "no such row")
@@ -158,37 +159,34 @@ class Verification:
         return Counter(one.state for found in self.findings.values() for one in found)
 
 
-def verify(results: str | Path, reference: str | Path, wanted: Iterable[str] = ()) -> Verification:
+def verify(held: Reference, results: str | Path, wanted: Iterable[str] = ()) -> Verification:
     """Compare the tables of a scale's results with its reference: of the targets that are wanted, or of all."""
-    results, index = Path(results), folder.read_index(reference)
+    results, known = Path(results), held.targets
     findings, not_here, runs = {}, [], Counter()
-    for target in wanted or index["targets"]:
-        if target not in index["targets"]:
-            raise UnknownNameError("target in the reference", target, index["targets"])
-        files = folder.read_target(reference, target, index)
+    for target in wanted or known:
+        UnknownNameError.check("target in the reference", target, known)
         table = results / "tables" / f"{target}.csv"
         if not table.exists():
             not_here.append(target)
             continue
-        machine = {name: files.record[name] for name in ("of_the_machine", "timed_runs")}
-        findings[target] = list(compare(files.rows, read_rows(table), **machine))
-        for run in files.record["runs"]:
+        machine = {"of_the_machine": of_the_machine(held.plan, target), "timed_runs": held.timed(target)}
+        findings[target] = list(compare(held.table(target).rows, read_rows(table), **machine))
+        for run in held.runs_of(target):
             runs["all"] += 1
             with suppress(OSError, ValueError, KeyError):
-                own = json.loads((results / run["folder"] / "record.json").read_text(encoding="utf-8"))
-                is_same, sha256 = own["run"]["key"] == run["run"]["key"], own["model"]["sha256"]
+                own = json.loads((results / run.folder / "record.json").read_text(encoding="utf-8"))
+                is_same, sha256 = own["run"]["key"] == run.record["run"]["key"], own["model"]["sha256"]
                 runs["same"] += is_same
-                runs["equal"] += is_same and bool(sha256) and sha256 == run["model"]["sha256"]
+                runs["equal"] += is_same and bool(sha256) and sha256 == run.record["model"]["sha256"]
     return Verification(findings, not_here, runs)
 
 
-def report(found: Verification, index: Mapping[str, Any]) -> Iterator[str]:
-    """Lines that tell what drifted, what is missing and what was not compared."""
-    commits = folder.distinct(one for entry in index["targets"].values() for one in entry["commits"])
-    machines = folder.distinct(one["cpu"] for entry in index["targets"].values() for one in entry["machines"])
+def report(found: Verification, held: Reference) -> Iterator[str]:
+    """Lines about what drifted, what is missing and what was not compared."""
+    about = facts(run.record for target in held.targets for run in held.runs_of(target))
     yield (
-        f"Reference of the scale {index['scale']}: {len(index['targets'])} targets, commit "
-        f"{', '.join((one or 'unknown')[:10] for one in commits)}, on {', '.join(machines)}"
+        f"Reference of the scale {held.scale}: {len(held.targets)} targets, commit {commits_text(about)}, on "
+        f"{', '.join(folder.distinct(one['cpu'] for one in about['machines']))}"
     )
     for target, findings in found.findings.items():
         states = Counter(one.state for one in findings)
@@ -204,12 +202,14 @@ def report(found: Verification, index: Mapping[str, Any]) -> Iterator[str]:
     if found.not_here and not found.findings:
         yield (
             f"Nothing could be compared: of {len(found.not_here)} targets none has a table among your own results. "
-            f"Run them first (make {index['scale']}, or a target by its name), or give their folder by --results."
+            f"Run them first (make {held.scale}, or a target by its name), or give their folder by --results."
         )
     if found.not_here:
         yield f"Not run here: {', '.join(found.not_here)}"
-    if index["not_run"]:
-        yield f"Not in the reference: {', '.join(index['not_run'])}"
+    if absent := [target for target in held.plan.targets if target not in held.targets]:
+        yield f"Not in the reference: {', '.join(absent)}"
+    if held.unrequested:
+        yield f"Runs of the reference that the configuration does not request: {', '.join(held.unrequested[:_SHOWN])}"
     yield (
         f"{found.runs['same']} of {found.runs['all']} runs have the code, data and parameters of the reference; of "
         f"them {found.runs['equal']} are equal to the bit"

@@ -26,8 +26,8 @@ from shallows.errors import MissingExtraError, ShallowsError
 from shallows_papers.experiments.comparing import target_table
 from shallows_papers.experiments.planning.plan import Plan
 
-from .collection import facts, is_current
-from .compaction import check_that_nothing_is_private
+from .collection import check_that_nothing_is_private, is_current
+from .held import facts
 
 #: Terms that the context of RO-Crate 1.1 lacks.
 _TERMS = {"resourceUsage": "https://w3id.org/ro/terms/workflow-run#resourceUsage", "sha256": "http://schema.org/sha256"}

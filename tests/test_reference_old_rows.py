@@ -1,0 +1,218 @@
+"""Rows of older collections, judged again: the same verdicts, others where a criterion moved."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from dataclasses import replace
+
+import pytest
+
+from claims_example import RACE, REACHED, made
+from shallows_papers.experiments.comparing import target_table, verdicts
+from shallows_papers.experiments.comparing.table_rows import Row, counts_by_kind
+from shallows_papers.experiments.comparing.verdicts import Verdict
+from shallows_papers.experiments.planning.plan import Plan
+from shallows_papers.reference import folder, old_rows
+
+LAPTOP = "results/reference/laptop"
+NONSENSE = "at least this: without not reached within 3 of 4 runs; no value, not reached in 1 of 2 runs"
+
+
+@pytest.fixture(scope="module")
+def plan():
+    return Plan.load(".", deployed=True)
+
+
+def held(target):
+    return folder.read_rows_of(LAPTOP, target, folder.read_index(LAPTOP))
+
+
+def texts(rows):
+    return [row.as_text() for row in rows]
+
+
+@pytest.mark.slow
+def test_no_verdict_of_the_laptop_is_read_from_a_reason(plan):
+    index = folder.read_index(LAPTOP)
+    n_kept = 0
+    for target in index["rows"]:
+        old, comparison = held(target), plan.comparison(target, "laptop")
+        garbled = folder.OldRows([replace(row, reason=NONSENSE) for row in old.rows], old.record)
+        whole, rows = (old_rows.judged_again(comparison, one) for one in (old, garbled))
+        for before, after in zip(whole, rows, strict=True):
+            is_kept = after.reason == NONSENSE
+            n_kept += is_kept and before.published != "" and before.measured_mean is not None
+            assert after.as_text() == before.as_text() | ({"reason": NONSENSE} if is_kept else {}), target
+        assert counts_by_kind(rows) == counts_by_kind(whole)
+    assert n_kept == sum(row.as_collected for target in index["rows"] for row in held(target).rows)
+
+
+# What the runs would give --------------------------------------------------------------------------------------------
+
+LATE = {1: 9.0, 2: 9.0, 3: 9.0, 4: 9.0, 8: 3.2}
+NEVER = dict.fromkeys(range(1, 13), 9.0)
+OVER = {"of": {"method": "slow"}, "over": {"method": "fast"}}
+
+
+def race(*slow, **others):
+    """Slow runs beside as many fast ones, which reach the level after two epochs."""
+    return {
+        **{("fast", "g", seed): RACE["fast", "g", 0] for seed in range(len(slow))},
+        **{("slow", "g", seed): {"error": curve} for seed, curve in enumerate(slow)},
+        **{("slow", kernel, 0): {"error": curve} for kernel, curve in others.items()},
+        **{("fast", kernel, 0): RACE["fast", "g", 0] for kernel in others},
+        **{("exact", kernel, 0): {"error": {None: 3.0}} for kernel in ("g", *others)},
+    }
+
+
+def seeds(*values):
+    return {("fast", "g", seed): {"error": {1: value}} for seed, value in enumerate(values)}
+
+
+CASES = {
+    "values": (seeds(1.0, 2.0, 4.0), {}),
+    "one value": (seeds(2.0), {}),
+    "not finite": (seeds(1.0, float("inf")), {}),
+    "censored": (seeds(float("inf"), float("inf")), {"censored": "it was stopped"}),
+    "a value is missing": ({**seeds(1.0, 2.0), ("fast", "g", 2): {"error": {}}}, {}),
+    "a level": (race(LATE, LATE), OVER),
+    "a bound": (race(LATE, NEVER), OVER),
+    "no bound": (race(LATE, {12: 9.0}), OVER),
+    "a level that one passed": (race(LATE, NEVER), {"of": {"method": "slow"}}),
+    "smallest, a bound": (race(LATE, l=NEVER), {**OVER, "across": "smallest", "by": []}),
+    "smallest, measured": (race(LATE, NEVER, l=LATE), {**OVER, "across": "smallest", "by": []}),
+    "smallest, unknown": (race(LATE, l={12: 9.0}), {**OVER, "across": "smallest", "by": []}),
+    "largest": (race(LATE, l={12: 9.0}), {**OVER, "across": "largest", "by": []}),
+}
+CRITERIA = [
+    {"at_most": 0.5},
+    {"at_most": 12},
+    {"at_least": 3.5},
+    {"between": [1.0, 3.0], "every_seed": True},
+    {"between": [-9.0, 9.0], "paired": True},
+    {"tolerance": {"absolute": 0.5, "standard_errors": 2}},
+    {"tolerance": {"absolute": 1.5}},
+]
+
+
+def held_of(comparison, measured, metric):
+    """What a reference holds of a comparison: the rows of a metric as they are read from a file."""
+    measured = {name: replace(one, folder=name) for name, one in measured.items()}
+    rows = [row for row in target_table.rows_of(comparison, measured) if row.metric == metric]
+    runs = [
+        {"data": 0, "made_by": 0, "run": one.record["run"], "metrics": {}, "folder": name}
+        for name, one in measured.items()
+    ]
+    record = {"data": [{"n_test": 10_000}], "made_by": [{}], "runs": runs}
+    return folder.OldRows([Row.from_text(row.as_text()) for row in rows], record)
+
+
+def collected(case, criterion):
+    """The comparison of a case by a criterion, and what a reference holds of it."""
+    curves, claim = CASES[case]
+    metrics = REACHED if any(method == "slow" for method, *_ in curves) else {"error": {"label": "error"}}
+    claim = {"label": "x", "evidence": "order", "fixed": "first commit", **claim, **criterion}
+    printed = {"dataset": "", "method": "", "setting": "", "metric": "claim", "published": "3"}
+    comparison, measured = made(curves, metrics=metrics, claims={"claim": claim})
+    comparison["published"] = [printed | {"spread": "", "item": "1", "derived": ""}]
+    return comparison, held_of(comparison, measured, "claim")
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_judging_again_by_another_criterion_gives_what_the_runs_would_give(case):
+    for before, after in itertools.permutations(CRITERIA, 2):
+        files, (comparison, wanted) = collected(case, before)[1], collected(case, after)
+        spoilt = folder.OldRows([replace(row, reason=NONSENSE) for row in files.rows], files.record)
+        assert len(wanted.rows) == 1
+        if wanted.rows[0].values:
+            assert texts(old_rows.judged_again(comparison, spoilt)) == texts(wanted.rows), (before, after)
+        else:  # there is nothing to judge
+            assert (files.rows[0].verdict, wanted.rows[0].verdict) == (Verdict.NOT_RUN, Verdict.NOT_RUN)
+
+
+@pytest.mark.parametrize("criterion", CRITERIA, ids=str)
+@pytest.mark.parametrize("case", ["values", "one value", "a bound", "a level"])
+def test_mean_and_deviation_judge_as_the_values_do_and_what_needs_these_stays_as_collected(case, criterion):
+    comparison, files = collected(case, criterion)
+    (row,) = files.rows
+    bare = replace(row, values=(), reason=NONSENSE)
+    (again,) = old_rows.judged_again(comparison, folder.OldRows([bare], files.record))
+    if row.repetitions > 1 and (row.is_bound or "every_seed" in criterion):
+        assert again == replace(bare, as_collected=True)
+    else:
+        assert again.as_text() == row.as_text() | {"values": ""}
+
+
+def test_a_cell_is_judged_again_by_its_own_series():
+    curves = {("fast", kernel, 0): {"error": {None: 2.0}} for kernel in "gl"}
+    metrics = {"error": {"label": "e", "evidence": "number", "tolerance": {"absolute": 1.0}}}
+    said = [("Toy", "fast", f"kernel={kernel}", "error", "2.5") for kernel in "gl"]
+    comparison, measured = made(curves, metrics=metrics, published=said)
+    comparison["series"][0]["altered"] = {"rank": (160, 40)}
+    files = held_of(comparison, measured, "error")
+    assert [row.verdict for row in files.rows] == [Verdict.NOT_COMPARABLE, Verdict.ONE_SEED]
+    spoilt = [replace(row, reason=NONSENSE, verdict=Verdict.DEVIATES) for row in files.rows]
+    assert texts(old_rows.judged_again(comparison, folder.OldRows(spoilt, files.record))) == texts(files.rows)
+
+
+def test_a_row_whose_series_or_printed_item_is_planned_no_more_stays_as_collected():
+    comparison, files = collected("values", {"at_most": 0.5})
+    wanted = [replace(row, as_collected=True) for row in files.rows]
+    for gone in ("series", "published"):
+        assert texts(old_rows.judged_again({**comparison, gone: []}, files)) == texts(wanted)
+
+
+def test_what_was_not_run_has_the_printed_text_and_the_place_of_the_present_files():
+    curves = {("fast", kernel, 0): {"error": {None: 2.0}} for kernel in "gl"}
+    metrics = {"error": {"label": "e", "evidence": "number", "tolerance": {"absolute": 1.0}}}
+    said = [("Toy", "fast", f"kernel={kernel}", "error", "0.00022") for kernel in "gml"]
+    comparison, measured = made(curves, metrics=metrics, published=said)
+    files = held_of(comparison, measured, "error")
+    renamed = {**comparison, "published": [{**one, "published": "2.2e-4"} for one in comparison["published"]]}
+    renamed["published"].append({**renamed["published"][0], "setting": "kernel=n"})
+    rows = old_rows.judged_again(renamed, files)
+    assert [(row.setting[-1], row.published, row.verdict.value) for row in rows] == [
+        ("g", "2.2e-4", "deviates"),
+        ("m", "2.2e-4", "not run"),
+        ("l", "2.2e-4", "deviates"),
+        ("n", "2.2e-4", "not run"),
+    ]
+    assert texts(old_rows.judged_again(renamed, folder.OldRows(rows, files.record))) == texts(rows)
+
+
+def test_a_derivation_is_judged_no_more():
+    comparison, files = collected("values", {"at_most": 0.5})
+    comparison["spec"]["claims"]["claim"] = {"label": "x", "evidence": verdicts.DERIVED, "why": "for the test"}
+    (row,) = old_rows.judged_again(comparison, files)
+    assert (row.verdict, row.tolerance, row.reason) == (Verdict.DERIVATION, "", "for the test")
+
+
+# The reference in the repository -------------------------------------------------------------------------------------
+
+
+def changed(plan, target, metric, **criterion):
+    """The row of a claim with another criterion, and as it was."""
+    files, comparison = held(target), copy.deepcopy(plan.comparison(target, "laptop"))
+    claim = comparison["spec"]["claims"][metric]
+    for name in ("at_most", "at_least", "between", "paired"):
+        claim.pop(name, None)
+    claim |= criterion
+    pairs = zip(files.rows, old_rows.judged_again(comparison, files), strict=True)
+    return next((old, new) for old, new in pairs if old.metric == metric)
+
+
+def test_a_criterion_that_moved_moves_the_verdict_its_words_and_no_number(plan):
+    old, new = changed(plan, "cdsg_thm3_dsg_rate", "slope", at_most=-5.0)
+    assert (old.verdict, new.verdict) == (Verdict.REPRODUCED, Verdict.DEVIATES)
+    assert "at most -5" in new.tolerance
+    assert "at most -5" in new.reason
+    moved = {"verdict", "tolerance", "reason", "cause"}
+    assert {name for name, text in new.as_text().items() if text != old.as_text()[name]} == moved
+
+
+@pytest.mark.parametrize(("limit", "verdict"), [(120, Verdict.DEVIATES), (1000, Verdict.NOT_RUN)])
+def test_a_level_that_no_run_passed_is_judged_by_how_far_the_runs_went(plan, limit, verdict):
+    _, new = changed(plan, "cdsg_fig1_medium", "svrg_stops", at_most=limit)
+    assert (new.dataset, new.verdict, new.measured_mean, new.passed) == ("cifar10", verdict, None, 0)
+    assert "not reached in 3 of 3 runs" in new.reason
