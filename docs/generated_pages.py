@@ -473,13 +473,13 @@ def own_members(value: type) -> list[str]:
 
 
 def public_names(module: Any) -> list[str]:
-    """Names that a module offers: those of its ``__all__``, else the classes and functions that it defines itself."""
+    """Names that a module offers: those of its ``__all__``, else classes and functions of the module or its package."""
     if hasattr(module, "__all__"):
         return list(module.__all__)
     return [
         name
         for name, value in vars(module).items()
-        if not name.startswith("_") and getattr(value, "__module__", "") == module.__name__
+        if not name.startswith("_") and getattr(value, "__module__", "").startswith(module.__name__)
         if inspect.isclass(value) or inspect.isfunction(value)
     ]
 

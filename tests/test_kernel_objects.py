@@ -17,7 +17,6 @@ WITH_KERNEL = [
     if name.endswith(("Classifier", "Regressor", "Detector"))
     and "kernel" in (estimator := getattr(shallows.estimators, name))().get_params()
 ]
-WITH_PARAMETERS = [estimator for estimator in WITH_KERNEL if "kernel_params" in estimator().get_params()]
 
 
 def fitted(model):
@@ -33,18 +32,27 @@ def test_a_bandwidth_beside_a_kernel_object_is_refused(Estimator):
         fitted(Estimator(kernel=kernels.Gaussian(5.0), bandwidth=2.0))
 
 
-@pytest.mark.parametrize("Estimator", WITH_PARAMETERS)
-def test_parameters_beside_a_kernel_object_are_refused(Estimator):
-    with pytest.raises(ShallowsError, match=r"own parameters.*'nu': 2\.5.*Leave kernel_params out"):
-        fitted(Estimator(kernel=kernels.Matern(5.0, 1.5), kernel_params={"nu": 2.5}))
-
-
 @pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("Estimator", WITH_KERNEL)
 def test_a_kernel_object_alone_is_used_as_it_is(Estimator):
     model = fitted(clone(Estimator(random_state=0)).set_params(kernel=kernels.Gaussian(5.0)))
     assert model.bandwidth_ == 5.0
     assert np.isfinite(model.predict(sample(5, 3, seed=1)).astype(float)).all()
+
+
+class OwnKernel(kernels.Gaussian):
+    """A kernel that is not in `shallows.kernels.KERNELS`."""
+
+    name = "own"
+
+
+def test_the_bandwidth_of_an_own_kernel_is_chosen_like_that_of_a_named_one():
+    X = sample(60, 3)
+    models = [
+        shallows.KernelRidgeRegressor(kernel, random_state=0).fit(X, X[:, 0]) for kernel in (OwnKernel(), "gaussian")
+    ]
+    assert models[0].bandwidth_ == models[1].bandwidth_
+    assert (models[0].predict(X) == models[1].predict(X)).all()
 
 
 def test_the_refusal_names_no_kernel_that_has_no_name():

@@ -10,17 +10,3 @@ from .cross import FUSED_ROWS, GPU_TILE, SMALL_GPU_TILE, TILE, Blocks, cross_pro
 from .lazy import LazyGram
 from .matrix import Columns, Gram
 from .shuffled import ShuffledGram
-
-__all__ = [
-    "FUSED_ROWS",
-    "GPU_TILE",
-    "SMALL_GPU_TILE",
-    "TILE",
-    "Blocks",
-    "Columns",
-    "Gram",
-    "LazyGram",
-    "ShuffledGram",
-    "cross_product",
-    "tile_edge",
-]

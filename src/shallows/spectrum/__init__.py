@@ -19,22 +19,3 @@ from .fitting import Spectrum, eigenspectrum, fit_preconditioner
 from .kernel_preconditioner import Preconditioner, load_preconditioner, make_preconditioner
 from .randomised_rows import make_rsvd_preconditioner
 from .spectral_preconditioner import SpectralPreconditioner, filtered
-
-__all__ = [
-    "EIGENSYSTEMS",
-    "Certificate",
-    "EigenProKernel",
-    "FeaturePreconditioner",
-    "Preconditioner",
-    "SpectralPreconditioner",
-    "Spectrum",
-    "eigenspectrum",
-    "eigensystem",
-    "filtered",
-    "fit_preconditioner",
-    "load_preconditioner",
-    "make_feature_preconditioner",
-    "make_preconditioner",
-    "make_rsvd_preconditioner",
-    "top_eigensystem",
-]
