@@ -262,7 +262,7 @@ def translate(name: str, given: Mapping[str, str]) -> tuple[str, set[str]]:
             if kernel not in (*kernels.KERNELS, "poly"):
                 raise ValueError(f"kernel_params of {kernel} cannot be translated.")
             own = {{"gamma": "scale", "coef0": "offset"}.get(name, name): text for name, text in own.items()}
-            parameters[f"{prefix}kernel"] = make(kernels.kind(kernel).__name__, own)
+            parameters[f"{prefix}kernel"] = make(type(kernels.make(kernel)).__name__, own)
 
     if old.features is not None and rest.get("features", repr(old.features)) in ("''", "None"):
         rest = {name: text for name, text in rest.items() if name not in ("n_features", "features_params")}
