@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 import pickle
+import re
 import runpy
 
 import numpy as np
@@ -31,6 +33,7 @@ from shallows.gaussian_process import FeatureGaussianProcessRegressor
 from shallows.kernel_approximation import FourierFeatures, NystroemFeatures
 from shallows.solvers import Certified, EigenPro
 from shallows.svm import RandomKitchenSinksRegressor
+from workflow_runs import PROJECT
 
 X, new = sample(80, 3), sample(20, 3, seed=1)
 y = np.sin(X[:, 0]) + X[:, 1]
@@ -168,6 +171,21 @@ def test_asked_for_probabilities_as_of_svc_a_classifier_says_where_they_are(Esti
     for error, ask in ((TypeError, Estimator), (ValueError, Estimator().set_params)):
         with pytest.raises(error, match=f"has no parameter 'probability': .*{remedy}"):
             ask(probability=True)
+
+
+MIGRATION = (PROJECT / "docs" / "migration.md").read_text(encoding="utf-8")
+ROOMS = ("svm", "decomposition", "kernel_approximation", "solvers", "kernels")
+MODULES = [shallows, *(importlib.import_module(f"shallows.{name}") for name in ROOMS)]
+CALLS = re.findall(r"^\| `(\w+\(.*?\))` \| `(\w+\(.*\))` \|$", MIGRATION, re.MULTILINE)
+
+
+@pytest.mark.parametrize(("before", "now"), CALLS, ids=[before for before, _ in CALLS])
+def test_the_page_on_migration_shows_the_translated_calls(before, now):
+    call = ast.parse(before, mode="eval").body
+    text, used = translate(call.func.id, {word.arg: ast.unparse(word.value) for word in call.keywords})
+    assert text == now.replace('"', "'")
+    public = {name: getattr(module, name) for module in MODULES for name in module.__all__}
+    assert eval(text, public) is not None and used <= public.keys()
 
 
 @pytest.mark.parametrize(
