@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib.util import find_spec
 
 import pandas
 import pytest
@@ -94,9 +95,23 @@ def test_a_missing_file_is_told_with_the_nearest_one(tmp_path):
 
 
 def test_a_form_that_is_not_read_is_told_with_those_that_are(tmp_path):
-    path = write(tmp_path / "book.xlsx", "PK")
+    path = write(tmp_path / "book.ods", "PK")
     with pytest.raises(DatasetError, match=r"Save it as CSV or Parquet"):
         request.resolve({"dataset": str(path)}, tmp_path)
+
+
+def test_an_excel_file_is_read_by_openpyxl_or_its_package_is_named(tmp_path, monkeypatch):
+    path = tmp_path / "book.xlsx"
+    if find_spec("openpyxl"):
+        pandas.read_csv(table(tmp_path, row="{i}.5,{j},{t}")).to_excel(path, index=False)
+        entry = described(path)["entry"]
+        assert (entry["n_train"], entry["n_features"], entry["n_classes"]) == (40, 2, 3)
+    write(path, "PK")
+    with pytest.raises(DatasetError, match=r"cannot be read as an Excel file|needs the package openpyxl"):
+        described(path)
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    with pytest.raises(DatasetError, match=r"pip install openpyxl\. Or save it as CSV or Parquet"):
+        described(path)
 
 
 def test_parquet_without_its_package_names_the_extra(tmp_path, monkeypatch):

@@ -56,9 +56,9 @@ def flats_model(tmp_path, estimator=None, **settings):
     description, preparation, x, y = prepared_all(tmp_path, path, **{"missing": "median", **settings})
     estimator = estimator or shallows.KernelRidgeRegressor(solver="eigenpro", bandwidth=2.0, random_state=0)
     estimator.fit(x, y)
-    about = {"label": "EigenPro", "measured": "R² 0.9", "targets": final_model.target_names(description)}
+    about = {"label": "EigenPro", "measured": "R² 0.9", "targets": saved_model.target_names(description)}
     model = saved_model.SavedModel(about, columns_of(description), preparation, estimator)
-    saved_model.save(model, tmp_path / "model")
+    model.save(tmp_path / "model")
     return path, model
 
 
@@ -215,7 +215,7 @@ def test_an_estimator_comes_back_with_equal_predictions(tmp_path, call, sparse):
     x = csr_matrix(x) if sparse else x
     preparation = prepared_all(tmp_path, write_flats(tmp_path / "flats.csv"), missing="median")[1]
     estimator = callable_for({"any": call}, "any")().fit(x, y)
-    saved_model.save(saved_model.SavedModel({}, {}, preparation, estimator), tmp_path / "model")
+    saved_model.SavedModel({}, {}, preparation, estimator).save(tmp_path / "model")
     again = saved_model.load(tmp_path / "model").estimator
     np.testing.assert_array_equal(again.predict(x), estimator.predict(x))
 

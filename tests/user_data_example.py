@@ -8,7 +8,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from shallows_papers.datasets.user_data import describe, file_forms, request
 from shallows_papers.datasets.user_data.fitted_preparation import fit_preparation
 from shallows_papers.datasets.user_data.new_rows import columns_of
-from shallows_papers.experiments.user_data import comparison, final_model, saved_model
+from shallows_papers.experiments.user_data import comparison, saved_model
 
 
 def write(path, text):
@@ -49,5 +49,5 @@ def nearest_neighbour(path, **settings):
     steps = comparison.feature_steps(description)
     preparation, x, y = fit_preparation(description, steps, False, path.parent)
     estimator = KNeighborsClassifier(1).fit(x, y)
-    about = {"targets": final_model.target_names(description)}
+    about = {"targets": saved_model.target_names(description)}
     return saved_model.SavedModel(about, columns_of(description), preparation, estimator), description

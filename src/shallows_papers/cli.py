@@ -278,7 +278,7 @@ def _fit(chosen: argparse.Namespace) -> int:
 
     # A list after --set may continue with settings of the file, which no method has as parameters.
     of_file = [word for word in chosen.set if word.partition("=")[0] in file_fit.SETTINGS]
-    options = file_fit.options_of([*_settings(chosen), *of_file])
+    options = file_fit.options_of(_settings(chosen, of_file))
     parameters = file_fit.parameters_of([word for word in chosen.set if word not in of_file])
     try:
         done = file_fit.fit_file(chosen.file, chosen.out, chosen.method, parameters, options, chosen.checkpoints)
@@ -289,17 +289,17 @@ def _fit(chosen: argparse.Namespace) -> int:
     return 0
 
 
-def _settings(chosen: argparse.Namespace) -> list[str]:
-    """Return the settings of a file as NAME=VALUE, which are given in this form or as options."""
+def _settings(chosen: argparse.Namespace, more: Sequence[str] = ()) -> dict[str, str]:
+    """Return the settings of a file, which are given as NAME=VALUE or as options."""
     options = ("target", "task", "missing", "na_values", "test_file")
-    settings = [f"{name}={value}" for name in options if (value := getattr(chosen, name, None)) is not None]
-    for word in chosen.settings:
-        name, equals, _ = word.partition("=")
+    settings = {name: value for name in options if (value := getattr(chosen, name, None)) is not None}
+    for word in (*chosen.settings, *more):
+        name, equals, value = word.partition("=")
         if not name or not equals:
             raise ShallowsError(f"A setting is given as NAME=VALUE, such as missing=median, not {word!r}.")
-        if any(one.startswith(f"{name}=") for one in settings):
+        if name in settings:
             raise ShallowsError(f"The setting {name} is given twice. Give it once.")
-        settings.append(word)
+        settings[name] = value
     return settings
 
 
@@ -324,7 +324,8 @@ def _compare(chosen: argparse.Namespace) -> int:
     if not chosen.file.exists():
         raise ShallowsError(f"There is no file {chosen.file}.")
     words = ["--snakefile", str(watching.project() / "Snakefile"), "--cores", watching.check_cores(chosen.cores)]
-    words += ["compare", "--config", f"dataset={chosen.file}", *settings]
+    words += ["compare", "--config", f"dataset={chosen.file}"]
+    words += [f"{name}={value}" for name, value in settings.items()]
     return watching.watch(words, Path("results", "own", "compare.log"))
 
 

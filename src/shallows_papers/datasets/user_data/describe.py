@@ -51,7 +51,7 @@ def describe(request: FileRequest) -> dict[str, Any]:
     `DatasetError` that says what to do.
     """
     form = request.form or form_of(request.file)
-    if form == "table" and request.form is None:
+    if form == "table" and request.form is None and Path(request.file).suffix.lower() != ".xlsx":
         form = _form_of_text(Path(request.file))
     if form not in ("table", "arff") and not (request.na_values is None and request.decimal is None):
         raise DatasetError(f"na_values and decimal are for tables of text; {request.file} is {FORMS[form].title}.")

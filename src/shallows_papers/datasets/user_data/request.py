@@ -31,6 +31,7 @@ ENDINGS = {
     ".csv": "table",
     ".tsv": "table",
     ".txt": "table",
+    ".xlsx": "table",
     ".dat": "table",
     ".data": "table",
     ".arff": "arff",
@@ -44,7 +45,7 @@ ENDINGS = {
     ".svmlight": "libsvm",
 }
 COMPRESSIONS = (".gz", ".bz2", ".xz")
-_NOT_READ = (".xlsx", ".xls", ".ods", ".h5", ".hdf5", ".pkl", ".pickle", ".feather", ".zip", ".tar", ".json", ".rds")
+_NOT_READ = (".xls", ".ods", ".h5", ".hdf5", ".pkl", ".pickle", ".feather", ".zip", ".tar", ".json", ".rds")
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
+from zipfile import BadZipFile
 
 from shallows.errors import MissingExtraError
 from shallows_papers.datasets.files import DatasetError
@@ -62,7 +63,7 @@ class TableLayout:
     @contextmanager
     def rows_of(self, path: Path, *, ahead: bool = False) -> Iterator[io.TextIOBase]:
         """Open a text file at its first row."""
-        with open_binary(path, ahead=ahead) as file, io.TextIOWrapper(file, self.encoding, newline="") as text:
+        with open_table(path, ahead=ahead) as file, io.TextIOWrapper(file, self.encoding, newline="") as text:
             # Not by pandas' skiprows, which takes a quotation mark in a comment for the beginning of a field.
             for _ in range(self.skipped):
                 next(text)
@@ -148,9 +149,26 @@ def _are_names(cells: Sequence[str], rows: Sequence[Sequence[str]], *, may_repea
     return bool(words) and all(cells) and not of_a_row and (may_repeat or len(set(cells)) == len(cells))
 
 
+def open_table(path: Path, ahead: bool = False) -> BinaryIO:
+    """Open a text file, or the first sheet of an Excel file as CSV (by openpyxl)."""
+    if path.suffix.lower() != ".xlsx":
+        return open_binary(path, ahead=ahead)
+    import pandas
+
+    try:
+        sheet = pandas.read_excel(path, header=None, dtype=str, keep_default_na=False, engine="openpyxl")
+    except ImportError:
+        raise DatasetError(
+            f"The Excel file {path} needs the package openpyxl: pip install openpyxl. Or save it as CSV or Parquet."
+        ) from None
+    except (ValueError, OSError, KeyError, BadZipFile) as error:
+        raise DatasetError(f"{path} cannot be read as an Excel file: {error}.") from error
+    return io.BytesIO(sheet.to_csv(index=False, header=False).encode())
+
+
 def _head(path: Path) -> tuple[str, bool, str, list[str]]:
     """Return the beginning of a file, whether that is all of it, its encoding, and what was guessed."""
-    with open_binary(path) as file:
+    with open_table(path) as file:
         head = file.read(_HEAD_BYTES)
     if not head.strip():
         raise DatasetError(f"{path} is empty.")

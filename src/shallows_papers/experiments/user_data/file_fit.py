@@ -25,13 +25,11 @@ from shallows.estimators.other_names import refuse_other_names
 from shallows.training import Checkpoint
 from shallows_papers.datasets.user_data import describe, request
 from shallows_papers.datasets.user_data.fitted_preparation import fit_preparation
-from shallows_papers.datasets.user_data.new_rows import columns_of
 
 from ..parameters import divided, flat
 from ..running.calls import keeps_checkpoints, path_of
 from . import saved_model
 from .comparison import feature_steps
-from .final_model import about_model
 
 #: What is said of a file, as in a comparison.
 SETTINGS = tuple(name for name in request.SETTINGS if name != "test_file")
@@ -66,41 +64,38 @@ def fit_file(
 
 
 def parameters_of(words: list[str]) -> dict[str, Any]:
-    """Parameters that were written as ``name=value``, the values as YAML reads them."""
+    """Parameters that were written as ``name=value``."""
     found = {}
     for word in words:
         name, equals, value = word.partition("=")
         if not name or not equals:
             raise ShallowsError(f"A parameter is given as name=value, such as max_epochs=5, not {word!r}.")
-        try:
-            found[name] = None if value == "None" else yaml.safe_load(value)
-        except yaml.YAMLError:
-            found[name] = value
-        # YAML takes 1e-3 for a text.
-        if isinstance(found[name], str):
-            try:
-                found[name] = float(value)
-            except ValueError:
-                continue
+        found[name] = _value_of(value)
     return found
 
 
-def options_of(words: list[str]) -> dict[str, Any]:
-    """Options that were written as ``name=value``: a target is a number, a name or a range, and no list of words."""
+def _value_of(text: str) -> Any:
+    """A value as YAML reads it; None is None, and 1e-3, which YAML takes for a text, is a number."""
+    value: Any = text
+    with suppress(yaml.YAMLError):
+        value = None if text == "None" else yaml.safe_load(text)
+    if isinstance(value, str):
+        with suppress(ValueError):
+            return float(text)
+    return value
+
+
+def options_of(settings: Mapping[str, str]) -> dict[str, Any]:
+    """Settings of a file by their texts: a target is a number, a name or a range, and no list of words."""
     found: dict[str, Any] = {}
-    for word in words:
-        name, _, value = word.partition("=")
+    for name, value in settings.items():
         if name not in SETTINGS:
             raise ShallowsError(
                 f"{UnknownNameError('setting of a file', name, SETTINGS)} A parameter of the method is given by --set "
-                f"{word}."
+                f"{name}={value}."
             )
-        if name in found:
-            raise ShallowsError(f"The setting {name} is given twice. Give it once.")
-        if name == "missing" or value.startswith("["):
-            found |= parameters_of([word])
-        else:
-            found[name] = int(value) if name == "target" and re.fullmatch(r"-?\d+", value) else value
+        is_number = name == "target" and re.fullmatch(r"-?\d+", value)
+        found[name] = _value_of(value) if is_number or name == "missing" or value.startswith("[") else value
     return found
 
 
@@ -204,19 +199,14 @@ def _fit_file(
         ) from error
     if not first:
         return None
-    about = about_model(
-        description,
-        x.shape[0],
-        label=type(estimator).__name__,
-        parameters=" ".join(f"{name}={value}" for name, value in parameters.items()),
-        measured="not tested on held-out rows",
-        fitted_to=fitted_to,
-    )
     replaced = " in place of the model that was there" if (out / saved_model.NAME).exists() else ""
-    saved_model.save(saved_model.SavedModel(about, columns_of(description), preparation, estimator), out)
+    label = type(estimator).__name__
+    said = " ".join(f"{name}={value}" for name, value in parameters.items())
+    about = {"label": label, "parameters": said, "measured": "not tested on held-out rows", "fitted_to": fitted_to}
+    saved_model.SavedModel.of(description, preparation, estimator, x.shape[0], **about).save(out)
     by = f" by {processes.size} processes" if processes else ""
     return (
-        f"{about['label']} was fitted to all {x.shape[0]:,} rows{by} and saved{replaced}. To predict new rows: "
+        f"{label} was fitted to all {x.shape[0]:,} rows{by} and saved{replaced}. To predict new rows: "
         f"shallows predict {out.as_posix()} new.csv"
     )
 

@@ -10,7 +10,6 @@ from typing import Any
 from shallows.errors import ShallowsError
 from shallows_papers.datasets.user_data import describe
 from shallows_papers.datasets.user_data.fitted_preparation import fit_preparation
-from shallows_papers.datasets.user_data.new_rows import columns_of
 
 from ..running.calls import path_of
 from ..running.job import Conditions
@@ -49,9 +48,8 @@ def write(
     if epochs:
         estimator.set_params(**{path_of(estimator, "max_epochs"): epochs})
     estimator.fit(x, y)
-    measured = f"{error(results, one)} on held-out rows"
-    about = about_model(description, x.shape[0], label=one.label, parameters=one.choice, measured=measured)
-    saved_model.save(saved_model.SavedModel(about, columns_of(description), preparation, estimator), folder)
+    about = {"label": one.label, "parameters": one.choice, "measured": f"{error(results, one)} on held-out rows"}
+    saved_model.SavedModel.of(description, preparation, estimator, x.shape[0], **about).save(folder)
     chosen = f" with {one.choice}" if one.choice else ""
     print(
         f"{one.label}{chosen} was fitted to all {x.shape[0]:,} rows and saved. To predict new rows: shallows predict "
@@ -68,20 +66,3 @@ def parameters_of(one: MethodResult, definition: Mapping[str, Any], x: Any) -> t
     if "factor" in trial:
         given |= bandwidth_parameter(definition, trial["factor"], median_distance(x, seed))
     return given, trial.get("epochs")
-
-
-def about_model(description: Mapping[str, Any], n_train: int, **more: Any) -> dict[str, Any]:
-    """What a saved model says of itself, by the description of its data and what else is given."""
-    entry = description["entry"]
-    known = {"title": entry["title"], "task": entry["task"], "targets": target_names(description)}
-    return {**known, "n_train": int(n_train), **more}
-
-
-def target_names(description: Mapping[str, Any]) -> list[str]:
-    """The names of the targets; of files without names ``target``, or ``target 1`` and so on."""
-    entry = description["entry"]
-    options, width = entry["options"], entry["n_targets"]
-    names = options["layout"].get("names") if "features" in options else None
-    if names and options["layout"]["named"]:
-        return [names[place] for place in options["targets"]]
-    return ["target"] if width == 1 else [f"target {place + 1}" for place in range(width)]

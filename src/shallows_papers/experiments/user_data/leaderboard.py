@@ -20,10 +20,10 @@ from ..comparing.target_table import describe_runs
 from ..comparing.verdicts import Verdict
 from ..setting_text import parse_setting
 from .comparison import TARGET, has_test_rows
-from .final_model import target_names
 from .method_results import MethodResult, Results, read
 from .prediction_scores import metric_of
 from .recommendation import Recommendation, recommend, seconds, sentence
+from .saved_model import target_names
 
 #: The metrics: their names in a heading, with their units.
 METRICS = {
@@ -44,8 +44,6 @@ METRICS = {
     "gain": ("the search gains", ""),
     "gain_interval": ("gain, 95 % interval, ±", ""),
     "count": ("test rows", ""),
-    "true_mean": ("true, mean", ""),
-    "predicted_mean": ("predicted, mean", ""),
     "rmse": ("RMSE", ""),
 }
 
@@ -256,12 +254,12 @@ def _predictions(results: Results, best: Recommendation | None) -> _Table:
     table.described |= {
         "title": f"Targets predicted by {one.label}",
         "caption": f"Predicted against true for {where}, in the units of the target; on the line they agree.",
-        "notes": ["The table has the test rows in tenths by their true value."],
-        "layout": {"rows": ["output", "tenth"], "columns": ["metric"]},
+        "layout": {"rows": ["output"], "columns": ["metric"]},
         "figure": {"kind": "predicted_against_true", "points": points, "names": names},
     }
-    shape = len(true), -1
-    _add_tenths(table, one, true.reshape(shape), predicted.reshape(shape), names)
+    errors = np.sqrt(((predicted - true) ** 2).reshape(len(true), -1).mean(axis=0))
+    for name, value in zip(names, errors, strict=True):
+        table.add(one.label, "rmse", [float(value)], f"output={name}")
     return table
 
 
@@ -272,16 +270,6 @@ def _add_confusion(table: _Table, one: MethodResult, true: Any, predicted: Any, 
     for i, a in enumerate(names):
         for j, b in enumerate(names):
             table.add(one.label, "count", [counts[i, j]], f"true={a}; predicted={b}")
-
-
-def _add_tenths(table: _Table, one: MethodResult, true: Any, predicted: Any, names: Sequence[str]) -> None:
-    for output, name in enumerate(names):
-        order = np.argsort(true[:, output], kind="stable")
-        for tenth, part in enumerate(np.array_split(order, min(10, len(order))), start=1):
-            a, b = true[part, output], predicted[part, output]
-            values = {"true_mean": a.mean(), "predicted_mean": b.mean(), "rmse": np.sqrt(((a - b) ** 2).mean())}
-            for metric, value in values.items():
-                table.add(one.label, metric, [float(value)], f"output={name}; tenth={tenth}")
 
 
 def _cleaned(names: Iterable[str]) -> list[str]:

@@ -17,7 +17,7 @@ from shallows.saving import archive
 from shallows.utils.atomic import replacing
 from shallows_papers.datasets.files import DatasetError, digest, write_json
 from shallows_papers.datasets.user_data.fitted_preparation import FittedPreparation
-from shallows_papers.datasets.user_data.new_rows import column_name, raw_rows
+from shallows_papers.datasets.user_data.new_rows import column_name, columns_of, raw_rows
 
 MissingExtraError.check("data", "A model of your own file", "pandas")
 
@@ -35,6 +35,15 @@ class SavedModel:
     columns: dict[str, Any]  # see `new_rows.columns_of`
     preparation: FittedPreparation
     estimator: Any
+
+    @classmethod
+    def of(
+        cls, description: Mapping[str, Any], preparation: FittedPreparation, estimator: Any, n_train: int, **about: Any
+    ) -> SavedModel:
+        """The model of described data, of which `about` says more."""
+        entry = description["entry"]
+        known = {"title": entry["title"], "task": entry["task"], "targets": target_names(description)}
+        return cls({**known, "n_train": int(n_train), **about}, columns_of(description), preparation, estimator)
 
     def predict(self, path: str | Path) -> np.ndarray:
         """Predict the rows of a file: names of classes, or numbers in the units of the target.
@@ -67,19 +76,18 @@ class SavedModel:
             writer.writerows(table.tolist())
         return len(found)
 
-
-def save(model: SavedModel, folder: Path) -> None:
-    """Write a model into a folder: ``model.json`` last, after the preparation and the estimator."""
-    folder.mkdir(parents=True, exist_ok=True)
-    names = {"preparation": "preparation.skops", "estimator": "estimator.skops"}
-    archive.write(vars(model.preparation), folder / names["preparation"])
-    saving.save(model.estimator, folder / names["estimator"])
-    files = {part: {"name": name, "sha256": digest(folder / name)} for part, name in names.items()}
-    write_json(folder / NAME, {"format": FORMAT, "about": model.about, "columns": model.columns, "files": files})
+    def save(self, folder: Path) -> None:
+        """Write the model into a folder: ``model.json`` last, after the preparation and the estimator."""
+        folder.mkdir(parents=True, exist_ok=True)
+        names = {"preparation": "preparation.skops", "estimator": "estimator.skops"}
+        archive.write(vars(self.preparation), folder / names["preparation"])
+        saving.save(self.estimator, folder / names["estimator"])
+        files = {part: {"name": name, "sha256": digest(folder / name)} for part, name in names.items()}
+        write_json(folder / NAME, {"format": FORMAT, "about": self.about, "columns": self.columns, "files": files})
 
 
 def load(place: str | Path) -> SavedModel:
-    """Read a model that `save` wrote, from its folder or ``model.json`` in it."""
+    """Read a model that was saved, from its folder or ``model.json`` in it."""
     place = Path(place)
     path = place / NAME if place.is_dir() else place
     if not path.is_file():
@@ -116,3 +124,13 @@ def _checked(folder: Path, name: str, sha256: str) -> Path:
             f"{path} is missing, or is not the file that was written with the rest of the model. Copy the whole folder."
         )
     return path
+
+
+def target_names(description: Mapping[str, Any]) -> list[str]:
+    """The names of the targets; of files without names ``target``, or ``target 1`` and so on."""
+    entry = description["entry"]
+    options, width = entry["options"], entry["n_targets"]
+    names = options["layout"].get("names") if "features" in options else None
+    if names and options["layout"]["named"]:
+        return [names[place] for place in options["targets"]]
+    return ["target"] if width == 1 else [f"target {place + 1}" for place in range(width)]
