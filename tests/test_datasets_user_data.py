@@ -497,10 +497,9 @@ def test_reading_an_archive_in_blocks_holds_a_block_and_not_the_whole(tmp_path):
     np.savez_compressed(path, x=np.zeros((400_000, 50)), y=np.zeros(400_000))
     code = (
         "import sys; from pathlib import Path; from shallows import arrays\n"
-        "from shallows_papers.datasets.user_data.array_files import ArrayFilePart\n"
+        "from shallows_papers.datasets.user_data.array_files import array_blocks\n"
         "before = arrays.peak_memory()\n"
-        "part = ArrayFilePart(Path(sys.argv[1]), {'layout': {'x': 'x', 'y': 'y'}})\n"
-        "n = sum(len(block.x) for block in part.blocks(10_000))\n"
+        "n = sum(len(block.x) for block in array_blocks(Path(sys.argv[1]), {'layout': {'x': 'x', 'y': 'y'}}, 10_000))\n"
         "print(n, arrays.peak_memory() - before)"
     )
     told = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True, check=True).stdout

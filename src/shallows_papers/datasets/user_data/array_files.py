@@ -169,45 +169,41 @@ def _of_matlab(name: str, value: Any) -> tuple[str, Any]:
     return name, _Unread(value.shape, "a struct") if value.dtype.kind == "V" else value
 
 
-@dataclass(frozen=True)
-class ArrayFilePart:
-    """Rows of arrays in a NumPy or a MATLAB file.
+def of_test_arrays(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options by which the test arrays of a file are read, where it has some."""
+    layout = options["layout"]
+    return {**options, "layout": {**layout, "x": layout.get("x_test"), "y": layout.get("y_test")}}
+
+
+def array_blocks(path: Path, options: Mapping[str, Any], rows: int) -> Iterator[Block]:
+    """Read the rows of arrays in a NumPy or a MATLAB file.
 
     NumPy's are read block by block; a MATLAB file, whose format ends at 2 GB a variable, at once.
     """
-
-    path: Path
-    options: Mapping[str, Any]
-    part: str = "train"
-
-    def blocks(self, rows: int) -> Iterator[Block]:  # noqa: D102
-        layout = self.options["layout"]
-        x_name, y_name = layout["x"], layout["y"]
-        if self.part == "test" and "x_test" in layout:
-            x_name, y_name = layout["x_test"], layout["y_test"]
-        found = _named_arrays(self.path)
-        if x_name not in found and len(found) == 1:  # a test file may call its one array otherwise
-            (x_name,) = found
-        x = found[x_name]
-        if len(x.shape) > 2 and list(x.shape[1:]) != layout.get("shape", list(x.shape[1:])):
-            raise DatasetError(
-                f"In {self.path} each row of {x_name} has the shape {tuple(x.shape[1:])}, where those of the training "
-                f"file have {tuple(layout['shape'])}."
-            )
-        y = np.asarray(found[y_name][:]) if y_name else None
-        if y is not None and y.ndim == 2 and 1 in y.shape:
-            y = y.ravel()
-        if y is not None and y.dtype.kind == "S":
-            y = np.char.decode(y, "utf-8")
-        targets = self.options.get("targets") or []
-        for start in range(0, x.shape[0], rows):
-            block = np.asarray(x[start : start + rows])
-            block = block.reshape(len(block), -1)
-            own = y[start : start + rows] if y is not None else None
-            if y is None:
-                own = block[:, targets[0]] if len(targets) == 1 else block[:, targets]
-                block = np.delete(block, targets, axis=1)
-            yield Block(block.astype(np.float64) if block.dtype.kind == "b" else block, own)
+    layout = options["layout"]
+    found = _named_arrays(path)
+    # A test file may call its one array otherwise.
+    x_name = next(iter(found)) if layout["x"] not in found and len(found) == 1 else layout["x"]
+    x = found[x_name]
+    if len(x.shape) > 2 and list(x.shape[1:]) != layout.get("shape", list(x.shape[1:])):
+        raise DatasetError(
+            f"In {path} each row of {x_name} has the shape {tuple(x.shape[1:])}, where those of the training file have "
+            f"{tuple(layout['shape'])}."
+        )
+    y = np.asarray(found[layout["y"]][:]) if layout["y"] else None
+    if y is not None and y.ndim == 2 and 1 in y.shape:
+        y = y.ravel()
+    if y is not None and y.dtype.kind == "S":
+        y = np.char.decode(y, "utf-8")
+    targets = options.get("targets") or []
+    for start in range(0, x.shape[0], rows):
+        block = np.asarray(x[start : start + rows])
+        block = block.reshape(len(block), -1)
+        own = y[start : start + rows] if y is not None else None
+        if y is None:
+            own = block[:, targets[0]] if len(targets) == 1 else block[:, targets]
+            block = np.delete(block, targets, axis=1)
+        yield Block(block.astype(np.float64) if block.dtype.kind == "b" else block, own)
 
 
 # LIBSVM ---------------------------------------------------------------------------------------------------------------
@@ -220,47 +216,41 @@ def libsvm_layout(path: Path, request: FileRequest) -> dict[str, Any]:
     return {"guesses": ["the numbers of queries (qid) are left aside"] if ranked else []}
 
 
-@dataclass(frozen=True)
-class LibsvmPart:
-    """Rows of a LIBSVM file, as CSR.
+def libsvm_rows(path: Path, options: Mapping[str, Any], rows: int) -> Iterator[Block]:
+    """Read the rows of a LIBSVM file, as CSR.
 
     The options are those of the training file: ``width``, the largest index plus 1; ``first_index``, 0 or 1, where its
     indices start; and ``first_share``, the share of its rows that have the index 0. Until that is known, index 0 is a
     column.
     """
+    width, first = options.get("width"), options.get("first_index", 0)
+    n_rows = n_zeros = 0
 
-    path: Path
-    options: Mapping[str, Any]
+    def row_of(x: Any, place: int) -> int:
+        return n_rows + int(np.searchsorted(x.indptr, place, side="right"))
 
-    def blocks(self, rows: int) -> Iterator[Block]:  # noqa: D102
-        width, first = self.options.get("width"), self.options.get("first_index", 0)
-        n_rows = n_zeros = 0
-        try:
-            for block in libsvm_blocks(self.path, None, rows, zero_based=True):
-                zeros = np.flatnonzero(block.x.indices == 0)
-                if first and len(zeros):
-                    row = n_rows + int(np.searchsorted(block.x.indptr, zeros[0], side="right"))
+    try:
+        for x, y in libsvm_blocks(path, None, rows, zero_based=True):
+            zeros = np.flatnonzero(x.indices == 0)
+            if first and len(zeros):
+                raise DatasetError(
+                    f"{path} has the index 0 in row {row_of(x, zeros[0]):,}, and the training file counts from 1. "
+                    "Write the indices of the new rows from 1, too."
+                )
+            if width is not None:
+                if x.shape[1] > width:
                     raise DatasetError(
-                        f"{self.path} has the index 0 in row {row:,}, and the training file counts from 1. Write the "
-                        "indices of the new rows from 1, too."
+                        f"{path} has the index {x.indices.max():,} in row {row_of(x, x.indices.argmax()):,}; in the "
+                        f"training file indices count from {first} to {width - 1:,}."
                     )
-                if width is not None:
-                    if block.x.shape[1] > width:
-                        row = n_rows + int(np.searchsorted(block.x.indptr, block.x.indices.argmax(), side="right"))
-                        raise DatasetError(
-                            f"{self.path} has the index {block.x.indices.max():,} in row {row:,}; in the training file "
-                            f"indices count from {first} to {width - 1:,}."
-                        )
-                    block.x.resize(block.x.shape[0], width)
-                n_rows, n_zeros = n_rows + block.x.shape[0], n_zeros + len(zeros)
-                yield Block(block.x[:, first:] if first else block.x, block.y)
-        except (ValueError, *CONTAINER_ERRORS) as error:
-            raise DatasetError(
-                f"{self.path} is not in LIBSVM form (label index:value index:value ...): {error}."
-            ) from error
-        share = self.options.get("first_share", 0.0)
-        if n_zeros == 0 and (1 - share) ** n_rows < _CHANCE:
-            raise DatasetError(
-                f"No row of {self.path} has the index 0, which {share:.0%} of the training rows have, so it seems to "
-                "count from 1, and the training file counts from 0. Write the indices of the new rows from 0, too."
-            )
+                x.resize(x.shape[0], width)
+            n_rows, n_zeros = n_rows + x.shape[0], n_zeros + len(zeros)
+            yield Block(x[:, first:] if first else x, y)
+    except (ValueError, *CONTAINER_ERRORS) as error:
+        raise DatasetError(f"{path} is not in LIBSVM form (label index:value index:value ...): {error}.") from error
+    share = options.get("first_share", 0.0)
+    if n_zeros == 0 and (1 - share) ** n_rows < _CHANCE:
+        raise DatasetError(
+            f"No row of {path} has the index 0, which {share:.0%} of the training rows have, so it seems to count from "
+            "1, and the training file counts from 0. Write the indices of the new rows from 0, too."
+        )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from shallows_papers.datasets.catalogue import Dataset
-from shallows_papers.datasets.sources import Source
+from shallows_papers.datasets.sources import Block, Source
 from shallows_papers.datasets.user_data import array_files, table_files, table_layouts
 
 
@@ -21,22 +22,34 @@ class FileForm:
 
     title: str
     layout: Callable[..., Any]
-    part: Callable[..., Any]
+    blocks: Callable[[Path, Mapping[str, Any], int], Iterator[Block]]
     read: Callable[..., dict[int, Any]] | None = None
 
 
-_TEXT = (table_files.TextTablePart, table_files.read_text)
-_PARQUET = (table_files.ParquetPart, table_files.read_parquet)
+_TEXT = (partial(table_files.table_blocks, table_files.read_text), table_files.read_text)
+_PARQUET = (partial(table_files.table_blocks, table_files.read_parquet), table_files.read_parquet)
+_NUMPY = FileForm("a NumPy file", array_files.arrays_layout, array_files.array_blocks)
 
 FORMS = {
     "table": FileForm("a table", table_layouts.text_layout, *_TEXT),
     "arff": FileForm("an ARFF file", table_layouts.arff_layout, *_TEXT),
     "parquet": FileForm("a Parquet file", table_layouts.parquet_layout, *_PARQUET),
-    "npy": FileForm("a NumPy file", array_files.arrays_layout, array_files.ArrayFilePart),
-    "npz": FileForm("a NumPy file", array_files.arrays_layout, array_files.ArrayFilePart),
-    "matlab": FileForm("a MATLAB file", array_files.arrays_layout, array_files.ArrayFilePart),
-    "libsvm": FileForm("a LIBSVM file", array_files.libsvm_layout, array_files.LibsvmPart),
+    "npy": _NUMPY,
+    "npz": _NUMPY,
+    "matlab": FileForm("a MATLAB file", array_files.arrays_layout, array_files.array_blocks),
+    "libsvm": FileForm("a LIBSVM file", array_files.libsvm_layout, array_files.libsvm_rows),
 }
+
+
+@dataclass(frozen=True)
+class FilePart:
+    """The rows of one file."""
+
+    path: Path
+    options: Mapping[str, Any]
+
+    def blocks(self, rows: int) -> Iterator[Block]:  # noqa: D102
+        return FORMS[self.options["form"]].blocks(self.path, self.options, rows)
 
 
 def open_source(dataset: Dataset, paths: Mapping[str, Path]) -> Source:
@@ -45,11 +58,8 @@ def open_source(dataset: Dataset, paths: Mapping[str, Path]) -> Source:
     `paths` are the file of "train", and that of "test" where there is one; see
     `shallows_papers.datasets.sources.open_source`.
     """
-    open_part = FORMS[dataset.options["form"]].part
-    train = open_part(paths["train"], dataset.options)
-    if "test" in paths:
-        layout = dataset.options.get("test_layout", dataset.options["layout"])
-        return Source(train, open_part(paths["test"], {**dataset.options, "layout": layout}))
-    if "x_test" in dataset.options["layout"]:
-        return Source(train, open_part(paths["train"], dataset.options, "test"))
-    return Source(train)
+    options = dataset.options
+    test = paths.get("test", paths["train"] if "x_test" in options["layout"] else None)
+    of_test = {**options, "layout": options.get("test_layout", options["layout"])}
+    of_test = of_test if "test" in paths else array_files.of_test_arrays(options)
+    return Source(FilePart(paths["train"], options), test and FilePart(test, of_test))

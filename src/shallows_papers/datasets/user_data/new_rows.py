@@ -154,21 +154,19 @@ def _array_rows(path: Path, columns: Mapping[str, Any], fills_missing: bool) -> 
     fitted, form, width = FORMS[columns["form"]], FORMS[form_of(path)], columns["n_features"]
     options, layout = columns["options"], {**columns["layout"], "y": None}
     targets = options.get("targets") or []
-    if columns["form"] == "libsvm":
-        part = fitted.part(path, options)
-    elif form.title not in ("a NumPy file", "a MATLAB file"):
-        raise DatasetError(f"{path} is {form.title}; the model was fitted to {fitted.title}.")
-    else:
-        first_block = next(iter(form.part(path, {"layout": layout, "targets": []}).blocks(1)), None)
+    if columns["form"] != "libsvm":
+        if form.title not in ("a NumPy file", "a MATLAB file"):
+            raise DatasetError(f"{path} is {form.title}; the model was fitted to {fitted.title}.")
+        first_block = next(form.blocks(path, {"layout": layout, "targets": []}, 1), None)
         n_columns = 0 if first_block is None else first_block.x.shape[1]
         if n_columns not in (width, width + len(targets)):
             raise DatasetError(
                 f"{path} has {n_columns:,} columns of features, and the model was fitted to {width:,} "
                 f"(in {columns['file']})."
             )
-        part = form.part(path, {"layout": layout, "targets": targets if n_columns > width else []})
+        options = {"layout": layout, "targets": targets if n_columns > width else []}
     first = 1
-    for block in part.blocks(_ROWS):
+    for block in (fitted if columns["form"] == "libsvm" else form).blocks(path, options, _ROWS):
         value, row, column = largest_of(block.x, nan=0.0 if fills_missing else np.inf)
         if value > LARGEST:
             what = f"{value:g}" if value < np.inf else "a value that is not finite"

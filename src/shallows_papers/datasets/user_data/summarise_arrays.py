@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from shallows_papers.datasets.files import DatasetError
+from shallows_papers.datasets.user_data.array_files import libsvm_rows, of_test_arrays
 from shallows_papers.datasets.user_data.file_forms import FORMS, FileForm
 from shallows_papers.datasets.user_data.request import FileRequest
 from shallows_papers.datasets.user_data.summarise_table import target_columns
@@ -31,17 +32,17 @@ def summarise_arrays(request: FileRequest, form: FileForm) -> FileSummary:
         _read_libsvm(request, summary)
         return summary
     if layout["y"] is None:
-        first = next(iter(form.part(path, {"layout": layout, "targets": []}).blocks(1)), None)
+        first = next(form.blocks(path, {"layout": layout, "targets": []}, 1), None)
         if first is None or first.x.shape[1] < 2:
             raise DatasetError(f"{path} holds no rows of two columns or more.")
         names = [f"column {place}" for place in range(first.x.shape[1])]
         summary.options["targets"] = target_columns(request, names, summary)
-    parts = [form.part(Path(one), summary.options) for one in request.files]
+    parts = [(Path(one), summary.options) for one in request.files]
     if "x_test" in layout:
-        parts.append(form.part(path, summary.options, "test"))
+        parts.append((path, of_test_arrays(summary.options)))
         summary.guesses.append(f"the test rows are the array {layout['x_test']}")
     for number, part in enumerate(parts):
-        for block in part.blocks(_ROWS):
+        for block in form.blocks(*part, _ROWS):
             summary.add(block, bool(number), lambda column: f"column {column}")
     return summary
 
@@ -49,7 +50,7 @@ def summarise_arrays(request: FileRequest, form: FileForm) -> FileSummary:
 def _read_libsvm(request: FileRequest, summary: FileSummary) -> None:
     widest, stated, n_zeros, found = 0, 0, 0, {"first_index": 0}
     for number, path in enumerate(request.files):
-        for block in FORMS["libsvm"].part(Path(path), found).blocks(_ROWS):
+        for block in libsvm_rows(Path(path), found, _ROWS):
             n_zeros += int(np.count_nonzero(block.x.indices == 0))
             widest, stated = max(widest, block.x.shape[1]), stated + block.x.nnz
             if widest <= _MOST_MEASURED:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -174,23 +173,10 @@ def codes_of(column: Column, words: Sequence[str] | None, part: slice = slice(No
     return np.where(codes < 0, np.nan, codes)
 
 
-@dataclass(frozen=True)
-class TextTablePart:
-    """The rows of a text table as numbers."""
-
-    path: Path
-    options: Mapping[str, Any]
-
-    read = staticmethod(read_text)
-
-    def blocks(self, rows: int) -> Iterator[Block]:  # noqa: D102
-        words = [one["column"] for one in self.options["features"] if one["values"] is not None]
-        words += self.options["targets"] if self.options["text_target"] else []
-        columns = self.read(self.path, TableLayout(**self.options["layout"]), words)
-        yield from row_blocks(columns, self.options, rows)
-
-
-class ParquetPart(TextTablePart):
-    """The rows of a Parquet file as numbers."""
-
-    read = staticmethod(read_parquet)
+def table_blocks(
+    read: Callable[..., dict[int, Column]], path: Path, options: Mapping[str, Any], rows: int
+) -> Iterator[Block]:
+    """Read the rows of a table as numbers; `read` is the reader of its columns."""
+    words = [one["column"] for one in options["features"] if one["values"] is not None]
+    words += options["targets"] if options["text_target"] else []
+    yield from row_blocks(read(path, TableLayout(**options["layout"]), words), options, rows)
