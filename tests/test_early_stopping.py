@@ -15,7 +15,7 @@ from feature_forms import feature_eigenpro_regressor
 from forms import centers_regressor, changed, eigenpro_regressor, kernel_sgd_classifier, kernel_sgd_regressor
 from shallows import KernelRidgeClassifier, KernelRidgeRegressor, Options, spectrum, training
 from shallows.errors import ShallowsError
-from shallows.fitting.rows import HeldOut, TrainingSet, split_rows
+from shallows.fitting.rows import EarlyStopping, HeldOut, TrainingSet, split_rows
 from shallows.solvers import EigenPro
 from step_rules_example import each, small, table
 
@@ -38,7 +38,7 @@ def test_the_model_of_the_best_epoch_on_held_out_rows_is_kept(Estimator):
 
 
 def hold_out(X, y, fraction, seed, *, of_labels=True) -> HeldOut:
-    return split_rows(TrainingSet(X, y, None, np.arange(len(X))), fraction, seed, of_labels=of_labels)[1]
+    return split_rows(TrainingSet(X, y, None, np.arange(len(X))), EarlyStopping(fraction), seed, of_labels=of_labels)[1]
 
 
 def held_out_rows(model, X):

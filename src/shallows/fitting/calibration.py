@@ -117,16 +117,18 @@ def learn_calibration(
     rows: TrainingSet,
     codes: np.ndarray,
     order: np.ndarray,
-    outputs: Callable[[Any, Any], np.ndarray],
+    function: Any,
+    device: arrays.Device,
+    budget: int,
     coefficients: Any,
     held_out: HeldOut | None,
     choices: Choices,
     spans: Sequence[slice],
     left_out: tuple[np.ndarray, slice] | None = None,
-) -> Calibration | None:
-    """Learn a calibration on held-out rows, on rows left out in closed form, or on rows that further outputs lack.
+) -> SquareClassTargets:
+    """The targets with a calibration learned on held-out rows, rows left out in closed form, or rows outputs lack.
 
-    Returns None if there are too few rows, or if every calibration is worse than none.
+    There is no calibration if there are too few rows, or if every calibration is worse than none.
 
     Parameters
     ----------
@@ -134,8 +136,6 @@ def learn_calibration(
         The rows that the function was fitted to, in the user's order, and their targets as it learned them.
     order : ndarray of int, shape (n,)
         The number of the row at each place of the fit.
-    outputs : callable
-        ``outputs(X, a)`` of checked points and some columns of coefficients, in the units of the targets.
     coefficients : array, shape (m, (1 + k) c)
         Of the model's outputs, then of the k further sets, which were not trained on the k ``spans``.
     left_out : tuple of ndarray and slice, optional
@@ -145,13 +145,14 @@ def learn_calibration(
     own = coefficients[:, :c]
     shares = np.average(codes > 0, axis=0, weights=weights)
 
-    def at_rows(some: np.ndarray) -> np.ndarray:
-        return outputs(X[some], own)
+    def outputs(points: Any, a: Any) -> np.ndarray:
+        return targets.unscale(replace(function, coefficients=a).scores(points, device, budget))
 
-    trained = {"outputs_at": at_rows, "trained_codes": codes, "multilabel": multilabel}
+    trained = {"outputs_at": lambda some: outputs(X[some], own), "trained_codes": codes, "multilabel": multilabel}
     if held_out is not None:
-        scores, aims = outputs(held_out.X, own), targets.aims(held_out.y)
-        return calibrate_judged(scores, aims, held_out.weights, shares, np.concatenate([codes, aims]), **trained)
+        aims = targets.aims(held_out.y)
+        judged_on = outputs(held_out.X, own), aims, held_out.weights, shares, np.concatenate([codes, aims])
+        return replace(targets, calibration=calibrate_judged(*judged_on, **trained))
     path, joined, ridge = choices.path, choices.joined, choices.regularization
     if path is not None:
         scores, chosen = targets.unscale((path.targets - path.residuals(ridge))[joined.group]), order
@@ -162,19 +163,18 @@ def learn_calibration(
         sets = [coefficients[:, (k + 1) * c : (k + 2) * c] for k in range(len(spans))]
         scores = np.concatenate([outputs(X[order[span]], a) for span, a in zip(spans, sets, strict=True)])
     else:
-        return None
+        return targets
     learned_on = scores, codes[chosen], None if weights is None else weights[chosen], shares
     if path is not None:
         mine, closed = outputs(X, own)[order], targets.unscale(path.fitted(ridge)[joined.group])
         if np.median(np.abs(mine - closed)) > LARGEST_DIFFERENCE * np.median(np.abs(closed)):
-            each = [calibrate(*label, form=SCALED) for label in (_labels(*learned_on) if multilabel else [learned_on])]
-            calibration = _join_labels(each) if multilabel else each[0]
-            calibration = replace(calibration, units=_median_size(mine, row_weights(*learned_on[1:])))
+            each = [calibrate(*label, form=SCALED) for label in _labels(*learned_on, multilabel=multilabel)]
+            calibration = replace(_join_labels(each), units=_median_size(mine, row_weights(*learned_on[1:])))
             reason = "the training ended far from the solution that the left-out outputs belong to"
             warn_user(_message(calibration, reason), UserWarning)
-            return calibration
+            return replace(targets, calibration=calibration)
     all_codes = codes if path is None else codes[order][joined.first]
-    return calibrate_judged(*learned_on, all_codes, **trained)
+    return replace(targets, calibration=calibrate_judged(*learned_on, all_codes, **trained))
 
 
 def calibrate_judged(
@@ -205,23 +205,21 @@ def calibrate_judged(
     multilabel : bool
         Whether each column has its own calibration.
     """
-    if not multilabel:
-        calibration, reason = _choose_form(scores, codes, weights, shares, all_codes, outputs_at, trained_codes)
-        if reason:
-            warn_user(_message(calibration, reason), UserWarning)
-        return calibration
-    each, reasons = [], []
-    for k, label in enumerate(_labels(scores, codes, weights, shares)):
+    each, faults = [], []
+    for k, label in enumerate(_labels(scores, codes, weights, shares, multilabel=multilabel)):
+        columns: Any = [k] if multilabel else slice(None)
 
-        def outputs(some: np.ndarray, k: int = k) -> np.ndarray:
-            return outputs_at(some)[:, [k]]
+        def outputs(some: np.ndarray, columns: Any = columns) -> np.ndarray:
+            return outputs_at(some)[:, columns]
 
-        of_model = (None, None) if outputs_at is None else (outputs, trained_codes[:, [k]])
-        calibration, reason = _choose_form(*label, all_codes[:, [k]], *of_model)
-        each.append(calibration or calibrate(*label, form=SCALED))
-        reasons += [(each[-1], f"for label {k} {reason}")] if reason else []
-    if reasons:
-        warn_user(_message(*reasons[0]), UserWarning)
+        of_model = (None, None) if outputs_at is None else (outputs, trained_codes[:, columns])
+        calibration, reason = _choose_form(*label, all_codes[:, columns], *of_model)
+        if multilabel:
+            calibration, reason = calibration or calibrate(*label, form=SCALED), reason and f"for label {k} {reason}"
+        each.append(calibration)
+        faults += [(calibration, reason)] if reason else []
+    if faults:
+        warn_user(_message(*faults[0]), UserWarning)
     return _join_labels(each)
 
 
@@ -335,14 +333,17 @@ def _message(calibration: Calibration | None, reason: str) -> str:
 
 
 def _labels(
-    scores: np.ndarray, codes: np.ndarray, weights: np.ndarray | None, shares: np.ndarray
+    scores: np.ndarray, codes: np.ndarray, weights: np.ndarray | None, shares: np.ndarray, *, multilabel: bool
 ) -> list[tuple[Any, ...]]:
-    """The arguments of `calibrate` for each label."""
-    return [(scores[:, [k]], codes[:, [k]], weights, shares[[k]]) for k in range(scores.shape[1])]
+    """The arguments of `calibrate`, for all columns together or for each label."""
+    groups: list[Any] = [[k] for k in range(codes.shape[1])] if multilabel else [slice(None)]
+    return [(scores[:, k], codes[:, k], weights, shares[k]) for k in groups]
 
 
-def _join_labels(each: list[Calibration]) -> Calibration:
-    """The calibrations of single columns as one."""
+def _join_labels(each: list[Any]) -> Calibration | None:
+    """The calibrations of several labels as one; a single one as it is."""
+    if len(each) == 1:
+        return each[0]
     units = [np.full(1, np.inf) if calibration.units is None else calibration.units for calibration in each]
     return Calibration(
         np.diag([calibration.matrix[0, 0] for calibration in each]),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -32,10 +31,10 @@ from .choices import (
     rows_to_choose_with,
 )
 from .feature_blocks import number_of_features
-from .least_squares import FittedFunction, check_memory, outputs_at, report_of_model, warn_if_unconverged
+from .least_squares import check_memory, report_of_model, warn_if_unconverged
 from .machine import SMALL, Options, Phases, report_of_machine
-from .rows import TrainingSet, order_rows, split_rows
-from .snapshot import Ended, LeastSquaresSnapshot, begin
+from .rows import EarlyStopping, TrainingSet, order_rows, split_rows
+from .snapshot import Ended, FittedFunction, LeastSquaresSnapshot, begin
 from .square_targets import learn_square_targets
 
 GROWING = ("fourier", "orthogonal")
@@ -66,8 +65,7 @@ def fit_feature_eigenpro(
     solver: FeatureEigenPro,
     fit_intercept: bool,
     class_weight: Any,
-    validation_fraction: float | None,
-    patience: int,
+    early_stopping: EarlyStopping | None,
     warm: tuple[Any, Ended | None],
     seed: int,
     options: Options,
@@ -76,7 +74,7 @@ def fit_feature_eigenpro(
 ) -> FittedFunction:
     """Train on checked rows; ``feature_map``: a key of `shallows.features.FEATURE_MAPS`, or a map of the user."""
     phases, device = Phases(), options.fit_device()
-    rows, held_out = split_rows(rows, validation_fraction, seed, of_labels=of_classes, of_every_class=calibrates)
+    rows, held_out = split_rows(rows, early_stopping, seed, of_labels=of_classes, of_every_class=calibrates)
     start = begin(*warm, rows, seed)
     of_targets = {"of_classes": of_classes, "class_weight": class_weight, "fit_intercept": fit_intercept}
     targets = learn_square_targets(rows.y, rows.weights, **of_targets)
@@ -129,10 +127,10 @@ def fit_feature_eigenpro(
                 training.Batches(n, plan.batch_size, seed, first_epoch=start.epoch),
                 training.Stopping(
                     solver.max_epochs,
-                    max_seconds=options.max_seconds and phases.seconds_left(options.max_seconds),
+                    max_seconds=phases.seconds_left(options.max_seconds),
                     tolerance=solver.tol,
                     validate=None if held_out is None else held_out.error,
-                    patience=patience,
+                    patience=(early_stopping or EarlyStopping()).patience,
                     # With fewer features than rows the loss does not go to zero.
                     least_fall=2.0 * solver.tol if choices.regularization and n > MANY else 0.0,
                 ),
@@ -148,11 +146,9 @@ def fit_feature_eigenpro(
         phases.end("training", run)
         found = run.state.coefficients
         if calibrates:
-            outputs = functools.partial(
-                outputs_at, function, targets, device, options.prediction_budget(device, share=2)
-            )
+            budget_of_outputs = options.prediction_budget(device, share=2)
             learned_on = found, held_out, choices, spans
-            targets = replace(targets, calibration=learn_calibration(targets, rows, codes, order, outputs, *learned_on))
+            targets = learn_calibration(targets, rows, codes, order, function, device, budget_of_outputs, *learned_on)
         phases.end("calibration")
         coefficients = np.ascontiguousarray(arrays.to_numpy(found[:, :c]).T).T
         model = FeatureFunction(blocks.to(arrays.Device("cpu")), centering, coefficients, components)
@@ -169,8 +165,7 @@ def fit_feature_eigenpro(
         "damping": float(plan.preconditioner.damping),
         "power": plan.preconditioner.power,
     }
-    used_bandwidth = None if made is None else made.bandwidth
-    return FittedFunction(model, targets, None, used_bandwidth, run, report, phases.seconds, start.end(run))
+    return FittedFunction(model, targets, None, run, report, phases.seconds, start.end(run))
 
 
 def place_points(

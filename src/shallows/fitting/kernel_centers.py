@@ -47,11 +47,11 @@ from .choices import (
     choose_on_all_rows,
     held_out_spans,
 )
-from .least_squares import FittedFunction, outputs_at, report_of_model, warn_if_unconverged
+from .least_squares import report_of_model, warn_if_unconverged
 from .machine import SMALL, Options, Phases, report_of_machine
-from .rows import TrainingSet, order_rows, split_rows
+from .rows import EarlyStopping, TrainingSet, order_rows, split_rows
 from .rows_ahead import RowsAhead
-from .snapshot import Ended, FunctionSnapshot, begin
+from .snapshot import Ended, FittedFunction, FunctionSnapshot, begin
 from .square_targets import learn_square_targets
 
 ROWS_PER_CENTER = 50
@@ -93,8 +93,7 @@ def fit_kernel_centers(
     calibrates: bool,
     solver: ProjectedEigenPro | NystromConjugateGradients | None,
     class_weight: Any,
-    validation_fraction: float | None,
-    patience: int,
+    early_stopping: EarlyStopping | None,
     warm: tuple[Any, Ended | None],
     seed: int,
     options: Options,
@@ -107,7 +106,7 @@ def fit_kernel_centers(
     Without a ``solver``, conjugate gradients solve the equations, unless λ is 0 or time is short.
     """
     phases, device = Phases(), options.fit_device()
-    rows, held_out = split_rows(rows, validation_fraction, seed, of_labels=of_classes, of_every_class=calibrates)
+    rows, held_out = split_rows(rows, early_stopping, seed, of_labels=of_classes, of_every_class=calibrates)
     start = begin(*warm, rows, seed)
     targets = learn_square_targets(rows.y, rows.weights, of_classes=of_classes, class_weight=class_weight)
     codes, unit = targets.encode(rows.y), 1.0 if rows.weights is None else float(rows.weights.max())
@@ -169,10 +168,10 @@ def fit_kernel_centers(
                 announced(training.Batches(n, batch_size, seed, first_epoch=start.epoch), problem.points),
                 training.Stopping(
                     solver.max_epochs,
-                    max_seconds=options.max_seconds and phases.seconds_left(options.max_seconds),
+                    max_seconds=phases.seconds_left(options.max_seconds),
                     tolerance=solver.tol,
                     validate=None if held_out is None else held_out.error,
-                    patience=patience,
+                    patience=(early_stopping or EarlyStopping()).patience,
                 ),
                 observers=observers,
                 checkpoint=checkpoint,
@@ -185,9 +184,9 @@ def fit_kernel_centers(
             )
         phases.end("training", run)
         if calibrates:
-            outputs = functools.partial(outputs_at, function, targets, device, options.prediction_budget(device))
+            budget_of_outputs = options.prediction_budget(device)
             learned_on = run.state.coefficients, held_out, choices, spans
-            targets = replace(targets, calibration=learn_calibration(targets, rows, codes, order, outputs, *learned_on))
+            targets = learn_calibration(targets, rows, codes, order, function, device, budget_of_outputs, *learned_on)
         phases.end("calibration")
         model = replace(function, coefficients=run.state.coefficients[:, :c]).on_host()
         arrays.synchronize(placed.points[:1, :])
@@ -202,7 +201,7 @@ def fit_kernel_centers(
     }
     warn_if_unconverged(run, solver, choices.regularization, nothing_to_learn=all_equal or targets.are_equal)
     support = rows.rows[order][: placed.n] if placed.sampled else None
-    return FittedFunction(model, targets, support, kernel.bandwidth, run, report, phases.seconds, start.end(run))
+    return FittedFunction(model, targets, support, run, report, phases.seconds, start.end(run))
 
 
 @dataclass(frozen=True)

@@ -33,10 +33,10 @@ from .choices import (
     held_out_spans,
     rows_to_choose_with,
 )
-from .least_squares import FittedFunction, check_memory, outputs_at, report_of_model, warn_if_unconverged
+from .least_squares import check_memory, report_of_model, warn_if_unconverged
 from .machine import SMALL, Options, Phases, report_of_machine
-from .rows import HeldOut, TrainingSet, order_rows, split_rows
-from .snapshot import Ended, EvaluationCache, LeastSquaresSnapshot, begin
+from .rows import EarlyStopping, HeldOut, TrainingSet, order_rows, split_rows
+from .snapshot import Ended, EvaluationCache, FittedFunction, LeastSquaresSnapshot, begin
 from .square_targets import learn_square_targets
 
 MOST_LEFT_OUT = 1000
@@ -61,8 +61,7 @@ def fit_kernel_ridge(
     options: Options,
     observers: Sequence[training.Observer],
     checkpoint: training.Checkpoint | None,
-    validation_fraction: float | None = None,
-    patience: int = 3,
+    early_stopping: EarlyStopping | None = None,
     warm: tuple[Any, Ended | None] = (None, None),
     before: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> FittedFunction:
@@ -78,7 +77,7 @@ def fit_kernel_ridge(
         Support and coefficients of the last fit, where an exact solver starts.
     """
     phases, device, ranks = Phases(), options.fit_device(), solver.ranks
-    rows, held_out = split_rows(rows, validation_fraction, seed, of_labels=of_classes, of_every_class=calibrates)
+    rows, held_out = split_rows(rows, early_stopping, seed, of_labels=of_classes, of_every_class=calibrates)
     start = begin(*warm, rows, seed)
     targets = learn_square_targets(rows.y, rows.weights, of_classes=of_classes, class_weight=class_weight)
     codes, unit = targets.encode(rows.y), 1.0 if rows.weights is None else float(rows.weights.max())
@@ -137,11 +136,11 @@ def fit_kernel_ridge(
                 training.Batches(n, plan.batch_size, seed, solver.shuffle, start.epoch),
                 training.Stopping(
                     solver.max_epochs,
-                    max_seconds=options.max_seconds and phases.seconds_left(options.max_seconds),
+                    max_seconds=phases.seconds_left(options.max_seconds),
                     # The tolerance of exact solvers is for residuals, whose squares are the loss.
                     tolerance=solver.tol**2 if solver.is_exact else solver.tol,
                     validate=None if held_out is None else held_out.error,
-                    patience=patience,
+                    patience=(early_stopping or EarlyStopping()).patience,
                 ),
                 observers=observers,
                 checkpoint=checkpoint,
@@ -155,12 +154,10 @@ def fit_kernel_ridge(
         phases.end("training", run)
         found = run.state.coefficients
         if calibrates:
-            outputs = functools.partial(
-                outputs_at, function, targets, device, options.prediction_budget(device, share=2)
-            )
+            budget_of_outputs = options.prediction_budget(device, share=2)
             left_out = left_out_outputs(run, columns) if solver.is_direct else None
             learned_on = found, held_out, choices, [] if solver.is_exact else spans, left_out
-            targets = replace(targets, calibration=learn_calibration(targets, rows, codes, order, outputs, *learned_on))
+            targets = learn_calibration(targets, rows, codes, order, function, device, budget_of_outputs, *learned_on)
         phases.end("calibration")
         model = KernelSum(plan.kernel, centering, points, found[:, :c], components=components).on_host()
         arrays.synchronize(points[:1, :])
@@ -181,8 +178,7 @@ def fit_kernel_ridge(
         **report_of_machine(budget, dtype, device, seed),
         **solver.report(plan, problem, stepper, run),
     }
-    of_model = model, targets, rows.rows[order], model.kernel.bandwidth
-    return FittedFunction(*of_model, run, report, phases.seconds, start.end(run))
+    return FittedFunction(model, targets, rows.rows[order], run, report, phases.seconds, start.end(run))
 
 
 def spans_to_leave_out(

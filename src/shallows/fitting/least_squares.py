@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,6 @@ from ..utils.checks import is_whole, warn_user
 from .choices import Choices
 from .machine import GROWTH, Options
 from .rows import HeldOut, TrainingSet
-from .snapshot import Ended
 from .square_targets import SquareTargets
 
 SPARE_BYTES = 9 * 2**24
@@ -33,20 +31,6 @@ epoch in 5 dimensions, and by up to 10 % in 20 dimensions. So a fast fall is no 
 
 SMALL_DAMPING = 0.1
 """With a smaller damping the leading directions are so slow that they, rather than noise, explain a large loss."""
-
-
-@dataclass(frozen=True)
-class FittedFunction:
-    """The result of a fit of least squares in steps."""
-
-    model: Any  # A `KernelSum` or a `FeatureFunction`
-    targets: SquareTargets  # With the calibration of classes
-    support: np.ndarray | None  # Numbers of the user's rows that are the centers; None if the centers are no rows
-    bandwidth: float | None  # Of the kernel, if there is one
-    run: training.Run
-    report: dict[str, Any]  # The entries of ``report_``
-    seconds: dict[str, float]  # Of each phase
-    ended: Ended | None  # Where the next fit may continue
 
 
 def check_memory(
@@ -89,13 +73,6 @@ def check_memory(
 
 def _megabytes(n_bytes: int) -> str:
     return f"{math.ceil(n_bytes / 1e6)} MB"
-
-
-def outputs_at(
-    function: Any, targets: SquareTargets, device: arrays.Device, budget: int, X: Any, coefficients: Any
-) -> np.ndarray:
-    """Outputs at checked points of a function with other coefficients, in the units of the targets, shape (m, c)."""
-    return targets.unscale(replace(function, coefficients=coefficients).scores(X, device, budget))
 
 
 def report_of_model(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,24 +20,11 @@ from ..utils.checks import warn_user
 from . import column_scales, leave_one_out_choice
 from .machine import Options, Phases, report_of_machine
 from .rows import EarlyStopping, TrainingSet, split_rows
-from .snapshot import Ended, RiskSnapshot, begin
+from .snapshot import Ended, FittedFunction, RiskSnapshot, begin
 from .targets import ClassTargets, ValueTargets
 
 N_FEATURES = 512
 """Columns of feature maps whose size is not given."""
-
-
-@dataclass(frozen=True)
-class FittedRisk:
-    """The result of a fit of a regularized risk."""
-
-    model: KernelSum | FeatureFunction
-    targets: ClassTargets | ValueTargets
-    support: np.ndarray | None  # numbers of the user's rows that are centers of the kernel functions
-    run: training.Run
-    report: dict[str, Any]  # entries of ``report_``
-    seconds: dict[str, float]  # of each phase
-    ended: Ended | None  # where the next fit may continue
 
 
 def fit_regularized_risk(
@@ -63,11 +49,10 @@ def fit_regularized_risk(
     observers: Sequence[training.Observer],
     checkpoint: training.Checkpoint | None,
     name: str,
-) -> FittedRisk:
+) -> FittedFunction:
     """Train on checked rows. The random order of the rows, features and landmarks depend on the seed alone."""
     phases, device = Phases(), options.fit_device()
-    fraction = None if early_stopping is None else early_stopping.fraction
-    rows, held_out = split_rows(rows, fraction, seed, of_labels=of_classes)
+    rows, held_out = split_rows(rows, early_stopping, seed, of_labels=of_classes)
     start = begin(*warm, rows, seed)
     targets: ClassTargets | ValueTargets
     if of_classes:
@@ -153,7 +138,7 @@ def fit_regularized_risk(
         **leave_one_out_choice.report(choice),
     }
     support = None if kept is None else rows.rows[order][kept]
-    return FittedRisk(model, targets, support, run, report, phases.seconds, start.end(run))
+    return FittedFunction(model, targets, support, run, report, phases.seconds, start.end(run))
 
 
 def chosen_ridge(regularization: Any, choice: Any, n: int, unit: float, least: float) -> float:

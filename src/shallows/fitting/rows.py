@@ -113,7 +113,12 @@ class EarlyStopping:
 
 
 def split_rows(
-    rows: TrainingSet, fraction: float | None, seed: int, *, of_labels: bool, of_every_class: bool = False
+    rows: TrainingSet,
+    early_stopping: EarlyStopping | None,
+    seed: int,
+    *,
+    of_labels: bool,
+    of_every_class: bool = False,
 ) -> tuple[TrainingSet, HeldOut | None]:
     """The rows to train on, and a random share of the rows that early stopping holds out; None holds out no row.
 
@@ -125,8 +130,9 @@ def split_rows(
     ShallowsError
         If there are too few rows for both.
     """
-    if fraction is None:
+    if early_stopping is None:
         return rows, None
+    fraction = early_stopping.fraction
     n, by_class = rows.X.shape[0], of_labels and rows.y.ndim == 1
     order = streams.permutation(seed, "validation rows", 0, n)
     taken = np.zeros(n, dtype=bool)

@@ -238,6 +238,19 @@ class Ended:
 
 
 @dataclass(frozen=True)
+class FittedFunction:
+    """The result of a fit of a function in steps."""
+
+    model: Any  # `KernelSum` or `FeatureFunction`
+    targets: Any  # with the calibration of classes
+    support: np.ndarray | None  # numbers of the user's rows that are centers of the kernel functions
+    run: training.Run
+    report: dict[str, Any]  # entries of ``report_``
+    seconds: dict[str, float]  # of each phase
+    ended: Ended | None  # where the next fit may continue
+
+
+@dataclass(frozen=True)
 class Start:
     """Where a fit starts: at zero, or where the fit before it ended."""
 

@@ -11,9 +11,9 @@ from ...features import FEATURE_MAPS
 from ...fitting.choices import check_automatic
 from ...fitting.feature_eigenpro import fit_feature_eigenpro
 from ...fitting.feature_ridge import fit_feature_ridge
-from ...fitting.least_squares import FittedFunction
 from ...fitting.machine import Options
 from ...fitting.rows import EarlyStopping
+from ...fitting.snapshot import FittedFunction
 from ...models.centering import check_scores
 from ...solvers import settings
 from ...solvers.least_squares import FEATURE_RIDGE_SOLVERS
@@ -114,7 +114,7 @@ class FeatureRidge(TransformedEstimator):
             If a given step of "feature_eigenpro" is too large.
         """
         self._check_parameters()
-        solver, stopping = self._settings(), EarlyStopping.of(self.early_stopping)
+        solver = self._settings()
         if checkpoint is not None and not solver.has_epochs:
             raise ShallowsError(f"checkpoint cannot be used with {self._solver_name()}. {self._in_epochs()}")
         rows, seed = self._validated_training_set(X, y, sample_weight), self._seed()
@@ -143,8 +143,7 @@ class FeatureRidge(TransformedEstimator):
             kernel=request.kernel,
             searches_bandwidth=request.searches_bandwidth,
             calibrates=getattr(self, "calibration", None) is not None,
-            validation_fraction=None if stopping is None else stopping.fraction,
-            patience=3 if stopping is None else stopping.patience,
+            early_stopping=EarlyStopping.of(self.early_stopping),
             warm=(self._parameters_of_fit(solver) if self.warm_start else None, vars(self).get("_ended")),
             checkpoint=checkpoint,
             **shared,
@@ -163,8 +162,8 @@ class FeatureRidge(TransformedEstimator):
                 self.classes_ = found.targets.classes
             if found.targets.intercept is not None:
                 self.intercept_ = found.targets.intercept
-            if found.bandwidth is not None:
-                self.bandwidth_ = found.bandwidth
+            if found.report.get("bandwidth") is not None:
+                self.bandwidth_ = found.report["bandwidth"]
             self._set_course(found.run)
             self.step_size_, self.alpha_ = found.run.state.step_size, found.report["alpha"]
             self._ended, self.report_ = found.ended, {**found.report, "timings": found.seconds}

@@ -15,10 +15,10 @@ from ...fitting.center_points import are_training_points
 from ...fitting.choices import check_automatic
 from ...fitting.kernel_centers import fit_kernel_centers
 from ...fitting.kernel_ridge import fit_kernel_ridge
-from ...fitting.least_squares import FittedFunction
 from ...fitting.leave_one_out_choice import check_bandwidth
 from ...fitting.machine import Options
 from ...fitting.rows import EarlyStopping, TrainingSet
+from ...fitting.snapshot import FittedFunction
 from ...fitting.solver_choice import choose_for_rows
 from ...fitting.square_targets import SquareClassTargets
 from ...kernels import KERNELS, Kernel, precomputed
@@ -168,8 +168,7 @@ class KernelRidgeMachine(Estimator):
             "n_components": self.n_components,
             "calibrates": getattr(self, "calibration", None) is not None,
             "class_weight": getattr(self, "class_weight", None),
-            "validation_fraction": None if stopping is None else stopping.fraction,
-            "patience": 3 if stopping is None else stopping.patience,
+            "early_stopping": stopping,
             "options": options,
             "observers": [*([] if ranks.rank else self._progress_observers()), *observers],
             "checkpoint": checkpoint,

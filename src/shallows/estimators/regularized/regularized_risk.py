@@ -11,8 +11,9 @@ from ... import arrays, kernels, losses, training
 from ...errors import ShallowsError
 from ...fitting import leave_one_out_choice
 from ...fitting.machine import Options
-from ...fitting.regularized_risk import FittedRisk, fit_regularized_risk
+from ...fitting.regularized_risk import fit_regularized_risk
 from ...fitting.rows import EarlyStopping
+from ...fitting.snapshot import FittedFunction
 from ...kernels import precomputed
 from ...models.centering import check_scores
 from ...models.functions import FeatureFunction
@@ -131,7 +132,7 @@ class RegularizedRisk(Estimator):
         self._store(found)
         return self
 
-    def _store(self, found: FittedRisk) -> None:
+    def _store(self, found: FittedFunction) -> None:
         """Set the fitted attributes."""
         for name in ("coef_", "support_", "dual_coef_", "bandwidth_", "validation_scores_", "best_validation_score_"):
             vars(self).pop(name, None)  # of a fit with other parameters
@@ -263,7 +264,7 @@ class RegularizedRiskClassifier(LossPredictions, RegularizedRisk):
 
     __init__ = with_parameters(RegularizedRisk.__init__, fit_intercept=True, class_weight=None)
 
-    def _store(self, found: FittedRisk) -> None:
+    def _store(self, found: FittedFunction) -> None:
         super()._store(found)
         self.classes_ = found.targets.classes
 
