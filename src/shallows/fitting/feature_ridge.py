@@ -95,15 +95,45 @@ def fit_feature_ridge(
 
     alpha = regularization if choice is None else choice.regularization
     alpha = 1.0 if is_automatic(alpha) else float(alpha)
-    ridge, root = alpha, None
+    ridge, root, weighted = alpha, None, codes
     if rows.weights is not None:
         largest = float(rows.weights.max())
         ridge, root = ridge / largest, np.sqrt(rows.weights / largest)
-    if isinstance(solver, NormalEquations):
-        coefficients, n_iter, of_solver = solve_directly(solver, transformer, X, codes, root, ridge, options)
+        weighted = root[:, None] * codes
+    n, budget, is_sparse = X.shape[0], options.budget(arrays.Device("cpu")), transformer._blocks.is_sparse
+    if isinstance(solver, FeatureBlockDescent):
+        if is_sparse and not solver.takes_sparse_features:
+            raise ShallowsError(
+                "FeatureBlockDescent needs features with dense rows: use solver='normal_equations' for these features."
+            )
+        columns = FeatureColumns(transformer, X, root, solver.block_size or BLOCK_SIZE, budget)
+        widest = max(span.stop - span.start for span in columns.spans)
+        problem = FeatureBlockProblem(columns, weighted, ridge, budget // 4 // (8 * widest * widest))
+        n_blocks, most = len(columns.spans), int(solver.max_passes)
+        batches, stopping = training.OwnRows(1, n_batches=n_blocks), training.Stopping(most)
+        run = training.train(solver.build(seed), problem, batches, stopping, observers=observers)
+        if not run.state.exhausted:
+            warn_user(
+                f"After max_passes={most} the gradient is {run.state.gap:.1e} of that of zero, above "
+                f"tol={float(solver.tol):g}; more passes, larger blocks (block_size) or a larger alpha would help."
+            )
+        coefficients, n_iter = run.state.coefficients, max(run.epoch, 1)
+        of_solver = {"n_blocks": n_blocks, "relative_gradient": run.state.gap}
+    elif is_sparse:
+        H = transformer.transform(X)
+        H = H if root is None else scipy.sparse.diags_array(root) @ H
+        limits = float(solver.tol), int(solver.max_iterations)
+        coefficients, n_iter = normal_equations.solve_sparse(H, weighted, ridge, *limits)
+        of_solver = {"form": "rows" if n <= normal_equations.DIRECT_ROWS else "conjugate gradients"}
     else:
-        given = transformer, X, codes, root, ridge, seed, options, observers
-        coefficients, n_iter, of_solver = solve_in_blocks(solver, *given)
+        form = solver.form_for(n, transformer._n_features_out)
+        check_room_of_system(transformer._n_features_out if form == "features" else n, form, budget)
+        blocks, n_iter, of_solver = blocks_of_rows(transformer, X, codes, root), 1, {"form": form}
+        if form == "features":
+            coefficients = normal_equations.solve_by_features(blocks, ridge)
+        else:
+            H, T = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+            coefficients = normal_equations.solve_by_rows(H, T, ridge)
     check_finite(coefficients)
     phases.end("training")
     report = {
@@ -115,70 +145,3 @@ def fit_feature_ridge(
     }
     model = TransformedFunction(transformer, np.ascontiguousarray(coefficients.T), components)
     return FittedOnFeatures(model, targets, n_iter, report, phases.seconds, alpha)
-
-
-def solve_directly(
-    solver: NormalEquations,
-    transformer: Any,
-    X: Any,
-    codes: np.ndarray,
-    root: np.ndarray | None,
-    ridge: float,
-    options: Options,
-) -> tuple[np.ndarray, int, dict[str, Any]]:
-    """The coefficients of a fitted transformer's features, shape (D, c), the iterations, and entries of the report.
-
-    ``root``: square roots of the weights, whose largest is one.
-    """
-    n, width = X.shape[0], transformer._n_features_out
-    if transformer._blocks.is_sparse:
-        H = transformer.transform(X)
-        H = H if root is None else scipy.sparse.diags_array(root) @ H
-        T = codes if root is None else root[:, None] * codes
-        coefficients, n_iter = normal_equations.solve_sparse(H, T, ridge, float(solver.tol), int(solver.max_iterations))
-        return coefficients, n_iter, {"form": "rows" if n <= normal_equations.DIRECT_ROWS else "conjugate gradients"}
-    form = solver.form_for(n, width)
-    check_room_of_system(width if form == "features" else n, form, options.budget(arrays.Device("cpu")))
-    blocks = blocks_of_rows(transformer, X, codes, root)
-    if form == "features":
-        return normal_equations.solve_by_features(blocks, ridge), 1, {"form": form}
-    H, T = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
-    return normal_equations.solve_by_rows(H, T, ridge), 1, {"form": form}
-
-
-def solve_in_blocks(
-    solver: FeatureBlockDescent,
-    transformer: Any,
-    X: Any,
-    codes: np.ndarray,
-    root: np.ndarray | None,
-    ridge: float,
-    seed: int,
-    options: Options,
-    observers: Sequence[training.Observer],
-) -> tuple[np.ndarray, int, dict[str, Any]]:
-    """The same as `solve_directly` with one block of columns of the features at a time.
-
-    Raises
-    ------
-    ShallowsError
-        Features with sparse rows, or features that are computed at once and do not fit into the memory.
-    """
-    if transformer._blocks.is_sparse and not solver.takes_sparse_features:
-        raise ShallowsError(
-            "FeatureBlockDescent needs features with dense rows: use solver='normal_equations' for these features."
-        )
-    budget = options.budget(arrays.Device("cpu"))
-    columns = FeatureColumns(transformer, X, root, solver.block_size or BLOCK_SIZE, budget)
-    widest = max(span.stop - span.start for span in columns.spans)
-    most_factors = budget // 4 // (8 * widest * widest)
-    problem = FeatureBlockProblem(columns, codes if root is None else root[:, None] * codes, ridge, most_factors)
-    n_blocks, most = len(columns.spans), int(solver.max_passes)
-    batches, stopping = training.OwnRows(1, n_batches=n_blocks), training.Stopping(most)
-    run = training.train(solver.build(seed), problem, batches, stopping, observers=observers)
-    if not run.state.exhausted:
-        warn_user(
-            f"After max_passes={most} the gradient is {run.state.gap:.1e} of that of zero, above "
-            f"tol={float(solver.tol):g}; more passes, larger blocks (block_size) or a larger alpha would help."
-        )
-    return run.state.coefficients, max(run.epoch, 1), {"n_blocks": n_blocks, "relative_gradient": run.state.gap}
