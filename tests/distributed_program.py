@@ -12,7 +12,7 @@ from sklearn.datasets import load_digits
 
 import shallows
 from forms import centers_classifier, centers_regressor, eigenpro_classifier, eigenpro_regressor
-from shallows import Options, distributed
+from shallows import Options
 from shallows.distributed import mpi
 from shallows.errors import ShallowsError, TrainingInterrupted
 from shallows.models.centering import TrainingRows
@@ -103,7 +103,7 @@ def fits(folder):
         TrainingRows.__init__ = of_memory(held="read batch by batch" not in name)
         curve = Curve([1, 2], lambda snapshot: {"loss": snapshot.square_loss(X[:50], y[:50])})
         curve_in_training = Curve([1], lambda snapshot: {"loss": snapshot.training_square_loss(y)})
-        model = distributed.fit(make(), X, y, weights(name, y), observers=[curve, curve_in_training])
+        model = make().fit(X, y, weights(name, y), observers=[curve, curve_in_training], ranks=mpi.Mpi())
         assert type(model) is type(make())
         scores = model.decision_function(new) if hasattr(model, "decision_function") else model.predict(new)
         everywhere = WORLD.allgather((scores.tobytes(), model.dual_coef_.tobytes()))
@@ -124,7 +124,7 @@ def stopped(folder):
         checkpoint = Checkpoint(folder / name, "key", every_seconds=1e9)
         stop = At(11, WORLD.size - 1, checkpoint.request_stop)
         try:
-            distributed.fit(FITS[name](), X, y, weights(name, y), observers=[stop], checkpoint=checkpoint)
+            FITS[name]().fit(X, y, weights(name, y), observers=[stop], checkpoint=checkpoint, ranks=mpi.Mpi())
         except TrainingInterrupted:
             continue
         raise SystemExit("The training was not stopped.")
@@ -135,7 +135,7 @@ def resumed(folder):
     X, y, _ = data()
     for name in RESUMED:
         checkpoint = Checkpoint(folder / name, "key")
-        model = distributed.fit(FITS[name](), X, y, weights(name, y), checkpoint=checkpoint)
+        model = FITS[name]().fit(X, y, weights(name, y), checkpoint=checkpoint, ranks=mpi.Mpi())
         assert model.n_resumes_ == 1
         if WORLD.rank == 0:
             np.save(folder / f"{name}.npy", model.dual_coef_)
@@ -149,14 +149,14 @@ def fails_alone(folder):
         raise RuntimeError("the disk of rank 1 is full")
 
     X, y, _ = data()
-    distributed.fit(FITS["EigenPro"](), X, y, observers=[At(3, 1, fail)])
+    FITS["EigenPro"]().fit(X, y, observers=[At(3, 1, fail)], ranks=mpi.Mpi())
 
 
 def killed(folder):
     """The process of rank 1 dies without a word while the others wait for a sum."""
     X, y, _ = data()
     die = At(3, 1, lambda: os.kill(os.getpid(), signal.SIGKILL))
-    distributed.fit(FITS["EigenPro"](), X, y, observers=[die])
+    FITS["EigenPro"]().fit(X, y, observers=[die], ranks=mpi.Mpi())
 
 
 def refused(folder):
@@ -166,7 +166,7 @@ def refused(folder):
 
     def tried(name, estimator, X, y, **given):
         try:
-            distributed.fit(estimator, X, y, **given)
+            estimator.fit(X, y, **given, ranks=mpi.Mpi())
         except (ShallowsError, ValueError) as error:
             told[name] = str(error)
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import distributed_example
-from shallows import KernelRidgeClassifier, arrays, distributed, kernels
+from shallows import KernelRidgeClassifier, arrays, kernels
 from shallows.distributed.eigenpro import DistributedEigenPro, DistributedProblem, OwnColumns, OwnDirections
 from shallows.distributed.mpi import Mpi
 from shallows.errors import CheckpointError, MissingExtraError, ShallowsError
@@ -120,7 +120,7 @@ def test_processes_that_do_not_fit_together_are_told_so_in_all_of_them(tmp_path)
 def test_without_mpi4py_one_sentence_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "mpi4py", None)
     with pytest.raises(MissingExtraError, match=r"A distributed training needs .* pip install 'shallows\[cluster\]'"):
-        distributed.fit(KernelRidgeClassifier(solver="eigenpro"), np.eye(4), [0, 1, 0, 1])
+        KernelRidgeClassifier(solver="eigenpro").fit(np.eye(4), [0, 1, 0, 1], ranks=Mpi())
 
 
 def test_without_an_mpi_library_one_sentence_says_what_to_do(monkeypatch):
@@ -131,7 +131,7 @@ def test_without_an_mpi_library_one_sentence_says_what_to_do(monkeypatch):
 
     monkeypatch.setitem(sys.modules, "mpi4py", Broken("mpi4py"))
     with pytest.raises(ShallowsError, match=r"finds no MPI library \(cannot load .*pip install mpich"):
-        distributed.fit(KernelRidgeClassifier(solver="eigenpro"), np.eye(4), [0, 1, 0, 1])
+        KernelRidgeClassifier(solver="eigenpro").fit(np.eye(4), [0, 1, 0, 1], ranks=Mpi())
 
 
 class Unpicklable(Exception):

@@ -102,7 +102,7 @@ def test_the_plan_knows_which_estimators_several_processes_fit():
         Estimator = getattr(shallows.estimators, name)
         settings = {"solver": "eigenpro"} if name.startswith("KernelRidge") else {}
         with contextlib.suppress(ShallowsError, TypeError):  # other estimators; some need a parameter
-            fitting.divided_arrays(Estimator(**settings))
+            fitting.check_estimator(Estimator(**settings))
             found.add(name)
     assert found == FITTED_BY_SEVERAL
 

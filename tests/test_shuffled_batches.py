@@ -122,10 +122,10 @@ def test_a_batch_is_held_against_its_own_targets_and_its_share_of_all():
 
 
 def test_several_processes_refuse_it():
-    from shallows import distributed
+    from shallows.distributed import Mpi
 
     with pytest.raises(ShallowsError, match="shuffle=False"):
-        distributed.fit(KernelRidgeClassifier(solver=EigenPro(shuffle=True)), np.eye(4), [0, 1, 0, 1])
+        KernelRidgeClassifier(solver=EigenPro(shuffle=True)).fit(np.eye(4), [0, 1, 0, 1], ranks=Mpi())
 
 
 @pytest.mark.gpu

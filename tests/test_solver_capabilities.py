@@ -14,7 +14,7 @@ from sklearn.base import is_classifier
 
 import shallows
 from shallows import Options, arrays
-from shallows.distributed.fitting import divided_arrays
+from shallows.distributed.fitting import check_estimator
 from shallows.errors import ShallowsError
 from shallows.kernel_approximation import NystroemFeatures
 from shallows.models.centering import MOST_DENSE_COLUMNS
@@ -173,7 +173,7 @@ def test_a_gpu_is_refused_by_solvers_of_the_cpu(case):
 @each
 def test_several_processes_are_refused_by_solvers_that_cannot_share_a_fit(case):
     if case.solver.takes_ranks and case.estimator._takes_targets:
-        divided_arrays(case.unfitted())
+        check_estimator(case.unfitted())
     else:
         with pytest.raises(ShallowsError, match=f"{case.estimator.__name__}.* cannot be fitted by several processes"):
-            divided_arrays(case.unfitted())
+            check_estimator(case.unfitted())

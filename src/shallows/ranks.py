@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar
 
 from .arrays import Array
@@ -39,6 +40,10 @@ class Alone:
 
     def count(self, n_values: int) -> None:
         """Count kernel or feature values that this process has computed."""
+
+    def fit_together(self, estimator: Any, data: tuple[Any, ...], checkpoint: Any) -> AbstractContextManager[Any]:
+        """A block in which all processes fit an estimator to the same data; its value is their checkpoint."""
+        return nullcontext(checkpoint)
 
     # ---------------------------------------------------------------------------------------- messages
 

@@ -10,11 +10,11 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from mpi4py import MPI
 
 from golden.cases import data, estimator, outputs, targets
-from shallows import distributed
+from shallows.distributed import Mpi
 
 warnings.simplefilter("ignore")
 name, out = sys.argv[1:]
 X, _, _, new = data()
-model = distributed.fit(estimator(name, dtype="float64"), X, targets(name))
+model = estimator(name, dtype="float64").fit(X, targets(name), ranks=Mpi())
 if MPI.COMM_WORLD.rank == 0:
     Path(out).write_text(json.dumps({method: made.tolist() for method, made in outputs(model, new).items()}))

@@ -1,5 +1,5 @@
 """Fits by several processes with MPI: each process has a part of the centers or of the features."""
 
-from .fitting import fit
+from .mpi import Mpi
 
-__all__ = ["fit"]
+__all__ = ["Mpi"]

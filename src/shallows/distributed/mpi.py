@@ -25,6 +25,7 @@ from ..solvers.expansions.doubly_stochastic import DoublyStochasticStepper
 from ..solvers.least_squares.eigenpro import EigenPro
 from .eigenpro import DistributedEigenProSettings
 from .expansions import DistributedDoublyStochastic
+from .fitting import DistributedCheckpoint, check_estimator, data_digest, parameters_of
 
 GRACE_SECONDS = 10.0
 """Time that a failed process waits for the others to fail too, before it ends the program."""
@@ -36,12 +37,42 @@ Value = TypeVar("Value")
 
 
 class Mpi(Alone):
-    """The processes of an MPI communicator; see `Alone` for the methods. Use it as ``with Mpi(communicator) as ranks``.
+    """The processes of an MPI program, which fit an estimator together: ``model.fit(X, y, ranks=Mpi())``.
 
-    All methods except `own_rows`, `local`, `piece`, `divide` and `count` are collective operations: all processes must
-    call them in the same order. ``communicator``: None means all processes of the program. ``n_values``: kernel or
-    feature values that this process has computed for the steps. ``n_bytes``: bytes that it has contributed to sums.
+    Every process calls ``fit`` with the same estimator and data, and has the whole model afterwards. The model is the
+    same for any number of processes, up to rounding. Start the program with ``mpiexec -n 4 python program.py``, or with
+    ``srun`` in a Slurm job. Rank 0 reads and writes a checkpoint; the number of processes may change in between. Each
+    process calls its own observers, which must evaluate at the same times.
+
+    Parameters
+    ----------
+    communicator : mpi4py.MPI.Comm, optional
+        The processes; None means all processes of the program.
+
+    Attributes
+    ----------
+    rank, size : int
+        Number of this process, and number of processes.
+    n_values, n_bytes : int
+        Kernel or feature values that this process has computed for the steps; bytes that it has contributed to sums.
+
+    Raises
+    ------
+    MissingExtraError
+        If mpi4py is not installed.
+    ShallowsError
+        From ``fit``: if several processes cannot fit the estimator, or if versions, parameters or data differ between
+        processes. An error in only one process ends the program.
+
+    Notes
+    -----
+    Values that depend on the free memory, such as ``n_subsample`` for many points, can change with the number of
+    processes on a machine; set them to a number. EigenPro always takes its own steps, and never steps of conjugate
+    residuals. A bandwidth may be chosen differently on machines of different kinds; give it as a number.
     """
+
+    # All methods except `own_rows`, `local`, `piece`, `divide` and `count` are collective operations: all processes
+    # must call them in the same order.
 
     n_values = 0
     n_bytes = 0
@@ -145,7 +176,30 @@ class Mpi(Alone):
                 f"{found[0]}, rank {other} has {found[other]}."
             )
 
-    # ---------------------------------------------------------------------------------------- failures
+    # ---------------------------------------------------------------------------------------- a fit, and failures
+
+    @contextlib.contextmanager
+    def fit_together(self, estimator: Any, data: tuple[Any, ...], checkpoint: Any) -> Iterator[Any]:  # noqa: D102
+        with self.ending_together(), self.sharing_processors():
+            self.check_same(parameters_of(estimator), "parameters")
+            self.check_same(data_digest(*data), "data")
+            check_estimator(estimator)
+            yield checkpoint and DistributedCheckpoint(checkpoint, self, estimator._divided_arrays())
+
+    @contextlib.contextmanager
+    def sharing_processors(self) -> Iterator[None]:
+        """Limit the threads of this process if all processes of a machine may use the same processors."""
+        import threadpoolctl
+
+        limit = None
+        if hasattr(os, "sched_getaffinity"):
+            allowed = sorted(os.sched_getaffinity(0))
+            shared = self.on_this_node > 1 and len(allowed) > 1
+            # Processes that are bound to processors of their own have different ones.
+            if shared and not self.any(allowed != self.from_first(allowed)):
+                limit = min(max(1, len(allowed) // self.on_this_node), arrays.n_threads())
+        with threadpoolctl.threadpool_limits(limit, user_api="blas"):
+            yield
 
     @contextlib.contextmanager
     def ending_together(self) -> Iterator[None]:

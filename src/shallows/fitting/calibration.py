@@ -164,12 +164,16 @@ def learn_calibration(
         scores = np.concatenate([outputs(X[order[span]], a) for span, a in zip(spans, sets, strict=True)])
     else:
         return targets
-    learned_on = scores, codes[chosen], None if weights is None else weights[chosen], shares
+    own_codes, of_rows = codes[chosen], None if weights is None else weights[chosen]
+    learned_on = scores, own_codes, of_rows, shares
     if path is not None:
         mine, closed = outputs(X, own)[order], targets.unscale(path.fitted(ridge)[joined.group])
         if np.median(np.abs(mine - closed)) > LARGEST_DIFFERENCE * np.median(np.abs(closed)):
-            each = [calibrate(*label, form=SCALED) for label in _labels(*learned_on, multilabel=multilabel)]
-            calibration = replace(_join_labels(each), units=_median_size(mine, row_weights(*learned_on[1:])))
+            calibration = calibrate(*learned_on, SCALED)
+            if multilabel:
+                each = [(scores[:, [k]], own_codes[:, [k]], of_rows, shares[[k]]) for k in range(c)]
+                calibration = _join_labels([calibrate(*label, SCALED) for label in each])
+            calibration = replace(calibration, units=_median_size(mine, row_weights(own_codes, of_rows, shares)))
             reason = "the training ended far from the solution that the left-out outputs belong to"
             warn_user(_message(calibration, reason), UserWarning)
             return replace(targets, calibration=calibration)
@@ -205,14 +209,13 @@ def calibrate_judged(
     multilabel : bool
         Whether each column has its own calibration.
     """
+    groups: list[Any] = [[k] for k in range(codes.shape[1])] if multilabel else [slice(None)]
     each, faults = [], []
-    for k, label in enumerate(_labels(scores, codes, weights, shares, multilabel=multilabel)):
-        columns: Any = [k] if multilabel else slice(None)
-
-        def outputs(some: np.ndarray, columns: Any = columns) -> np.ndarray:
-            return outputs_at(some)[:, columns]
-
-        of_model = (None, None) if outputs_at is None else (outputs, trained_codes[:, columns])
+    for k, columns in enumerate(groups):
+        label = scores[:, columns], codes[:, columns], weights, shares[columns]
+        of_model: tuple[Any, Any] = None, None
+        if outputs_at is not None:
+            of_model = (lambda some, columns=columns: outputs_at(some)[:, columns]), trained_codes[:, columns]
         calibration, reason = _choose_form(*label, all_codes[:, columns], *of_model)
         if multilabel:
             calibration, reason = calibration or calibrate(*label, form=SCALED), reason and f"for label {k} {reason}"
@@ -220,7 +223,7 @@ def calibrate_judged(
         faults += [(calibration, reason)] if reason else []
     if faults:
         warn_user(_message(*faults[0]), UserWarning)
-    return _join_labels(each)
+    return _join_labels(each) if multilabel else each[0]
 
 
 def _choose_form(
@@ -332,18 +335,8 @@ def _message(calibration: Calibration | None, reason: str) -> str:
     )
 
 
-def _labels(
-    scores: np.ndarray, codes: np.ndarray, weights: np.ndarray | None, shares: np.ndarray, *, multilabel: bool
-) -> list[tuple[Any, ...]]:
-    """The arguments of `calibrate`, for all columns together or for each label."""
-    groups: list[Any] = [[k] for k in range(codes.shape[1])] if multilabel else [slice(None)]
-    return [(scores[:, k], codes[:, k], weights, shares[k]) for k in groups]
-
-
-def _join_labels(each: list[Any]) -> Calibration | None:
-    """The calibrations of several labels as one; a single one as it is."""
-    if len(each) == 1:
-        return each[0]
+def _join_labels(each: list[Calibration]) -> Calibration:
+    """The calibrations of several labels as one."""
     units = [np.full(1, np.inf) if calibration.units is None else calibration.units for calibration in each]
     return Calibration(
         np.diag([calibration.matrix[0, 0] for calibration in each]),

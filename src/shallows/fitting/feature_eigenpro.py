@@ -127,7 +127,7 @@ def fit_feature_eigenpro(
                 training.Batches(n, plan.batch_size, seed, first_epoch=start.epoch),
                 training.Stopping(
                     solver.max_epochs,
-                    max_seconds=phases.seconds_left(options.max_seconds),
+                    max_seconds=options.max_seconds and phases.seconds_left(options.max_seconds),
                     tolerance=solver.tol,
                     validate=None if held_out is None else held_out.error,
                     patience=(early_stopping or EarlyStopping()).patience,

@@ -136,7 +136,7 @@ def fit_kernel_ridge(
                 training.Batches(n, plan.batch_size, seed, solver.shuffle, start.epoch),
                 training.Stopping(
                     solver.max_epochs,
-                    max_seconds=phases.seconds_left(options.max_seconds),
+                    max_seconds=options.max_seconds and phases.seconds_left(options.max_seconds),
                     # The tolerance of exact solvers is for residuals, whose squares are the loss.
                     tolerance=solver.tol**2 if solver.is_exact else solver.tol,
                     validate=None if held_out is None else held_out.error,

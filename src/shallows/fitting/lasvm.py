@@ -64,7 +64,7 @@ def fit_lasvm(
     rows, targets = rows._replace(y=y), Machines.of(y, multiclass, class_weight)
     machines = begin_machines(rows, targets, kernel, C, seed, options, searches_bandwidth=searches_bandwidth)
     phases.end("preparation")
-    clock = TimeLimit(phases.seconds_left(options.max_seconds))
+    clock = TimeLimit(options.max_seconds and phases.seconds_left(options.max_seconds))
     visit_examples(machines, rows, C, solver, solver.max_epochs, clock, observers)
     most = most_pair_steps(solver.max_steps, len(y))
     for state in machines.states if solver.finish and not clock.stopped else []:

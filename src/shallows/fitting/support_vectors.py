@@ -92,7 +92,7 @@ def fit_kernel_svm(
         budget = max(LEAST_MEMORY, budget - points.nbytes - kernel.matrix_bytes)
         phases.end("preparation")
 
-        clock = TimeLimit(phases.seconds_left(options.max_seconds))
+        clock = TimeLimit(options.max_seconds and phases.seconds_left(options.max_seconds))
         coefficients, solutions = np.zeros((n, targets.n_problems)), []
         for column, two in enumerate(targets.problems(y, weights)):
             own = points if len(two.rows) == n else arrays.take_rows(points, two.rows)
@@ -168,7 +168,7 @@ def fit_core_vector_regression(
         signs, above = np.repeat([1.0, -1.0], n), targets * ridge
         own_ridge = np.tile(mu * n * ridge / weights, 2)
         problem = solver.build_ball(kernel, points, signs, np.concatenate([above, -above]), own_ridge, budget, seed)
-        clock = TimeLimit(phases.seconds_left(options.max_seconds))
+        clock = TimeLimit(options.max_seconds and phases.seconds_left(options.max_seconds))
         state = train_to_the_end(solver, problem, solver.most_steps(n), seed, clock, observers)
         if not clock.stopped:
             warn_of_work_left(solver.uncertain(state, ridge))

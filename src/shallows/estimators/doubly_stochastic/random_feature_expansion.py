@@ -113,6 +113,7 @@ class RandomFeatureExpansion(GrowingModel):
         *,
         observers: Sequence[training.Observer] = (),
         checkpoint: training.Checkpoint | None = None,
+        ranks: Alone = ALONE,
     ) -> Self:
         """Train on all rows.
 
@@ -126,6 +127,8 @@ class RandomFeatureExpansion(GrowingModel):
             Called after every batch and epoch, such as `Progress` or `Curve`.
         checkpoint : shallows.training.Checkpoint, optional
             Continue from this file if it exists, and keep it up to date.
+        ranks : shallows.distributed.Mpi, optional
+            The processes of an MPI program, each of which calls ``fit``. The default is one process.
 
         Raises
         ------
@@ -134,23 +137,16 @@ class RandomFeatureExpansion(GrowingModel):
         DivergenceError
             A given ``step_size`` is too large.
         """
-        self._fit(X, y, sample_weight, observers, checkpoint, ALONE)
+        with ranks.fit_together(self, (X, y, sample_weight), checkpoint) as checkpoint:
+            self._check_parameters()
+            rows, seed = self._validated_training_set(X, y, sample_weight), ranks.from_first(self._seed())
+            model, run, seconds = self._train(rows, seed, None, ranks, observers=observers, checkpoint=checkpoint)
+        self._store(StreamState(model, (), rows.X.shape[0], 0, begins=False), run, seconds)
         return self
 
-    def _fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        observers: Sequence[training.Observer],
-        checkpoint: training.Checkpoint | None,
-        ranks: Alone,
-    ) -> None:
-        """Fit with one process, or with several, each of which calls this."""
-        self._check_parameters()
-        rows, seed = self._validated_training_set(X, y, sample_weight), ranks.from_first(self._seed())
-        model, run, seconds = self._train(rows, seed, None, ranks, observers=observers, checkpoint=checkpoint)
-        self._store(StreamState(model, (), rows.X.shape[0], 0, begins=False), run, seconds)
+    def _divided_arrays(self) -> tuple[str, ...] | None:
+        """Names of a checkpoint's arrays that several processes divide; None if one process must fit."""
+        return ("buffer",) if self._takes_targets else None
 
     def partial_fit(
         self,

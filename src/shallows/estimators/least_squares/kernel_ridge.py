@@ -95,6 +95,7 @@ class KernelRidgeMachine(Estimator):
         *,
         observers: Sequence[Observer] = (),
         checkpoint: Checkpoint | None = None,
+        ranks: Alone = ALONE,
     ) -> Self:
         """Train on all of X, y.
 
@@ -110,6 +111,8 @@ class KernelRidgeMachine(Estimator):
             Called after every batch and epoch, such as `Progress` or `Curve`. An iteration of a solver is an epoch.
         checkpoint : shallows.training.Checkpoint, optional
             Continue from this file if it exists, and keep it up to date.
+        ranks : shallows.distributed.Mpi, optional
+            The processes of an MPI program, each of which calls ``fit``. The default is one process.
 
         Returns
         -------
@@ -124,21 +127,10 @@ class KernelRidgeMachine(Estimator):
         DivergenceError
             If the given step is too large.
         """
-        return self._fit(X, y, sample_weight, observers, checkpoint, ALONE)
-
-    def _fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        observers: Sequence[Observer],
-        checkpoint: Checkpoint | None,
-        ranks: Alone,
-    ) -> Self:
-        """Fit with one process, or with several, each of which calls this."""
-        self._check_parameters()
-        rows = self._validated_training_set(X, y, sample_weight)
-        found = self._train(rows, observers, checkpoint, ranks)
+        with ranks.fit_together(self, (X, y, sample_weight), checkpoint) as checkpoint:
+            self._check_parameters()
+            rows = self._validated_training_set(X, y, sample_weight)
+            found = self._train(rows, observers, checkpoint, ranks)
         for name in ("intercept_", "bandwidth_", "step_size_", "validation_scores_", "best_validation_score_"):
             vars(self).pop(name, None)  # of a fit with other parameters
         model, self._model, self._targets = found.model, found.model, found.targets
@@ -239,6 +231,14 @@ class KernelRidgeMachine(Estimator):
         if solver is not None:
             return solver.on_centers
         return not (self.centers is None or (isinstance(self.centers, str) and self.centers == AUTO))
+
+    def _divided_arrays(self) -> tuple[str, ...] | None:
+        """Names of a checkpoint's arrays that several processes divide, "*" for all; None if one process must fit."""
+        solver = self._settings()
+        on_centers = self._takes_centers(solver)
+        if not (on_centers if solver is None else solver.takes_ranks):
+            return None
+        return () if on_centers else ("*",)
 
     def _parameters_of_fit(self, solver: Any) -> dict[str, Any]:
         """The parameters, with names replaced by their objects."""

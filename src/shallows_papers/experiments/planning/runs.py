@@ -17,7 +17,7 @@ from . import costs
 #: Keys of a method's definition that its runs depend on; the others are for people, for plans and for comparisons.
 OF_THE_RUN = ("runs", "call", "marks", "measures", "takes", "index")
 
-#: Estimators that `shallows.distributed.fit` takes, with a solver whose settings have ``takes_ranks``.
+#: Estimators that `shallows.distributed.Mpi` takes, with a solver whose settings have ``takes_ranks``.
 FITTED_BY_SEVERAL = frozenset(
     f"{family}{kind}" for family in ("KernelRidge", "DoublyStochastic") for kind in ("Classifier", "Regressor")
 )

@@ -15,7 +15,6 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from shallows import distributed
 from shallows.distributed.mpi import Mpi
 from shallows.errors import DivergenceError, ShallowsError, TrainingInterrupted
 from shallows.utils.atomic import write_json
@@ -41,7 +40,7 @@ def main(place: str) -> int:
         record.reset_peak_memory()
         try:
             with ranks.ending_together():
-                found = _train(task, folder)
+                found = _train(task, folder, ranks)
         except TrainingInterrupted as error:
             found = {"stopped": str(error)}
         except DivergenceError as error:
@@ -56,12 +55,12 @@ def main(place: str) -> int:
     return 0
 
 
-def _train(task: dict[str, Any], folder: Path) -> dict[str, Any]:
+def _train(task: dict[str, Any], folder: Path, ranks: Mpi) -> dict[str, Any]:
     prepared = Path(task["prepared"])
     preconditioner = Path(task["preconditioner"]) if task["preconditioner"] else None
     job = Job(task["spec"], prepared, out=folder, checkpoints=folder.parent, preconditioner=preconditioner)
     data, conditions = datasets.load(prepared), Conditions(**task["conditions"])
-    return training_run.train(job, data, conditions, folder, task["key"], fit=distributed.fit)
+    return training_run.train(job, data, conditions, folder, task["key"], ranks)
 
 
 def _stop_when_asked() -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from shallows.errors import DivergenceError, ShallowsError
+from shallows.ranks import ALONE, Alone
 from shallows.training import Checkpoint, Curve, Progress
 
 from ..parameters import by_last_name
@@ -22,14 +22,11 @@ from .status import Status
 _PLACE = ("epoch", "iteration", "seconds")
 
 
-def train(
-    job: Job, data: Any, conditions: Conditions, folder: Path, key: str, fit: Callable[..., Any] | None = None
-) -> dict[str, Any]:
+def train(job: Job, data: Any, conditions: Conditions, folder: Path, key: str, ranks: Alone = ALONE) -> dict[str, Any]:
     """Train an estimator as far as its last mark.
 
     The checkpoints of this run lie in ``folder``; one of another key is refused. Returned are the parts of the record
-    that this kind of run knows, and the ``rows`` of its curve. ``fit``: what is called in place of the estimator's own
-    method, with the estimator first, such as `shallows.distributed.fit`.
+    that this kind of run knows, and the ``rows`` of its curve. ``ranks``: the processes that train together.
     """
     spec, definition = job.spec, job.spec["definition"]
     if not spec["marks"]:
@@ -62,8 +59,8 @@ def train(
     with stopping_by_signal(checkpoint), Status(folder, name_of(spec), n_epochs) as status:
         observers = [curve, Progress(name_of(spec), n_epochs), status]
         try:
-            fit_estimator = estimator.fit if fit is None else partial(fit, estimator)
-            fit_estimator(*measure.training_arrays(), observers=observers, checkpoint=checkpoint)
+            several = {} if ranks is ALONE else {"ranks": ranks}
+            estimator.fit(*measure.training_arrays(), observers=observers, checkpoint=checkpoint, **several)
         except DivergenceError as error:
             error.rows = list(rows_of(metrics_of))
             raise

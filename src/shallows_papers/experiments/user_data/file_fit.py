@@ -21,6 +21,7 @@ except ModuleNotFoundError:
 
 from shallows import estimators
 from shallows.distributed import mpi
+from shallows.distributed.fitting import check_estimator
 from shallows.estimators.other_names import refuse_other_names
 from shallows.training import Checkpoint
 from shallows_papers.datasets.user_data import describe, request
@@ -174,7 +175,7 @@ def _fit_file(
         if first:
             print(with_options(description["told"].replace(describe.HELD_OUT, "")), flush=True)
         preparation, x, y = fit_preparation(description, feature_steps(description), True, Path(place))
-    given = {}
+    given: dict[str, Any] = {}
     if checkpoints is not None:
         if not keeps_checkpoints(estimator):
             raise ShallowsError(f"{type(estimator).__name__} keeps no checkpoints: leave --checkpoints out.")
@@ -183,12 +184,10 @@ def _fit_file(
         key.append(json.dumps([description["entry"]["options"], description["request"]["missing"]]))
         given["checkpoint"] = Checkpoint(checkpoints, hashlib.sha256(repr(key).encode()).hexdigest()[:16])
     try:
-        if processes is None:
-            estimator.fit(x, y, **given)
-        else:
-            from shallows import distributed
-
-            distributed.fit(estimator, x, y, **given)
+        if processes is not None:
+            check_estimator(estimator)
+            given["ranks"] = processes
+        estimator.fit(x, y, **given)
     except ShallowsError:
         raise
     except (ValueError, TypeError, ArithmeticError, MemoryError) as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
 import functools
 import threading
@@ -12,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from shallows import arrays, training
-from shallows.distributed.fitting import divided_arrays, fit_share
 from shallows.distributed.mpi import Mpi
 
 
@@ -73,6 +73,11 @@ class SimulatedRanks(Mpi):
         self._mpi, self._comm = Operations, communicator
         self.rank, self.size, self.on_this_node = rank, size, size
 
+    def sharing_processors(self) -> contextlib.AbstractContextManager[None]:  # noqa: D102
+        return contextlib.nullcontext()
+
+    ending_together = sharing_processors
+
 
 def fit(
     estimators: Sequence[Any],
@@ -81,7 +86,7 @@ def fit(
     *,
     observers: Callable[[SimulatedRanks], Sequence[training.Observer]] = lambda ranks: (),
 ) -> list[SimulatedRanks]:
-    """Fit equal estimators, each in its own thread as one process of `shallows.distributed.fit`.
+    """Fit equal estimators, each in its own thread as one process of `shallows.distributed.Mpi`.
 
     Afterwards every estimator has the whole model. The result has the counts ``n_values`` and ``n_bytes`` of each rank.
     """
@@ -93,7 +98,7 @@ def fit(
         try:
             estimator = estimators[rank]
             with arrays.one_blas_thread():
-                fit_share(estimator, divided_arrays(estimator), ranks[rank], X, y, observers=observers(ranks[rank]))
+                estimator.fit(X, y, observers=observers(ranks[rank]), ranks=ranks[rank])
         except BaseException:
             barrier.abort()
             raise
