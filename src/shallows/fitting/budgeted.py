@@ -1,8 +1,4 @@
-"""The fits of machines of bounded size, which visit one example at a time.
-
-They are support vector machines with the Gaussian kernel and a budget of support vectors, and adaptive multi-hyperplane
-machines.
-"""
+"""The fits of machines of bounded size, which visit one example at a time: budgeted SVMs, and several hyperplanes."""
 
 from __future__ import annotations
 
@@ -64,10 +60,7 @@ def fit_budgeted_svm(
     options: Options,
     observers: Sequence[training.Observer],
 ) -> FittedBudgeted:
-    """Train on checked rows for some epochs; with ``streamed``, visit them once, starting from the fit before.
-
-    ``solver`` is a `BudgetedSGD`.
-    """
+    """Train a `BudgetedSGD` for some epochs; with ``streamed``, visit the rows once, starting from the fit before."""
     phases, n = Phases(), len(y)
     offsets = column_scales.far_offsets(X) if before is None else before.model.offsets
     X = column_scales.shift_columns(X, offsets)
@@ -126,10 +119,7 @@ def fit_multi_hyperplane(
     options: Options,
     observers: Sequence[training.Observer],
 ) -> FittedBudgeted:
-    """Train on checked rows for some epochs; with ``streamed``, visit them once, starting from the fit before.
-
-    ``solver`` is a `MultiHyperplane`.
-    """
+    """Train a `MultiHyperplane`, as `fit_budgeted_svm`."""
     phases, k, constant = Phases(), len(targets.classes), float(solver.constant)
     if before is not None:
         offsets = before.model.offsets

@@ -76,19 +76,11 @@ def calibrate(
     shares: np.ndarray | None = None,
     form: str = OUTPUTS,
 ) -> Calibration:
-    """Learn the map from outputs to logits, without a check that it is better than none.
+    """Learn the map from outputs to logits on left-out rows, without a check that it is better than none.
 
-    Parameters
-    ----------
-    scores : ndarray, shape (n, c)
-        Outputs at rows that were left out of their fit.
-    codes : ndarray, shape (n, c)
-        −1 and +1: one column for two classes, else one for each class, of which a row has one +1.
-    shares : ndarray, shape (c,), optional
-        Shares of the codes +1 among all training rows. The rows are weighted to have the same shares: among few rows a
-        rare class is more or less frequent by chance.
-    form : str
-        `BOUNDED` reduces the influence of outputs that are far too large. `SCALED` does not change decisions.
+    ``codes`` (n, c) are −1 and +1: one column for two classes, else one for each. ``shares`` (c,): shares of +1 among
+    all training rows, to which the rows are weighted, because among few rows a class is more or less frequent by
+    chance. `BOUNDED` reduces the influence of outputs that are far too large; `SCALED` does not change decisions.
     """
     scores, weights = scores.astype(np.float64), row_weights(codes, weights, shares)
     units = None if form == OUTPUTS else _median_size(scores, weights)
@@ -128,18 +120,10 @@ def learn_calibration(
 ) -> SquareClassTargets:
     """The targets with a calibration learned on held-out rows, rows left out in closed form, or rows outputs lack.
 
-    There is no calibration if there are too few rows, or if every calibration is worse than none.
-
-    Parameters
-    ----------
-    rows, codes
-        The rows that the function was fitted to, in the user's order, and their targets as it learned them.
-    order : ndarray of int, shape (n,)
-        The number of the row at each place of the fit.
-    coefficients : array, shape (m, (1 + k) c)
-        Of the model's outputs, then of the k further sets, which were not trained on the k ``spans``.
-    left_out : tuple of ndarray and slice, optional
-        Outputs at some rows of the fit, each left out, from a factor of the kernel matrix.
+    There is none if there are too few rows, or if every calibration is worse than none. ``rows, codes`` are in the
+    user's order, and ``order`` has the row at each place of the fit. ``coefficients``: of the model's c outputs, then
+    of the k further sets, which were not trained on the k ``spans``. ``left_out``: outputs at rows, from a factored
+    kernel matrix.
     """
     c, multilabel, X, weights = codes.shape[1], targets.several, rows.X, rows.weights
     own = coefficients[:, :c]
@@ -197,17 +181,9 @@ def calibrate_judged(
     The forms are tried in the order `OUTPUTS`, `BOUNDED`, `SCALED`. A form that never predicts a class is used only if
     the log loss of those that do is larger by more than its standard error, and at least two left-out rows have the
     class: then the outputs predicted the class by chance. Returns None if every form is worse, and warns if the first
-    one is.
-
-    Parameters
-    ----------
-    all_codes : ndarray, shape (m, c)
-        Codes of all rows that are left out one by one or in parts.
-    outputs_at, trained_codes : optional
-        Outputs of the model at training rows with given numbers, and the codes of all training rows. A class that these
-        outputs predict must still be predicted with the calibration.
-    multilabel : bool
-        Whether each column has its own calibration.
+    one is. ``all_codes``: of all rows that are left out. ``outputs_at, trained_codes``: outputs of the model at
+    training rows, and the codes of these; a class that the outputs predict must still be predicted with the
+    calibration.
     """
     groups: list[Any] = [[k] for k in range(codes.shape[1])] if multilabel else [slice(None)]
     each, faults = [], []

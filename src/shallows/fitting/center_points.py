@@ -119,10 +119,9 @@ def place_centers(
     kernel: Kernel,
     takes_steps: bool,
 ) -> Centers:
-    """Choose the number of centers, and bring them to the device.
+    """Choose the number of centers, and bring them to the device; refuses more than fit into the memory.
 
-    ``X`` are the inputs of the model, shape (n, d). ``takes_steps``: whether EigenPro trains the model, whose step is
-    measured on further points. Raises a ShallowsError if the centers do not fit into the memory.
+    ``X`` are the inputs of the model. ``takes_steps``: whether EigenPro trains it, whose step needs further points.
     """
     n, sampled = X.shape[0], are_training_points(centers)
     n_fresh = fresh_points(n, budget, dtype.itemsize) if takes_steps else number_of_rows(n)
@@ -215,8 +214,7 @@ def number_of_use(centers: Any, placed: Centers, choices: Choices) -> int:
 def effective_dimension(choices: Choices, n: int) -> float:
     """Σᵢ μᵢ/(μᵢ + λ) over the eigenvalues of the kernel matrix of all n points, estimated on the rows that chose λ.
 
-    Infinite if it is a third of these rows or more, or if more rows chose a narrower bandwidth: then they are too few
-    for an estimate.
+    Infinite if they are too few: it is a third of them or more, or more rows chose a narrower bandwidth.
     """
     if choices.found is None or choices.found.narrowing is not None or not choices.regularization:
         return math.inf

@@ -1,7 +1,4 @@
-"""Kernel, bandwidth, regularization and principal components of least squares, chosen from the training rows.
-
-Choices are frozen values: each function returns new ones.
-"""
+"""Kernel, bandwidth, regularization and principal components of least squares, chosen from the training rows."""
 
 from __future__ import annotations
 
@@ -58,8 +55,8 @@ def choose_components(
 ) -> principal_components.Components | None:
     """The principal components that replace the inputs, or None for the inputs; see `components_for`.
 
-    Warns if "auto" compares nothing only because the bandwidth is given. The warning does not show the bandwidth, so
-    that Python shows it once in a search over bandwidths.
+    Warns if "auto" compares nothing only because the bandwidth is given, which it does not show, so that Python shows
+    it once in a search over bandwidths.
     """
     if rows.matrix is not None or wanted is None:
         return None
@@ -195,10 +192,7 @@ def choose_for_matrix(
 def choose_on_all_rows(
     request: Request, choices: Choices, matrix_of: Callable[[np.ndarray], np.ndarray], sample: Sample
 ) -> Choices:
-    """Ridge regression on all rows of a small problem, for the calibration, and λ by its leave-one-out errors.
-
-    ``matrix_of`` makes the kernel matrix of augmented points.
-    """
+    """Ridge regression on all rows of a small problem, for the calibration, and λ by its leave-one-out errors."""
     if choices.joined is not None and choices.found is not None:
         return replace(choices, path=choices.found.path)
     points, joined = _join(sample)
@@ -247,8 +241,7 @@ def _choose(
 def add_left_out_columns(targets: Any, weights: Any, spans: list[slice]) -> tuple[Any, Any]:
     """Targets and weights with further sets of outputs next to the first, shapes (n, (1 + k) c).
 
-    Set k is not trained on the k-th of the ``spans``, and a calibration is learned there. All sets share the kernel
-    values.
+    Set k is not trained on the k-th of the ``spans``, where a calibration is learned. All sets share kernel values.
     """
     if not spans:
         return targets, None if weights is None else weights[:, None]

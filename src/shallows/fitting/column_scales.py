@@ -68,10 +68,9 @@ def scales_of(X: Any, *, centered: bool) -> tuple[np.ndarray, np.ndarray]:
 
 
 def warn_if_far(name: str, value_and_gradient: Objective, w: np.ndarray, mean: np.ndarray, scale: np.ndarray) -> bool:
-    """Warn if steps in standardized columns, or the zero vector, have a much smaller objective than a linear function.
+    """Warn if steps in standardized columns, or the zero vector, have a much smaller objective than ``w`` (d, c).
 
-    ``value_and_gradient`` is the objective for coefficients ``w`` of shape (d, c); with means, the last row belongs to
-    the constant, whose mean is 0 and scale 1. ``name`` is for the warning.
+    With means, the last row of ``w`` belongs to the constant. ``name`` is for the warning.
     """
     if not np.isfinite(scale).all():
         return False

@@ -233,10 +233,9 @@ def default_block_size(n: int, d: int, orthogonal: bool) -> int:
 
 
 def even_batch_size(n: int, given: int | None, default: int) -> int:
-    """The rows of a step on n rows.
+    """The rows of a step on n rows; the default grows if the last batch would have less than a tenth of it.
 
-    The default is a little larger where the last batch would have less than a tenth of it: a step with few rows adds
-    noise, and a regression in a block's features would undo the other steps.
+    A step with few rows adds noise, and a regression in a block's features would undo the other steps.
     """
     size = min(n, given or default)
     return math.ceil(n / (n // size)) if not given and 0 < n % size < size / 10 else size

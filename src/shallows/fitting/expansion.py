@@ -144,8 +144,7 @@ def fit_expansion(
 ) -> tuple[TrainedExpansion, training.Run, dict[str, float]]:
     """Train on checked rows; returns the model, its training, and the seconds of each phase.
 
-    The random order of the rows and the features depend on the seed alone. ``max_seconds`` is the limit of a call on a
-    stream.
+    ``max_seconds`` is the limit of a call on a stream.
     """
     phases, device, n = Phases(), options.fit_device(), rows.X.shape[0]
     codes, dtype = targets.encode(rows.y), options.precision(n)

@@ -63,15 +63,7 @@ def check_finite(coefficients: np.ndarray) -> None:
 class FeatureColumns:
     """Features of a fitted transformer in blocks of columns, kept as a whole matrix or computed for each use.
 
-    Parameters
-    ----------
-    transformer : FeatureMapTransformer
-    X : array or CSR matrix, shape (n, d)
-    roots : ndarray, shape (n,), optional
-        Factors of the rows.
-    block_size : int
-    budget : int
-        Bytes. The whole matrix is kept if it fits into half of them.
+    ``roots`` are factors of the rows. The whole matrix is kept if it fits into half of the ``budget`` in bytes.
     """
 
     def __init__(self, transformer: Any, X: Any, roots: np.ndarray | None, block_size: int, budget: int):

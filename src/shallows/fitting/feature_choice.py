@@ -40,19 +40,9 @@ def choose_on_features(
     """The bandwidth and λ of ridge regression on features with the smallest leave-one-out error on some training rows.
 
     The minimum of Σ wᵢ (βᵀh(xᵢ) − tᵢ)² + λ ‖β‖² is kernel ridge regression with the kernel h(x)ᵀh(x'), whose
-    leave-one-out errors have a closed form. Returns None if there is nothing to choose, for fewer than three distinct
-    points, or if all targets are zero. The bandwidth of the result is None if it was not chosen.
-
-    Parameters
-    ----------
-    transformer : FeatureMapTransformer
-        Unfitted.
-    searches, ridge
-        Whether the bandwidth is chosen, if the features have one; and λ, if it is given.
-    n_features, budget : int
-        Features of a kernel in the model and bytes, for the search of a narrower bandwidth by `narrower`; 0 skips it.
-    of_landmarks : bool
-        Whether the features are kernel values with points. That search then uses centers.
+    leave-one-out errors have a closed form. Returns None if there is nothing to choose. ``ridge`` is λ if it is given.
+    ``n_features`` and ``budget`` are for the search of a narrower bandwidth (0: no search), which uses centers if the
+    features are kernel values with landmarks.
     """
     if not searches and ridge is not None:
         return None

@@ -61,10 +61,7 @@ def fit_feature_components(
     checkpoint: training.Checkpoint | None,
     phases: Phases,
 ) -> tuple[PrincipalFeatures, training.Run, dict[str, float]]:
-    """Train on checked points; returns components, their training and the seconds of each phase.
-
-    ``blocks`` are the features, on the host; the report includes ``chosen``.
-    """
+    """Train on checked points; returns components, their training and the seconds of each phase."""
     device, n, k = options.fit_device(), X.shape[0], n_components
     dtype, budget = options.precision(n), options.budget(device, LEAST_MEMORY)
     options.warn_of_too_little_memory(device, LEAST_MEMORY)

@@ -178,10 +178,7 @@ def place_points(
     *,
     takes_kernel: bool,
 ) -> tuple[Centering, Any]:
-    """The inputs of the model in the order of the fit on the device, centered if the map is named.
-
-    All columns are kept, because a new point may differ in a column that was constant before.
-    """
+    """The inputs in the order of the fit on the device; no column is dropped, because new points may differ there."""
     named = isinstance(feature_map, str)
     centering = Centering.of(
         X,

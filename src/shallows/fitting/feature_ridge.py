@@ -55,17 +55,7 @@ def fit_feature_ridge(
     options: Options,
     observers: Sequence[training.Observer],
 ) -> FittedOnFeatures:
-    """Fit to checked rows.
-
-    Parameters
-    ----------
-    transformer : FeatureMapTransformer
-        Unfitted, with the seed and the options. More rows have more features, if their number is "auto".
-    searches : bool
-        Whether the bandwidth is chosen.
-    regularization : float or "auto"
-        λ.
-    """
+    """Fit to checked rows; ``transformer`` is unfitted, and ``searches`` says whether its bandwidth is chosen."""
     phases, budget = Phases(), options.budget(arrays.Device("cpu"))
     of_targets = {"of_classes": of_classes, "class_weight": class_weight, "fit_intercept": fit_intercept}
     targets = learn_square_targets(rows.y, rows.weights, **of_targets, in_unit=False)

@@ -101,10 +101,7 @@ def fit_kernel_centers(
     checkpoint: training.Checkpoint | None,
     ranks: Alone = ALONE,
 ) -> FittedFunction:
-    """Fit to checked rows. The order of the rows, and thus the centers, depend only on the seed and the classes.
-
-    Without a ``solver``, conjugate gradients solve the equations, unless λ is 0 or time is short.
-    """
+    """Fit to checked rows. Without a ``solver``, conjugate gradients solve, unless λ is 0 or time is short."""
     phases, device = Phases(), options.fit_device()
     rows, held_out = split_rows(rows, early_stopping, seed, of_labels=of_classes, of_every_class=calibrates)
     start = begin(*warm, rows, seed)

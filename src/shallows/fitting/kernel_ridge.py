@@ -67,14 +67,8 @@ def fit_kernel_ridge(
 ) -> FittedFunction:
     """Fit to checked rows.
 
-    Parameters
-    ----------
-    regularization : float, "auto" or None
-        λ; None if the solver has none, so that only an early end of the training regularizes.
-    warm : tuple
-        The parameters of the estimator, and where its last fit ended, for solvers with steps.
-    before : tuple of ndarray, optional
-        Support and coefficients of the last fit, where an exact solver starts.
+    ``regularization``: λ, "auto", or None if only an early end of the training regularizes. ``warm``: parameters of the
+    estimator, and where its last fit ended. ``before``: support and coefficients from which an exact solver starts.
     """
     phases, device, ranks = Phases(), options.fit_device(), solver.ranks
     rows, held_out = split_rows(rows, early_stopping, seed, of_labels=of_classes, of_every_class=calibrates)
@@ -191,11 +185,7 @@ def spans_to_leave_out(
     calibrates: bool,
     in_closed_form: bool,
 ) -> list[slice]:
-    """Rows, in the order of the fit, that a calibration is learned on, unless it is learned on held-out rows.
-
-    ``in_closed_form``: whether all rows are left out one by one in closed form. ``n_kept``: the first rows, which
-    cannot be left out.
-    """
+    """Rows, in the order of the fit, for a calibration, unless held-out rows serve; the first ``n_kept`` cannot."""
     if not calibrates or held_out is not None:
         return []
     if solver.is_exact:
@@ -213,10 +203,7 @@ def place_rows(
     device: arrays.Device,
     dtype: np.dtype,
 ) -> tuple[Centering, Any, Sample]:
-    """The points or their components, targets and divided weights, in the order of the fit on the device.
-
-    Points are centered if that changes no kernel value.
-    """
+    """Points or their components, targets and divided weights, in the order of the fit on the device."""
     X = rows.X if components is None else components(rows.X)
     kernel.check_inputs(X.shape[1])
     centering = Centering.of(
@@ -262,10 +249,7 @@ def evaluation_cache(matrix: Any) -> EvaluationCache | None:
 
 
 def left_out_outputs(run: training.Run, targets: Any) -> tuple[np.ndarray, slice] | None:
-    """Outputs at some rows of functions fitted without the row, from the factor of the kernel matrix, and these rows.
-
-    Leave-one-out residuals are αᵢ / ((K + λW⁻¹)⁻¹)ᵢᵢ.
-    """
+    """Outputs of functions fitted without a row, from αᵢ / ((K + λW⁻¹)⁻¹)ᵢᵢ, and the rows for which they are known."""
     inverse = run.state.inverse_diagonal
     if inverse is None:
         return None

@@ -45,8 +45,7 @@ def check_memory(
 ) -> None:
     """Refuse a budget that is smaller than the data, the points in the precision of the fit and its outputs.
 
-    This happens before any large array exists, for budgets of a process on a CPU. ``n_arrays``: the most arrays of the
-    targets' shape in the fit. The error names the least possible budget and other remedies.
+    This happens before any large array exists. ``n_arrays``: the most arrays of the targets' shape in the fit.
     """
     if options.memory is None or device.kind != "cpu":
         return
@@ -86,10 +85,7 @@ def report_of_model(
     components: Any,
     held_out: HeldOut | None,
 ) -> dict[str, Any]:
-    """The entries of ``report_`` about the model and its training.
-
-    ``choices`` is None if there is no λ. ``kept`` has the share of the kernel matrix or features kept in memory.
-    """
+    """The entries of ``report_`` about the model and its training; ``choices`` is None if there is no λ."""
     calibration = getattr(targets, "calibration", None)
     return {
         **({} if kernel is None else {"kernel": kernel.name, "bandwidth": kernel.bandwidth}),
@@ -112,11 +108,8 @@ def warn_if_unconverged(
 ) -> None:
     """Warn if a training ended at ``max_epochs`` with a large loss and a remedy is known.
 
-    No warning if there is nothing to learn but the mean, because all points or targets are equal. None with a
-    regularization, which keeps the loss of noisy targets large, unless a small damping explains the loss. None if the
-    loss is constant at a step that the library chose: the rest is noise or too fine for the kernel.
-
-    ``solver``: settings with ``max_epochs, tol, damping`` and a step. ``regularization``: λ.
+    No warning if there is nothing to learn but the mean; with a regularization, which keeps the loss of noisy targets
+    large, unless a small damping explains it; or if the loss is constant at a step that the library chose.
     """
     losses, tol, damping = run.losses, solver.tol, solver.damping
     if tol == 0 or run.stopped_by != "max_epochs" or losses[-1] <= FAR or nothing_to_learn:
@@ -135,10 +128,7 @@ def warn_if_unconverged(
 
 
 def fall_per_epoch(losses: list[float]) -> float:
-    """The share by which the loss falls per epoch at the end.
-
-    With small batches the loss varies by a tenth between epochs, so this compares means of up to ten epochs.
-    """
+    """The share by which the loss falls per epoch at the end, by means of up to ten epochs, since batches vary."""
     n = min(10, len(losses) // 2)
     before, after = sum(losses[-2 * n : -n]), sum(losses[-n:])
     return 1.0 - (after / before) ** (1.0 / n)

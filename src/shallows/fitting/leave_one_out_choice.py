@@ -76,18 +76,8 @@ def place_and_choose(
 ) -> tuple[Centering, Array, Kernel | None, RidgeChoice | None]:
     """The points in the order of a fit on the device, their kernel, and the choice of bandwidth and λ, if any.
 
-    Points are centered if that changes no kernel value. The linear map and the user's own maps need no kernel.
-
-    Parameters
-    ----------
-    matrix : array, CSR matrix or None
-        The kernel matrix of a fit without points; then X has the numbers of its rows.
-    targets, weights : ndarray
-        In the order of the fit.
-    searches_bandwidth, widest, regularization
-        As for `choose_kernel_ridge`.
-    regularizes : bool
-        Whether to choose λ.
+    The linear map and the user's own maps need no kernel. With a kernel ``matrix``, X has the numbers of its rows.
+    ``targets, weights`` are in the order of the fit; see `choose_kernel_ridge` for the last arguments.
     """
     named = feature_map is None or isinstance(feature_map, str)
     linear = named and feature_map == "linear"

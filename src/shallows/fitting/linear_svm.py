@@ -27,10 +27,7 @@ from .targets import Machines
 
 @dataclass(frozen=True)
 class LinearStream:
-    """What machines need to continue with further examples.
-
-    ``offsets`` (d,) are subtracted from the columns, ``regularization`` is λ, and ``kept`` is the state of the solver.
-    """
+    """What machines need to continue: offsets of the columns, λ, and the state of the solver."""
 
     offsets: np.ndarray
     regularization: float

@@ -180,10 +180,7 @@ def function_of(
 def warn_of_scales(
     problem: RiskProblem, model: KernelSum | FeatureFunction, points: Array, feature_map: Any, name: str
 ) -> None:
-    """Warn if a linear function has a much larger objective than steps in standardized columns find.
-
-    Points on a GPU are not checked.
-    """
+    """Warn if a linear function on the host is far above what steps in standardized columns find."""
     kernel, a = getattr(model, "kernel", None), model.coefficients.astype(np.float64)
     of_kernel = getattr(kernel, "name", None) == "linear" and (kernel.offset, kernel.scale) == (0.0, 1.0)
     if not of_kernel:
@@ -211,10 +208,7 @@ def warn_of_scales(
 
 
 def warn_if_above_zero(problem: RiskProblem, run: training.Run, name: str) -> None:
-    """Warn if f has a larger objective than the zero function, which is computed if the last losses suggest it.
-
-    With a small λ the optimum is far away if rows contradict each other, such as copies with different labels.
-    """
+    """Warn if f is worse than zero: with a small λ the optimum is far away if rows contradict each other."""
     if not (run.epoch > 1 and run.losses and run.losses[-1] > 1.0):
         return  # A single pass is too short to reach the optimum.
     zero = arrays.namespace(problem.targets).zeros_like(problem.targets)

@@ -92,13 +92,7 @@ class EarlyStopping:
 
     @classmethod
     def of(cls, value: Any) -> EarlyStopping | None:
-        """The object of a parameter that is True, False or an object; None if no rows are held out.
-
-        Raises
-        ------
-        ShallowsError
-            For another value, or values of the object that are not allowed.
-        """
+        """The object of a parameter that is True, False or an object; None if no rows are held out."""
         if isinstance(value, bool | np.bool_):
             return cls() if value else None
         if not isinstance(value, cls):
@@ -120,15 +114,10 @@ def split_rows(
     of_labels: bool,
     of_every_class: bool = False,
 ) -> tuple[TrainingSet, HeldOut | None]:
-    """The rows to train on, and a random share of the rows that early stopping holds out; None holds out no row.
+    """The rows to train on, and the rows that early stopping holds out, which depend on the seed and the labels only.
 
     Each class has the same share, and every class keeps a training row. ``of_every_class`` holds out a row of each
-    class that has two, even if the share is less. The held-out rows depend on the seed and the labels only.
-
-    Raises
-    ------
-    ShallowsError
-        If there are too few rows for both.
+    class that has two, even if the share is less.
     """
     if early_stopping is None:
         return rows, None
@@ -180,10 +169,7 @@ def order_rows(seed: int, codes: np.ndarray, targets: Any, choosing: slice, left
 
 
 def refuse_missing_labels(labels: Any, name: str = "y") -> None:
-    """Raise a ValueError if a label is NaN, None or another missing value; NumPy would make the word "nan" of it.
-
-    ``labels`` are as the user gave them; ``name`` is their name in the error.
-    """
+    """Raise a ValueError if a label is NaN, None or another missing value; NumPy would make the word "nan" of it."""
     if labels is None or scipy.sparse.issparse(labels):
         return
     if isinstance(labels, (list, tuple)):
@@ -270,13 +256,9 @@ def refuse_balanced(class_weight: Any) -> None:
 
 
 def apply_class_weight(class_weight: Any, y: Any, weights: np.ndarray | None) -> np.ndarray | None:
-    """Sample weights times class weights, shape (n,); None if there are neither.
+    """Sample weights times class weights, shape (n,); None if there are neither. Missing classes have weight 1.
 
-    Parameters
-    ----------
-    class_weight : mapping, "balanced" or None
-        Classes that a mapping does not name have weight 1. "balanced" is n/(k nⱼ) for a class with nⱼ of the n rows,
-        of k classes; n and nⱼ are sums of sample weights.
+    "balanced" is n/(k nⱼ) for a class with nⱼ of the n rows, of k classes; n and nⱼ are sums of sample weights.
     """
     if class_weight is None:
         return weights
@@ -317,16 +299,8 @@ def class_labels(codes: np.ndarray, *, multilabel: bool = False) -> np.ndarray:
 def with_every_class(order: np.ndarray, labels: np.ndarray, choosing: slice, parts: Sequence[slice] = ()) -> np.ndarray:
     """A random order of rows, changed where a class is too rare in a part of it.
 
-    Parameters
-    ----------
-    order : ndarray, shape (n,)
-        The row at each place.
-    labels : ndarray, shape (n,)
-        The class of each row, from `class_labels`.
-    choosing : slice
-        Places of the rows that parameters are chosen with.
-    parts : sequence of slice
-        Places of the rows that each of several fits leaves out. The rows that remain need every class as well.
+    ``choosing``: places of the rows that parameters are chosen with. ``parts``: places that each of several fits leaves
+    out; the rows that remain need every class as well.
     """
     counts, order, labels = np.bincount(labels), order.copy(), labels[order]
     held_out, chooses = np.zeros(len(order), dtype=bool), np.zeros(len(order), dtype=bool)

@@ -12,11 +12,10 @@ from ..models.centering import TrainingRows
 
 
 class RowsAhead:
-    """Reads the next batch in a separate thread, so that reading and computing overlap.
+    """Reads the next batch in a separate thread, so that reading and computing overlap; two batches are in memory.
 
-    `following` wraps the source of the batches and announces their order. A batch out of order, as after a step that is
-    repeated, is read when it is needed. Two batches are in memory at a time. ``share`` gives the part of a batch that
-    this process needs; ``n_ahead`` counts the batches that were ready in time.
+    `following` announces the order of the batches. A batch out of order, as after a step that is repeated, is read when
+    it is needed. ``share`` gives the part of a batch that this process needs; ``n_ahead`` counts batches ready in time.
     """
 
     def __init__(self, rows: TrainingRows, device: Device, share: Callable[[slice], slice] = lambda batch: batch):

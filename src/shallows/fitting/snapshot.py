@@ -130,16 +130,7 @@ class LeastSquaresSnapshot(FunctionSnapshot):
 
 
 class ComponentSnapshot:
-    """Components at a state of their solver. Their values are kept, so several measures of points cost one pass.
-
-    Attributes
-    ----------
-    model
-        The components, with ``transform``.
-    state
-        Of the solver.
-    epoch : int
-    """
+    """Components at a state of their solver. Their values are kept, so several measures of points cost one pass."""
 
     def __init__(self, model: Any, state: Any, epoch: int, device: arrays.Device):
         self.model, self.state, self.epoch, self._device = model, state, epoch, device
@@ -162,13 +153,7 @@ class ComponentSnapshot:
 
 
 class TwoViewSnapshot(ComponentSnapshot):
-    """Functions of two views at a state of their solver.
-
-    Attributes
-    ----------
-    coding
-        How the second view becomes numbers, see `shallows.fitting.components`.
-    """
+    """Functions of two views at a state of their solver; ``coding`` makes numbers of the second view."""
 
     def __init__(self, model: Any, coding: Any, state: Any, epoch: int, device: arrays.Device):
         super().__init__(model, state, epoch, device)
@@ -193,8 +178,7 @@ class CachedKernelValues:
 class EvaluationCache:
     """Kernel values of points that are scored more than once during a fit, such as a test set after every epoch.
 
-    For ten thousand points their computation can take longer than an epoch with a matrix in memory. Values are kept
-    from the second time on, as far as the memory allows. Scores do not change. Points are recognized by their values.
+    Values are kept from the second time on, as far as the memory allows. Points are recognized by their values.
     """
 
     n: int  # Training points
@@ -203,10 +187,7 @@ class EvaluationCache:
     known: list[CachedKernelValues] = field(default_factory=list)
 
     def entry_for(self, X: Any, budget: int) -> CachedKernelValues | None:
-        """The entry of some points, to be filled or read; None for points that are new, sparse or too many.
-
-        ``budget``: bytes for the blocks of a product.
-        """
+        """The entry of some points, to be filled or read; None for points that are new, sparse or too many."""
         if not isinstance(X, np.ndarray):
             return None
         for known in self.known:
@@ -280,8 +261,7 @@ class Start:
 def begin(parameters: Mapping[str, Any] | None, ended: Ended | None, rows: TrainingSet, seed: int) -> Start:
     """Where a fit starts. It continues the fit before if data, weights, seed and parameters except stopping are equal.
 
-    The state of a solver, such as dual variables, belongs to one problem. With another it would lead to a wrong
-    solution. ``parameters`` of the estimator are None for a fit that neither continues a fit nor is continued.
+    The state of a solver belongs to one problem. ``parameters`` of the estimator are None if no fit is continued.
     """
     if parameters is None:
         return Start(None, None, seed)

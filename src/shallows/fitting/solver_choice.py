@@ -40,10 +40,7 @@ three problems on two cores of an AMD EPYC (``docs/which_estimator.csv``)."""
 def choose_solver(
     n: int, d: int, n_outputs: int, budget: int, *, max_seconds: float | None = None, in_epochs: bool = False
 ) -> Any:
-    """The settings of the solver for n rows of d columns and this number of bytes; None for fewer centers than rows.
-
-    ``in_epochs``: whether early stopping needs epochs.
-    """
+    """The solver's settings; None for fewer centers than rows. ``in_epochs``: whether early stopping needs epochs."""
     eigenpro = KERNEL_RIDGE_SOLVERS["eigenpro"]()
     if n <= MOST_DIRECT and not in_epochs:
         fits = DIRECT_BYTES * n * n <= budget

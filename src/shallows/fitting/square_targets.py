@@ -25,20 +25,14 @@ ROUNDING = 64 * float(np.finfo(np.float64).eps)
 
 
 def unit_of_targets(y: np.ndarray) -> np.ndarray:
-    """Divisors of targets, shape (n, c), so that their squares neither over- nor underflow: 1 for usual targets.
-
-    They are powers of two, so that the division does not round.
-    """
+    """Powers of two by which targets (n, c) are divided, so that no square over- or underflows: 1 for usual ones."""
     largest = np.abs(y).max(axis=0)
     usual = (largest == 0) | ((largest > 1.0 / USUAL) & (largest < USUAL))
     return np.where(usual, 1.0, np.exp2(np.floor(np.log2(np.where(usual, 1.0, largest)))))
 
 
 def plain_probabilities(scores: np.ndarray, *, multilabel: bool = False) -> np.ndarray:
-    """Probabilities of classes from outputs f without a calibration: (f + 1)/2, clipped and normalized.
-
-    Shape (n, 2) for one column of outputs and classes that exclude each other, else (n, c).
-    """
+    """Probabilities from outputs f without a calibration: (f + 1)/2, clipped and normalized; (n, 2) for one column."""
     shares = np.clip((scores.astype(np.float64) + 1.0) / 2.0, LEAST_SHARE, 1.0 - LEAST_SHARE)
     if multilabel:
         return shares
@@ -149,13 +143,6 @@ def learn_square_targets(
 
     ``fit_intercept`` subtracts the mean of the codes of classes. ``in_unit`` divides values by their largest distance
     from the mean. Otherwise they are divided by a power of two, and only if their squares could over- or underflow.
-
-    Raises
-    ------
-    ValueError
-        One class only, or several columns that are no labels of 0 and 1.
-    ShallowsError
-        ``class_weight`` names an unknown class, or the mean or range of values overflows.
     """
     if of_classes:
         check_classification_targets(y)

@@ -1,11 +1,8 @@
 """Training on a stream: a model begins as a fit to the first rows, and continues by steps with the rows that follow.
 
-All of the first `FIRST_ROWS` rows are kept. Until then the model is a fit to the rows so far, repeated each time that
-their number has grown by the factor `GROWTH`. After that, rows are kept until there are enough for a step. Kept rows
-are saved with the model, so that a stream continues from a file in the same way.
-
-Nothing is changed in place: a call returns a new `StreamState`, and if it fails, the old one is unchanged. If the rows
-are an iterable of batches, it returns the result of the batches before the failure, with the error.
+Until there are `FIRST_ROWS` rows, the model is fitted again each time that their number has grown by the factor
+`GROWTH`. After that, rows wait until there are enough for a step; they are saved with the model. A call returns a new
+`StreamState`. If it fails, the old one is unchanged, or includes the batches before the failure.
 """
 
 from __future__ import annotations
@@ -132,8 +129,7 @@ def continue_stream(
 ) -> Continued:
     """Train on the batches of a call.
 
-    ``is_whole``: the call uses all of its batches or none. They are slices of an array, so that the user could not know
-    which of them the model includes.
+    ``is_whole``: it uses all batches or none. They are slices of an array, and a user could not know which were used.
     """
     started = time.perf_counter()
     if not (n_iter is None or checks.is_whole(n_iter)):
@@ -270,8 +266,7 @@ class Reached:
 class Steps(training.Observer):
     """The batches of the steps, made of waiting rows. It records what the last whole step has reached.
 
-    If a failed call keeps some of its steps, the state is copied after each of them, because the next step changes it
-    in place and may be interrupted. A copy reads each coefficient once; a step reads it once for every example.
+    If a failed call keeps some of its steps, the state is copied after each of them, because the next step changes it.
     """
 
     def __init__(self, reader: Reader, model: Any, device: Device):

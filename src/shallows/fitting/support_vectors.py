@@ -145,10 +145,7 @@ def fit_core_vector_regression(
     options: Options,
     observers: Sequence[training.Observer],
 ) -> FittedTube:
-    """Train on checked rows, in the user's order, with targets in units of their deviation about their mean.
-
-    ``solver`` is a `EnclosingBall`.
-    """
+    """Train an `EnclosingBall` in the user's order, with targets in units of their deviation about their mean."""
     phases, device = Phases(), options.fit_device()
     n, dtype, budget = len(rows.rows), options.precision(len(rows.rows)), options.budget(device)
     weights = np.ones(n) if rows.weights is None else rows.weights / rows.weights.mean()
@@ -254,8 +251,7 @@ def standardize(y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, float, 
 def ridge_of_tube(choice: RidgeChoice | None, n: int, mu: float) -> float:
     """λ of the tube's problem from that of kernel ridge regression, for targets of deviation one.
 
-    The coefficients of ridge regression are its residuals divided by its λ. Here the sum of their sizes is 1/λ if
-    there is a tube, and less if the mean size of the residuals is below μ.
+    Coefficients of ridge regression are residuals over λ. Here the sum of their sizes is 1/λ, or less below μ.
     """
     if choice is None:
         return LEAST_REGULARIZATION

@@ -19,10 +19,7 @@ AUTOMATIC = LazyTable("loss", "shallows.losses", {"auto": ".multiclass:Softmax"}
 
 
 def learn_classes(y: np.ndarray, named: Any, loss: Loss | None, class_weight: Any) -> tuple[Loss, np.ndarray, bool]:
-    """The loss (None: chosen by the number of classes), the classes, and whether each example has several labels.
-
-    The classes are those in ``y``, or those that the user ``named`` for a stream.
-    """
+    """The loss (None: by the number of classes), the classes in ``y`` or ``named``, and whether labels are several."""
     several = are_several(y)
     if several:
         classes = np.arange(np.shape(y)[1])
@@ -185,8 +182,8 @@ class ValueTargets:
     def scaled_loss(self) -> tuple[Loss, float]:
         """The loss in the units of the coded targets, and the factor of λ in them.
 
-        With f = s g and targets in units of s, a loss of slopes is s times itself and one of squares s² times;
-        dividing by s² leaves λ/2 ‖g‖² with a loss of squares, and s λ with one of slopes.
+        With f = s g, a loss of slopes is s times itself and one of squares s² times; dividing by s² leaves λ/2 ‖g‖² for
+        squares, and s λ for slopes.
         """
         return self.loss.in_units(self.scale), 1.0 if self.loss.name in ("square", "huber") else self.scale
 
@@ -258,10 +255,7 @@ class TwoClassProblem:
 
 @dataclass(frozen=True)
 class Machines:
-    """The classes of a model, shape (k,), and which classes each of its machines separates.
-
-    ``multiclass`` is "one_vs_one" or "one_vs_rest".
-    """
+    """The classes of a model, shape (k,), and what its machines separate: "one_vs_one" or "one_vs_rest"."""
 
     classes: np.ndarray
     multiclass: str
