@@ -11,7 +11,6 @@ import numpy as np
 
 from .. import arrays, kernels, streams, training
 from ..arrays import Array, Device
-from ..errors import DivergenceError
 from ..features.fourier import FourierMap
 from ..kernels import Kernel
 from ..models.centering import Centering, check_precision, check_scale
@@ -22,9 +21,6 @@ from .stream_training import Batch
 
 SAMPLE = 2000
 """Points that the start is computed from. The bandwidth is computed from 1,000 of them."""
-
-LEAST_MEMORY = 2**26
-"""Bytes that the smallest fit needs."""
 
 MOMENT_ROWS = 20_000
 """Training points for the moments of the fitted functions, which are computed after the last step."""
@@ -239,21 +235,3 @@ def even_batch_size(n: int, given: int | None, default: int) -> int:
     """
     size = min(n, given or default)
     return math.ceil(n / (n // size)) if not given and 0 < n % size < size / 10 else size
-
-
-def stopping(n: int, size: int, settings: Any, max_seconds: float | None) -> training.Stopping:
-    """When a training on n rows ends: at the user's limits, else after some passes and at least 200 steps."""
-    n_batches, n_iter, max_epochs = math.ceil(n / size), settings.n_iter, settings.max_epochs
-    if n_iter is None and max_epochs is None:
-        n_iter = max(200, settings.n_passes * n_batches)
-    # No tolerance: the monitored number may grow or be negative.
-    return training.Stopping(max_epochs or math.ceil(n_iter / n_batches), n_iter, max_seconds, tolerance=-math.inf)
-
-
-def check_finite(state: Any, step_size: float | None) -> None:
-    """Raise a DivergenceError if the functions of a state are not finite."""
-    if not state.is_finite():
-        said = "" if step_size is None else f" with step_size={step_size:.3g}"
-        raise DivergenceError(
-            f"Training diverged{said}. Give the solver a smaller step_size, or step_size=None to let it choose."
-        )

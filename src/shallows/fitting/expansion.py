@@ -11,7 +11,6 @@ import numpy as np
 
 from .. import arrays, streams, training
 from ..arrays import Array, Device
-from ..errors import DivergenceError
 from ..kernels import Kernel
 from ..models.centering import Centering, RowsAsArray, TrainingRows
 from ..models.functions import Expansion
@@ -19,15 +18,12 @@ from ..ranks import ALONE, Alone
 from ..solvers.examples import Examples
 from ..solvers.expansions.doubly_stochastic import DoublyStochastic
 from ..solvers.expansions.expansion import ExpansionProblem, ExpansionState
-from .expansion_plan import ExpansionPlan, check_room, holds_points, plan_expansion, stopping_rules
+from .expansion_plan import ExpansionPlan, check_room, holds_points, plan_expansion
 from .machine import Options, Phases
 from .rows import TrainingSet
 from .snapshot import RiskSnapshot
-from .stream_training import Batch
+from .stream_training import LEAST_MEMORY, Batch, check_finite, stopping_rules
 from .targets import ExpansionTargets, NoveltyTargets
-
-LEAST_MEMORY = 2**26
-"""Bytes that the smallest fit needs."""
 
 LEAST_STEP = 100
 """Rows of a step on a stream. Smaller batches wait for others, because a step adds a block of features to the model."""
@@ -165,7 +161,9 @@ def fit_expansion(
         problem = replace(plan.problem, points=points, targets=coded, weights=weights, keep_values=settings.keep_values)
         phases.end("preparation")
 
-        stopping = stopping_rules(settings, n, plan.batch_size, max_seconds or options.max_seconds)
+        # Ten passes, and more of them for small data, which need no fewer steps to the solution.
+        usual = max(10 * math.ceil(n / plan.batch_size), 50, min(200, math.ceil(200 * math.sqrt(1000 / n))))
+        stopping = stopping_rules(settings, n, plan.batch_size, usual, max_seconds or options.max_seconds)
         check_room(plan, settings, n, stopping, options.max_seconds)
         run = training.train(
             plan.stepper,
@@ -178,11 +176,7 @@ def fit_expansion(
             may_shrink=settings.step_size is None,
         )
         phases.end("training", run)
-        if not run.state.is_finite():
-            raise DivergenceError(
-                f"Training diverged with step_size={plan.stepper.step_size:.3g}. Give the solver a "
-                "smaller step_size, or step_size=None to let it choose."
-            )
+        check_finite(run.state, plan.stepper.step_size)
         sample = None
         if isinstance(targets, NoveltyTargets):
             # The offset of the whole training set. The steps had offsets of their batches.

@@ -128,7 +128,7 @@ def plan_expansion(
         budget,
         "Take a smaller block_size, or give more memory.",
     )
-    stepper, steps = choose_stepper(sample, features, F, batch_size, loss, settings, nu, chosen, seed)
+    stepper, steps = choose_stepper(sample, features, batch_size, loss, settings, nu, chosen, seed)
     ranks.check_same((made.name, made.bandwidth), "kernels (give the bandwidth as a number)")
     stepper = ranks.divide(ranks.from_first(stepper))
     at_once, counts = min(room // 4, 2**28 if device.kind == "cpu" else 2**32), None
@@ -233,7 +233,6 @@ def mean_curvature(loss: losses.Loss, error: float) -> float:
 def choose_stepper(
     sample: np.ndarray,
     features: Any,
-    F: int,
     batch_size: int,
     loss: losses.Loss,
     settings: DoublyStochastic,
@@ -245,7 +244,7 @@ def choose_stepper(
     preconditioning, schedule = settings.preconditioning, settings.schedule
     if schedule == "auto":
         schedule = TheoryStep() if preconditioning and nu > 0 else "line_search"
-    kernel, moment = features.kernel, features.relative_moment
+    kernel, moment, F = features.kernel, features.relative_moment, features.block_size
     K = kernel(sample, sample)
     check_moment(kernel, moment, F)
     # k(x, x), the unit of dampings; 1 for kernels of the difference x − z.
@@ -364,16 +363,6 @@ def choose_policy(settings: DoublyStochastic, features: Any, sample: np.ndarray)
     return policy, {"feature_variance": variance, "gradient_bound": bound, "cap": cap}
 
 
-def stopping_rules(settings: DoublyStochastic, n: int, batch_size: int, max_seconds: float | None) -> training.Stopping:
-    """When a fit to n rows ends; without a tolerance, because the monitored number may grow or be negative."""
-    n_batches, n_iter, max_epochs = math.ceil(n / batch_size), settings.n_iter, settings.max_epochs
-    if n_iter is None and max_epochs is None:
-        # Ten passes, and more of them for small data, which need no fewer steps to the solution.
-        n_iter = max(10 * n_batches, 50, min(200, math.ceil(200 * math.sqrt(1000 / n))))
-    epochs = max_epochs or math.ceil(n_iter / n_batches)  # type: ignore[operator]
-    return training.Stopping(epochs, n_iter, max_seconds, tolerance=-math.inf)
-
-
 def check_room(
     plan: ExpansionPlan, settings: DoublyStochastic, n: int, stopping: training.Stopping, max_seconds: float | None
 ) -> None:
@@ -381,8 +370,7 @@ def check_room(
     reuse = settings.reuse
     if max_seconds is not None or isinstance(reuse, CheckedReuse):
         return
-    epochs = settings.max_epochs or math.inf
-    n_steps = min(stopping.max_iterations or math.inf, epochs * math.ceil(n / plan.batch_size))
+    n_steps = min(stopping.max_iterations or math.inf, stopping.max_epochs * math.ceil(n / plan.batch_size))
     share = reuse.fresh / (reuse.fresh + reuse.reused) if isinstance(reuse, UniformReuse) else 1.0
     arrays.check_room(
         f"The features that {n_steps:,} steps add take",

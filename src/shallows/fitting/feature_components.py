@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any
@@ -17,19 +18,10 @@ from ..solvers.feature_components.problem import (
     FeaturePCAState,
     sample_components,
 )
-from .components import (
-    LEAST_MEMORY,
-    MOMENT_ROWS,
-    ComponentPlan,
-    NotCoded,
-    TrainedComponents,
-    View,
-    check_finite,
-    even_batch_size,
-    stopping,
-)
+from .components import MOMENT_ROWS, ComponentPlan, NotCoded, TrainedComponents, View, even_batch_size
 from .machine import Options, Phases, report_of_machine
 from .snapshot import ComponentSnapshot
+from .stream_training import LEAST_MEMORY, check_finite, stopping_rules
 
 SAMPLE = 2000
 """Rows whose components a training starts from."""
@@ -78,13 +70,14 @@ def fit_feature_components(
         problem = replace(problem, start=start)
         stepper = solver.build(FeaturePCAPlan(n, values, k))
         size = even_batch_size(n, solver.batch_size, solver.default_batch_size)
+        usual = max(200, solver.n_passes * math.ceil(n / size))
         phases.end("preparation")
 
         run = training.train(
             stepper,
             problem,
             training.Batches(n, size, seed),
-            stopping(n, size, solver, max_seconds or options.max_seconds),
+            stopping_rules(solver, n, size, usual, max_seconds or options.max_seconds),
             observers=observers,
             checkpoint=checkpoint,
             snapshot=lambda state, epoch: ComponentSnapshot(

@@ -146,9 +146,10 @@ def fit_feature_eigenpro(
         phases.end("training", run)
         found = run.state.coefficients
         if calibrates:
-            budget_of_outputs = options.prediction_budget(device, share=2)
-            learned_on = found, held_out, choices, spans
-            targets = learn_calibration(targets, rows, codes, order, function, device, budget_of_outputs, *learned_on)
+            targets = learn_calibration(
+                *(targets, rows, codes, order, function, device, options.prediction_budget(device, share=2)),
+                *(found, held_out, choices, spans),
+            )
         phases.end("calibration")
         coefficients = np.ascontiguousarray(arrays.to_numpy(found[:, :c]).T).T
         model = FeatureFunction(blocks.to(arrays.Device("cpu")), centering, coefficients, components)

@@ -25,7 +25,7 @@ from ..solvers.least_squares.nystrom_conjugate_gradients import (
     NystromProblem,
 )
 from ..solvers.least_squares.projected import CentersProblem, ProjectedEigenPro, ProjectedEigenProStepper, ProjectedPlan
-from ..solvers.least_squares.step_rules import agreed_plan, given_step
+from ..solvers.least_squares.step_rules import agreed_plan, given_step, report_steps
 from ..spectrum.kernel_ridge_choice import is_automatic
 from .calibration import learn_calibration
 from .center_points import (
@@ -155,6 +155,7 @@ def fit_kernel_centers(
         problem, stepper, batch_size = make_problem(placed, *of_problem, passes=solver.max_epochs)
         of_centers, several = (kernel, centering, problem.centers, aims[:0, :]), None if ranks is ALONE else ranks
         function = KernelSum(*of_centers, True, components, ranks=several)
+        source = training.Batches(n, batch_size, seed, first_epoch=start.epoch)
         matrix = CentersMatrix(kernel, problem.centers, placed.rows, c, problem.budget, ranks)
         phases.end("kernel_matrix")
 
@@ -162,7 +163,7 @@ def fit_kernel_centers(
             run = training.train(
                 stepper,
                 problem,
-                announced(training.Batches(n, batch_size, seed, first_epoch=start.epoch), problem.points),
+                problem.points.following(source) if isinstance(problem.points, RowsAhead) else source,
                 training.Stopping(
                     solver.max_epochs,
                     max_seconds=options.max_seconds and phases.seconds_left(options.max_seconds),
@@ -181,9 +182,10 @@ def fit_kernel_centers(
             )
         phases.end("training", run)
         if calibrates:
-            budget_of_outputs = options.prediction_budget(device)
-            learned_on = run.state.coefficients, held_out, choices, spans
-            targets = learn_calibration(targets, rows, codes, order, function, device, budget_of_outputs, *learned_on)
+            targets = learn_calibration(
+                *(targets, rows, codes, order, function, device, options.prediction_budget(device)),
+                *(run.state.coefficients, held_out, choices, spans),
+            )
         phases.end("calibration")
         model = replace(function, coefficients=run.state.coefficients[:, :c]).on_host()
         arrays.synchronize(placed.points[:1, :])
@@ -192,8 +194,7 @@ def fit_kernel_centers(
         **report_of_model(kernel, targets, choices, unit, run, problem.kept, centering, components, held_out),
         **report_of_machine(budget, dtype, device, seed),
         "solver": "projected_eigenpro" if plan else "nystrom_conjugate_gradients",
-        "batch_size": batch_size,
-        **(report_of_steps(plan, run) if plan else {}),
+        **(report_steps(solver, plan, run) if plan else {"batch_size": batch_size}),
         **({} if seconds is None else {"predicted_seconds": seconds}),
     }
     warn_if_unconverged(run, solver, choices.regularization, nothing_to_learn=all_equal or targets.are_equal)
@@ -267,11 +268,6 @@ def choose_for_centers(
         choices = choose_on_all_rows(request, choices, functools.partial(kernels.matrix, kernel), sample)
     ranks.check_same((kernel.name, kernel.bandwidth), "kernels (give the bandwidth as a number)")
     return kernel, replace(choices, regularization=ranks.from_first(choices.regularization))
-
-
-def announced(batches: training.Batches, points: TrainingRows | RowsAhead) -> Any:
-    """The batches, announced to rows that are read ahead."""
-    return points.following(batches) if isinstance(points, RowsAhead) else batches
 
 
 def largest_batch(rows: TrainingRows, n: int, room: int) -> int:
@@ -359,15 +355,3 @@ def first_rows_to_learn(n: int, n_centers: int, n_kept: int, batch_size: int) ->
         return batch_size, 0
     batch_size = min(batch_size, first)
     return batch_size, first // batch_size * batch_size
-
-
-def report_of_steps(plan: ProjectedPlan, run: training.Run) -> dict[str, Any]:
-    """The entries of ``report_`` about EigenPro's steps."""
-    return {
-        "step_size": run.state.step_size,
-        "certified_step_size": float(plan.step_size),
-        "top_eigenvalue": plan.top_eigenvalue,
-        "largest_diagonal": plan.largest_diagonal,
-        "rank": plan.preconditioner.rank,
-        "n_subsample": plan.n_subsample,
-    }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -14,10 +15,10 @@ from ..kernels import Kernel
 from ..models.component_functions import ExpansionComponents, TwoViewComponents
 from ..solvers.components.component_steps import ComponentSettings
 from . import components
-from .components import ComponentPlan, TrainedComponents, check_finite
+from .components import ComponentPlan, TrainedComponents
 from .machine import Options, Phases, report_of_machine
 from .snapshot import ComponentSnapshot, TwoViewSnapshot
-from .stream_training import Batch
+from .stream_training import LEAST_MEMORY, Batch, check_finite, stopping_rules
 
 START_WIDTH = 2048
 """The largest number of columns of the features for the start, in all views."""
@@ -84,8 +85,8 @@ def fit_kernel_components(
     data = (rows[0], coding.encode(rows[1]))[: len(kernels)]
     # Sines and cosines of float32 are many times faster.
     dtype = np.dtype("float32" if options.dtype == "auto" else options.dtype)
-    budget = options.budget(device, components.LEAST_MEMORY)
-    options.warn_of_too_little_memory(device, components.LEAST_MEMORY)
+    budget = options.budget(device, LEAST_MEMORY)
+    options.warn_of_too_little_memory(device, LEAST_MEMORY)
     room = max(2**24, (budget - n * sum(X.shape[1] for X in data) * dtype.itemsize) // 2)
     with device.active():
         views = components.look_at(
@@ -124,12 +125,12 @@ def fit_kernel_components(
             **report_of_machine(budget, dtype, device, seed),
         }
         plan = ComponentPlan(views, coding, stepper, problem, size, dtype, seed, report)
-        untrained = KernelComponents(plan, None)
+        untrained, usual = KernelComponents(plan, None), max(200, solver.n_passes * math.ceil(n / size))
         run = training.train(
             stepper,
             problem,
             training.Batches(n, size, seed),
-            components.stopping(n, size, solver, max_seconds or options.max_seconds),
+            stopping_rules(solver, n, size, usual, max_seconds or options.max_seconds),
             observers=observers,
             checkpoint=checkpoint,
             snapshot=lambda state, epoch: untrained.snapshot(state, epoch, options, state.device),

@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import arrays, gram, kernels, training
 from ..kernels import Kernel
-from ..models.centering import Centering, check_scale
+from ..models.centering import Centering
 from ..models.functions import KernelSum
 from ..ranks import ALONE
 from ..solvers.least_squares.kernel_problem import KernelSolver, kernel_of_preconditioner, subsample_first
@@ -34,6 +34,7 @@ from .choices import (
     rows_to_choose_with,
 )
 from .least_squares import check_memory, report_of_model, warn_if_unconverged
+from .leave_one_out_choice import place_points
 from .machine import SMALL, Options, Phases, report_of_machine
 from .rows import EarlyStopping, HeldOut, TrainingSet, order_rows, split_rows
 from .snapshot import Ended, EvaluationCache, FittedFunction, LeastSquaresSnapshot, begin
@@ -148,10 +149,11 @@ def fit_kernel_ridge(
         phases.end("training", run)
         found = run.state.coefficients
         if calibrates:
-            budget_of_outputs = options.prediction_budget(device, share=2)
-            left_out = left_out_outputs(run, columns) if solver.is_direct else None
-            learned_on = found, held_out, choices, [] if solver.is_exact else spans, left_out
-            targets = learn_calibration(targets, rows, codes, order, function, device, budget_of_outputs, *learned_on)
+            targets = learn_calibration(
+                *(targets, rows, codes, order, function, device, options.prediction_budget(device, share=2)),
+                *(found, held_out, choices, [] if solver.is_exact else spans),
+                left_out_outputs(run, columns) if solver.is_direct else None,
+            )
         phases.end("calibration")
         model = KernelSum(plan.kernel, centering, points, found[:, :c], components=components).on_host()
         arrays.synchronize(points[:1, :])
@@ -206,14 +208,7 @@ def place_rows(
     """Points or their components, targets and divided weights, in the order of the fit on the device."""
     X = rows.X if components is None else components(rows.X)
     kernel.check_inputs(X.shape[1])
-    centering = Centering.of(
-        X,
-        centered=kernel.shift_invariant,
-        without_constants=kernel.of_distance,
-        may_stay_sparse=kernel.takes_sparse_points,
-    )
-    points = centering.training_points(X, order, device, dtype)
-    check_scale(points, dtype, may_vanish=not kernel.shift_invariant)
+    centering, points = place_points(X, order, kernel, device, dtype)
     weights = None if rows.weights is None else arrays.to_device(rows.weights[order] / weight_unit, device, dtype)
     return centering, points, Sample(points, arrays.to_device(codes[order], device, dtype), weights)
 

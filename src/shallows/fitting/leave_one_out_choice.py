@@ -17,12 +17,10 @@ from ..spectrum.leave_one_out import RidgeChoice
 from ..utils.checks import is_positive
 
 
-def check_bandwidth(value: Any, *, optional: bool = True) -> None:
-    """Refuse any value but a positive number, "auto", "median" and with ``optional`` None."""
-    named = (value is None and optional) or (isinstance(value, str) and value in (AUTO, MEDIAN))
-    if not named and not is_positive(value):
-        names = "'auto', 'median' or None" if optional else "'auto' or 'median'"
-        raise ShallowsError(f"bandwidth must be a positive number, {names}, got {value!r}.")
+def check_bandwidth(value: Any) -> None:
+    """Refuse any value but a positive number, "auto" and "median"."""
+    if not (isinstance(value, str) and value in (AUTO, MEDIAN)) and not is_positive(value):
+        raise ShallowsError(f"bandwidth must be a positive number, 'auto' or 'median', got {value!r}.")
 
 
 def check_or_auto(estimator: Any, name: str, *, optional: bool = False) -> None:
@@ -57,6 +55,26 @@ def class_codes(numbers: np.ndarray, n_classes: int) -> np.ndarray:
     return Hinge().encode(numbers, n_classes)
 
 
+def place_points(
+    X: Any, order: np.ndarray, kernel: Kernel, device: arrays.Device, dtype: np.dtype, feature_map: Any = None
+) -> tuple[Centering, Array]:
+    """The points in the order of a fit on the device, centered if that changes no kernel value and no feature."""
+    named = feature_map is None or isinstance(feature_map, str)
+    linear = named and feature_map == "linear"
+    centering = Centering.of(
+        X,
+        centered=named and (kernel.shift_invariant or linear),
+        without_constants=feature_map is None and kernel.of_distance,
+        may_stay_sparse=kernel.takes_sparse_points
+        and (feature_map is None or features.takes_sparse_points(feature_map)),
+    )
+    points = centering.training_points(X, order, device, dtype)
+    if named:
+        origin_matters = not kernel.shift_invariant and not linear
+        check_scale(points, dtype, may_vanish=centering.all_equal or origin_matters)
+    return centering, points
+
+
 def place_and_choose(
     X: Any,
     matrix: Any,
@@ -79,20 +97,8 @@ def place_and_choose(
     The linear map and the user's own maps need no kernel. With a kernel ``matrix``, X has the numbers of its rows.
     ``targets, weights`` are in the order of the fit; see `choose_kernel_ridge` for the last arguments.
     """
-    named = feature_map is None or isinstance(feature_map, str)
-    linear = named and feature_map == "linear"
-    centering = Centering.of(
-        X,
-        centered=named and (kernel.shift_invariant or linear),
-        without_constants=feature_map is None and kernel.of_distance,
-        may_stay_sparse=kernel.takes_sparse_points
-        and (feature_map is None or features.takes_sparse_points(feature_map)),
-    )
-    points = centering.training_points(X, order, device, dtype)
-    if named:
-        origin_matters = not kernel.shift_invariant and not linear
-        check_scale(points, dtype, may_vanish=centering.all_equal or origin_matters)
-    if linear or not named:
+    centering, points = place_points(X, order, kernel, device, dtype, feature_map)
+    if feature_map is not None and (feature_map == "linear" or not isinstance(feature_map, str)):
         return centering, points, None, None
     kernel, choice = kernel if matrix is None else precomputed.kernel_on(matrix, points), None
     if not centering.all_equal:

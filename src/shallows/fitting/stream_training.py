@@ -20,7 +20,7 @@ import scipy.sparse
 
 from .. import arrays, training
 from ..arrays import Device
-from ..errors import ShallowsError
+from ..errors import DivergenceError, ShallowsError
 from ..training.steps import Kept, keep, put_back
 from ..utils import checks
 from ..utils.checks import warn_user
@@ -40,9 +40,31 @@ With too few rows it returns the previous model (or None) and no training."""
 FIRST_ROWS = 2560
 """Rows up to which a model is fitted again; they are enough to choose every parameter."""
 
+LEAST_MEMORY = 2**26
+"""Bytes that the smallest fit needs."""
+
 GROWTH = 1.25
 """A model is fitted again to all rows if their number has grown by this factor. A stream that begins with one row has
 about thirty fits, which cost five times as much as the last of them."""
+
+
+def stopping_rules(settings: Any, n: int, batch_size: int, usual: int, max_seconds: float | None) -> training.Stopping:
+    """When a fit to n rows ends: at the user's limits, else after a usual number of steps."""
+    n_iter = settings.n_iter
+    if n_iter is None and settings.max_epochs is None:
+        n_iter = usual
+    epochs = settings.max_epochs or math.ceil(n_iter / math.ceil(n / batch_size))
+    # No tolerance: the monitored number may grow or be negative.
+    return training.Stopping(epochs, n_iter, max_seconds, tolerance=-math.inf)
+
+
+def check_finite(state: Any, step_size: float | None) -> None:
+    """Raise a DivergenceError if the functions of a state are not finite."""
+    if not state.is_finite():
+        said = "" if step_size is None else f" with step_size={step_size:.3g}"
+        raise DivergenceError(
+            f"Training diverged{said}. Give the solver a smaller step_size, or step_size=None to let it choose."
+        )
 
 
 def next_beginning(n_begun: int, enough: int) -> int:

@@ -160,7 +160,7 @@ class BudgetedSVMClassifier(LabelPredictions, Estimator):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         leave_one_out_choice.check_or_auto(self, "regularization")
-        leave_one_out_choice.check_bandwidth(self.bandwidth, optional=False)
+        leave_one_out_choice.check_bandwidth(self.bandwidth)
         self._solver().check()
 
     def _solver(self) -> BudgetedSGD:

@@ -260,7 +260,7 @@ class KernelRidgeMachine(Estimator):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         kernels.make(self.kernel, self.bandwidth)
-        check_bandwidth(self.bandwidth, optional=False)
+        check_bandwidth(self.bandwidth)
         if not (is_automatic(self.alpha) or (is_number(self.alpha) and 0 <= self.alpha < np.inf)):
             raise ShallowsError(f"alpha must be 'auto' or a number of at least 0, got {self.alpha!r}.")
         check_automatic("calibration", getattr(self, "calibration", None))

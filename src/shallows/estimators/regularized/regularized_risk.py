@@ -166,7 +166,7 @@ class RegularizedRisk(Estimator):
         super()._check_parameters()
         solver = self._settings()
         name = settings.name_of(solver, SOLVERS)
-        leave_one_out_choice.check_bandwidth(self.bandwidth, optional=False)
+        leave_one_out_choice.check_bandwidth(self.bandwidth)
         self._map_request()
         leave_one_out_choice.check_or_auto(self, "regularization", optional=True)
         EarlyStopping.of(self.early_stopping)

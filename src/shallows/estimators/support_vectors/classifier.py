@@ -21,7 +21,7 @@ class SupportVectorMachine(Estimator):
     """Base of the estimators with functions Σ βᵢ k(xᵢ, x) + b of some training points, the support vectors."""
 
     def _check_kernel(self) -> None:
-        leave_one_out_choice.check_bandwidth(self.bandwidth, optional=False)
+        leave_one_out_choice.check_bandwidth(self.bandwidth)
         kernels.make(self.kernel, self.bandwidth)
 
     def _kernel(self) -> dict[str, Any]:
