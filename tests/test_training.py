@@ -116,12 +116,6 @@ def told(*errors):
     return lambda snapshot: left.pop(0)
 
 
-def test_training_ends_when_the_error_asked_for_is_reached():
-    run = go(stopping=Stopping(max_epochs=100, validate=told(0.5, 0.3, 0.2, 0.1), target=0.2))
-    assert (run.stopped_by, run.epoch) == ("target", 3)
-    assert run.validation_errors == [0.5, 0.3, 0.2]
-
-
 def test_training_ends_when_the_error_has_not_fallen_for_as_long_as_patience_lasts():
     run = go(stopping=Stopping(max_epochs=100, validate=told(0.5, 0.3, 0.4, 0.3, 0.35), patience=2))
     assert (run.stopped_by, run.epoch) == ("patience", 4)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,12 +29,7 @@ class DistributedCheckpoint:
 
     def __init__(self, checkpoint: training.Checkpoint, ranks: Any, divided: tuple[str, ...]):
         self._checkpoint, self._ranks, self._divided = checkpoint, ranks, divided
-        self.n_resumes, self.stop_requested = 0, False
-
-    @property
-    def path(self) -> Path:
-        """The file."""
-        return self._checkpoint.path
+        self.path, self.n_resumes, self.stop_requested = checkpoint.path, 0, False
 
     def acquire(self) -> None:
         """Lock the folder."""

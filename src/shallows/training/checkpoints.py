@@ -54,30 +54,16 @@ class Checkpoint:
         self._last = time.monotonic()
         self._seconds_to_write = 0.0
         self._last_is_good = False
-        self._stop = False
+        self.stop_requested = False
         self._lock: Any = None
-
-    @property
-    def path(self) -> Path:
-        """The file of the last checkpoint."""
-        return self.folder / "checkpoint.npz"
-
-    @property
-    def path_before(self) -> Path:
-        """The file of the checkpoint before it."""
-        return self.folder / "checkpoint-before.npz"
+        self.path, self.path_before = (self.folder / f"checkpoint{which}.npz" for which in ("", "-before"))
 
     def request_stop(self, *_: Any) -> None:
         """Ask the loop to write a checkpoint after the current batch and to raise `TrainingInterrupted`.
 
         It can be a handler of ``signal.signal``.
         """
-        self._stop = True
-
-    @property
-    def stop_requested(self) -> bool:
-        """Whether `request_stop` was called."""
-        return self._stop
+        self.stop_requested = True
 
     def acquire(self) -> None:
         """Lock the folder, or raise an error if another process uses it."""
@@ -155,7 +141,7 @@ class Checkpoint:
     def due(self) -> bool:
         """Whether it is time to write."""
         wait = self.every_seconds and max(self.every_seconds, self._seconds_to_write / MOST_TIME)
-        return self._stop or time.monotonic() - self._last >= wait
+        return self.stop_requested or time.monotonic() - self._last >= wait
 
     def save(self, held: dict[str, np.ndarray], notes: dict[str, Any]) -> None:
         """Write a checkpoint. The last one becomes the checkpoint before it."""

@@ -103,8 +103,6 @@ class Stopping:
     validate : callable, optional
         Takes a snapshot of the model and returns an error, which is measured after every epoch. The result is the state
         with the smallest error.
-    target : float, optional
-        Stop when that error is at most this.
     patience : int
         Stop after this number of epochs without a smaller error.
     """
@@ -115,7 +113,6 @@ class Stopping:
     tolerance: float = 0.0
     least_fall: float = 0.0
     validate: Callable[[Any], float] | None = None
-    target: float | None = None
     patience: int = 3
 
     def after_batch(self, run: Run, *, until_exhausted: bool) -> str:
@@ -154,8 +151,6 @@ class BestState:
         run.validation_errors.append(error)
         if error < self.error:
             self.error, self.kept = error, keep(run.state)
-        if stopping.target is not None and error <= stopping.target:
-            return "target"
         since = len(run.validation_errors) - 1 - int(np.argmin(run.validation_errors))
         return "patience" if since >= stopping.patience else ""
 
@@ -172,27 +167,11 @@ def train(
     may_shrink: bool = True,
     state: Any = None,
 ) -> Run:
-    """Drive a solver until a stopping rule.
+    """Drive a solver until a stopping rule; `shallows.training.steps` describes what it needs of solver and state.
 
-    Parameters
-    ----------
-    solver
-        Has ``init(problem)`` and ``step(problem, state, batch)``. `shallows.training.steps` describes its state.
-    problem
-        For a state of least squares it has ``targets`` and ``weights``. Its ``growth``, if there is one, is the largest
-        allowed ratio of the watched number and its reference.
-    batches : Batches, Stream or OwnRows
-    stopping : Stopping
-    observers : sequence of Observer
-    checkpoint : Checkpoint, optional
-        Continue from it if it exists, and keep it up to date.
-    snapshot : callable, optional
-        Takes (state, epoch) and returns the model for observers.
-    may_shrink : bool
-        On divergence, go back to the start of the epoch and halve the step. False raises an error, for a step that the
-        user chose. Divergence on a stream is always an error, since it cannot be read again.
-    state : optional
-        Continue from this state instead of ``solver.init(problem)``.
+    With ``may_shrink=False``, for a step that the user chose, divergence is an error; otherwise training goes back to
+    the start of the epoch and halves the step. A stream cannot be read again, so its divergence is always an error.
+    ``snapshot`` makes the model for observers of a state and an epoch. A ``state`` replaces ``solver.init(problem)``.
 
     Raises
     ------
@@ -207,7 +186,7 @@ def train(
         raise ShallowsError(f"max_epochs must be at least 1, got {stopping.max_epochs!r}.")
     state = solver.init(problem) if state is None else state
     run = Run(state, len(batches), stopping.max_epochs, make_snapshot=snapshot, max_iterations=stopping.max_iterations)
-    training = _Training(solver, problem, batches, stopping, observers, checkpoint, may_shrink, run)
+    training = _Training(solver, problem, batches, stopping, observers, checkpoint, not may_shrink, run)
     if checkpoint is not None:
         checkpoint.acquire()
     try:
@@ -233,27 +212,24 @@ def train(
     return run
 
 
+@dataclass
 class _Training:
     """One call of `train`: the run, the states that it can go back to, and the monitor."""
 
-    def __init__(
-        self,
-        solver: Solver,
-        problem: Any,
-        batches: BatchSource,
-        stopping: Stopping,
-        observers: Sequence[Observer],
-        checkpoint: Checkpoint | None,
-        may_shrink: bool,
-        run: Run,
-    ):
-        self.solver, self.problem, self.batches, self.stopping = solver, problem, batches, stopping
-        self.observers, self.checkpoint, self.run = observers, checkpoint, run
-        self.streamed, self.step_is_given = isinstance(batches, Stream), not may_shrink
-        self.may_shrink = may_shrink and not self.streamed and hasattr(run.state, "step_size")
-        self.monitor = Monitor(problem, run.state)
-        self.at_epoch_start = None if self.streamed else keep(run.state)
-        self.best = BestState()
+    solver: Solver
+    problem: Any
+    batches: BatchSource
+    stopping: Stopping
+    observers: Sequence[Observer]
+    checkpoint: Checkpoint | None
+    step_is_given: bool
+    run: Run
+
+    def __post_init__(self) -> None:
+        state, self.streamed = self.run.state, isinstance(self.batches, Stream)
+        self.may_shrink = not (self.step_is_given or self.streamed) and hasattr(state, "step_size")
+        self.monitor, self.best = Monitor(self.problem, state), BestState()
+        self.at_epoch_start = None if self.streamed else keep(state)
 
     def device_failure(self, error: Exception) -> DeviceError:
         """The error for a GPU that failed during the training, with what to do."""
