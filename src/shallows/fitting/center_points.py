@@ -95,17 +95,6 @@ def spans_left_out(centers: Any, n: int, n_outputs: int) -> list[slice]:
     return [] if are_all and n <= SMALL else held_out_spans(n, 0, n_outputs)
 
 
-def measure_points(X: Any, kernel: Kernel, centers: Any) -> Centering:
-    """The centering of points, if it changes no kernel value."""
-    kernel.check_inputs(X.shape[1])
-    return Centering.of(
-        X,
-        centered=kernel.shift_invariant,
-        without_constants=kernel.of_distance and are_training_points(centers),
-        may_stay_sparse=kernel.takes_sparse_points,
-    )
-
-
 def place_centers(
     X: Any,
     order: np.ndarray,

@@ -75,12 +75,6 @@ def choose_components(
     return principal_components.components_for(wanted, of_kernel, rows.X, codes, rows.weights, seed, budget)
 
 
-def rows_to_choose_with(n: int, regularization: Any, *, searches_bandwidth: bool) -> slice:
-    """Rows, in the order of the fit, that parameters are chosen with."""
-    chooses = regularization is not None and (is_automatic(regularization) or searches_bandwidth)
-    return slice(0, number_of_rows(n) if chooses else 0)
-
-
 def held_out_spans(n: int, n_subsample: int, n_outputs: int) -> list[slice]:
     """Rows, in the order of the fit, that each further set of outputs is not trained on; none of too few."""
     m = min(max(min(LEAST_HELD_OUT, n // 4), min(MOST_HELD_OUT, n // 5)), n - n_subsample)

@@ -16,6 +16,7 @@ from ..models.centering import Centering, check_scale
 from ..models.functions import FeatureFunction
 from ..solvers.least_squares.feature_eigenpro import FeatureEigenPro, FeatureEigenProStepper, FeatureProblem, workers_of
 from ..solvers.least_squares.step_rules import StepPlan, given_step, report_steps
+from ..spectrum.kernel_ridge_choice import is_automatic, number_of_rows
 from ..utils.checks import is_whole
 from .calibration import learn_calibration
 from .choices import (
@@ -28,7 +29,6 @@ from .choices import (
     choose_kernel,
     choose_on_all_rows,
     held_out_spans,
-    rows_to_choose_with,
 )
 from .feature_blocks import number_of_features
 from .least_squares import check_memory, report_of_model, warn_if_unconverged
@@ -87,8 +87,8 @@ def fit_feature_eigenpro(
     components = choose_components(wanted, kernel, rows, codes, seed, budget, searches_bandwidth=searches_bandwidth)
     with device.active():
         spans = held_out_spans(n, 0, c) if calibrates and held_out is None and n > SMALL else []
-        choosing = rows_to_choose_with(n, regularization, searches_bandwidth=searches_bandwidth)
-        order = order_rows(seed, codes, targets, choosing, spans)
+        choosing = number_of_rows(n) if searches_bandwidth or is_automatic(regularization) else 0
+        order = order_rows(seed, codes, targets, slice(0, choosing), spans)
         X = rows.X if components is None else components(rows.X)
         centering, points = place_points(X, order, feature_map, kernel, device, dtype, takes_kernel=takes_kernel)
         weights = None if rows.weights is None else arrays.to_device(rows.weights[order] / unit, device, dtype)

@@ -15,7 +15,7 @@ from ..arrays import Array
 from ..gram import fused, rectangular
 from ..gram.rectangular import KeptStrips
 from ..kernels import Kernel
-from ..models.centering import TrainingRows
+from ..models.centering import Centering, TrainingRows
 from ..models.functions import KernelSum
 from ..ranks import ALONE, Alone
 from ..solvers.least_squares import nystrom_conjugate_gradients
@@ -31,7 +31,6 @@ from .calibration import learn_calibration
 from .center_points import (
     Centers,
     are_training_points,
-    measure_points,
     number_of_use,
     place_centers,
     span_to_choose_with,
@@ -119,7 +118,13 @@ def fit_kernel_centers(
         spans = spans_left_out(centers, n, c) if calibrates and held_out is None else []
         chooses = searches_bandwidth or is_automatic(regularization)
         order = order_rows(seed, codes, targets, span_to_choose_with(centers, n) if chooses else slice(0, 0), spans)
-        centering = measure_points(inputs, kernel, centers)
+        kernel.check_inputs(inputs.shape[1])
+        centering = Centering.of(
+            inputs,
+            centered=kernel.shift_invariant,
+            without_constants=kernel.of_distance and are_training_points(centers),
+            may_stay_sparse=kernel.takes_sparse_points,
+        )
         place = functools.partial(
             place_centers, inputs, order, centers, centering, c, budget, device, dtype, kernel=kernel
         )
@@ -155,7 +160,6 @@ def fit_kernel_centers(
         problem, stepper, batch_size = make_problem(placed, *of_problem, passes=solver.max_epochs)
         of_centers, several = (kernel, centering, problem.centers, aims[:0, :]), None if ranks is ALONE else ranks
         function = KernelSum(*of_centers, True, components, ranks=several)
-        source = training.Batches(n, batch_size, seed, first_epoch=start.epoch)
         matrix = CentersMatrix(kernel, problem.centers, placed.rows, c, problem.budget, ranks)
         phases.end("kernel_matrix")
 
@@ -163,7 +167,7 @@ def fit_kernel_centers(
             run = training.train(
                 stepper,
                 problem,
-                problem.points.following(source) if isinstance(problem.points, RowsAhead) else source,
+                announced(training.Batches(n, batch_size, seed, first_epoch=start.epoch), problem.points),
                 training.Stopping(
                     solver.max_epochs,
                     max_seconds=options.max_seconds and phases.seconds_left(options.max_seconds),
@@ -268,6 +272,11 @@ def choose_for_centers(
         choices = choose_on_all_rows(request, choices, functools.partial(kernels.matrix, kernel), sample)
     ranks.check_same((kernel.name, kernel.bandwidth), "kernels (give the bandwidth as a number)")
     return kernel, replace(choices, regularization=ranks.from_first(choices.regularization))
+
+
+def announced(batches: training.Batches, points: TrainingRows | RowsAhead) -> Any:
+    """The batches, announced to rows that are read ahead."""
+    return points.following(batches) if isinstance(points, RowsAhead) else batches
 
 
 def largest_batch(rows: TrainingRows, n: int, room: int) -> int:

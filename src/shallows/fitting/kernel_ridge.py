@@ -13,13 +13,12 @@ import numpy as np
 
 from .. import arrays, gram, kernels, training
 from ..kernels import Kernel
-from ..models.centering import Centering
 from ..models.functions import KernelSum
 from ..ranks import ALONE
 from ..solvers.least_squares.kernel_problem import KernelSolver, kernel_of_preconditioner, subsample_first
 from ..solvers.least_squares.step_rules import given_step
 from ..spectrum.certificates import different
-from ..spectrum.kernel_ridge_choice import AUTO, is_automatic
+from ..spectrum.kernel_ridge_choice import AUTO, is_automatic, number_of_rows
 from ..utils.checks import warn_user
 from .calibration import learn_calibration
 from .choices import (
@@ -31,7 +30,6 @@ from .choices import (
     choose_kernel,
     choose_on_all_rows,
     held_out_spans,
-    rows_to_choose_with,
 )
 from .least_squares import check_memory, report_of_model, warn_if_unconverged
 from .leave_one_out_choice import place_points
@@ -81,34 +79,44 @@ def fit_kernel_ridge(
     dtype = np.dtype(np.float64) if options.dtype == "auto" and solver.is_direct else options.precision(n)
     check_memory(rows, c, kernel, n_components, solver.n_arrays, options, device, dtype)
     given = None if solver.is_exact else solver.preconditioner
-    # Components are no part of a preconditioner that the user gives.
-    wanted = n_components if given is None else None
-    components = choose_components(wanted, kernel, rows, codes, seed, budget, searches_bandwidth=searches_bandwidth)
+    components = choose_components(
+        # Components are no part of a preconditioner that the user gives.
+        *(n_components if given is None else None, kernel, rows, codes, seed, budget),
+        searches_bandwidth=searches_bandwidth,
+    )
     with device.active():
         n_kept, closed = solver.n_kept(n, dtype.itemsize, budget), n <= SMALL and regularization is not None
         spans = spans_to_leave_out(solver, n, n_kept, c, held_out, calibrates=calibrates, in_closed_form=closed)
         # A solver without λ has the bandwidth that is best for ridge regression.
         chooses = AUTO if regularization is None and searches_bandwidth else regularization
-        choosing = rows_to_choose_with(n, chooses, searches_bandwidth=searches_bandwidth)
-        order = order_rows(seed, codes, targets, choosing, spans)
+        choosing = number_of_rows(n) if searches_bandwidth or is_automatic(regularization) else 0
+        order = order_rows(seed, codes, targets, slice(0, choosing), spans)
         order = order if given is None else subsample_first(given, order)
-        centering, points, sample = place_rows(rows, components, codes, unit, order, kernel, device, dtype)
+        X = rows.X if components is None else components(rows.X)
+        centering, points = place_points(X, order, kernel, device, dtype)
+        of_order = codes[order], None if rows.weights is None else rows.weights[order] / unit
+        sample = Sample(points, *(None if part is None else arrays.to_device(part, device, dtype) for part in of_order))
         phases.end("preparation")
 
         all_equal, exclusive = centering.all_equal, of_classes and not targets.several
+        calibrates = calibrates and of_classes and not all_equal
         request = Request(kernel, searches_bandwidth, chooses, exclusive, all_equal, unit, seed, rows.matrix)
-        known = given and kernel_of_preconditioner(given, kernel)
-        kernel, choices = choose_kernel(request, sample, budget - points.nbytes, known=known)
+        kernel, choices = choose_kernel(
+            *(request, sample, budget - points.nbytes), known=given and kernel_of_preconditioner(given, kernel)
+        )
         if regularization is None:
             request, choices = replace(request, regularization=None), Choices()
         budget -= kernel.matrix_bytes
-        calibrates = calibrates and of_classes and not all_equal
         choices = choose_for_solver(solver, request, choices, kernel, sample, calibrates=calibrates)
         phases.end("selection")
 
         room = budget - points.nbytes
-        chosen = {"ridge": choices.regularization, "eigensystem": choices.eigensystem()}
-        plan = solver.plan(kernel, points, sample.weights, c, seed, room, **chosen, all_equal=all_equal)
+        plan = solver.plan(
+            *(kernel, points, sample.weights, c, seed, room),
+            ridge=choices.regularization,
+            eigensystem=choices.eigensystem(),
+            all_equal=all_equal,
+        )
         choices = replace(choices, regularization=ranks.from_first(choices.regularization))
         phases.end("eigensystem")
 
@@ -119,7 +127,12 @@ def fit_kernel_ridge(
         first = None if before is None else coefficients_before(before, rows.rows[order], device, dtype)
         of_exact = {"n_left_out": MOST_LEFT_OUT if calibrates else 0, "start": first}
         problem, stepper = solver.build(plan, points, columns, weights, choices.regularization, c, room, **of_exact)
-        matrix, cache = problem.gram, None if rows.matrix is not None else evaluation_cache(problem.gram)
+        matrix, keeps_values = problem.gram, isinstance(problem.gram, (gram.Gram, gram.ShuffledGram))
+        cache = (
+            EvaluationCache(n, arrays.itemsize(points), matrix.spare_bytes - BLOCKS_BYTES)
+            if keeps_values and rows.matrix is None
+            else None
+        )
         of_points = matrix.kernel, centering, matrix.points, columns[:, :c], True, components, cache
         function = KernelSum(*of_points, ranks=None if ranks is ALONE else ranks)
         phases.end("kernel_matrix")
@@ -147,15 +160,16 @@ def fit_kernel_ridge(
                 state=start.state(stepper, problem),
             )
         phases.end("training", run)
-        found = run.state.coefficients
         if calibrates:
             targets = learn_calibration(
                 *(targets, rows, codes, order, function, device, options.prediction_budget(device, share=2)),
-                *(found, held_out, choices, [] if solver.is_exact else spans),
+                *(run.state.coefficients, held_out, choices, [] if solver.is_exact else spans),
                 left_out_outputs(run, columns) if solver.is_direct else None,
             )
         phases.end("calibration")
-        model = KernelSum(plan.kernel, centering, points, found[:, :c], components=components).on_host()
+        model = KernelSum(
+            plan.kernel, centering, points, run.state.coefficients[:, :c], components=components
+        ).on_host()
         arrays.synchronize(points[:1, :])
     warn = warn_of_residual if solver.is_exact else warn_if_unconverged
     warn(run, solver, choices.regularization, nothing_to_learn=all_equal or targets.are_equal)
@@ -195,24 +209,6 @@ def spans_to_leave_out(
     return [] if in_closed_form else held_out_spans(n, n_kept, n_outputs)
 
 
-def place_rows(
-    rows: TrainingSet,
-    components: Any,
-    codes: np.ndarray,
-    weight_unit: float,
-    order: np.ndarray,
-    kernel: Kernel,
-    device: arrays.Device,
-    dtype: np.dtype,
-) -> tuple[Centering, Any, Sample]:
-    """Points or their components, targets and divided weights, in the order of the fit on the device."""
-    X = rows.X if components is None else components(rows.X)
-    kernel.check_inputs(X.shape[1])
-    centering, points = place_points(X, order, kernel, device, dtype)
-    weights = None if rows.weights is None else arrays.to_device(rows.weights[order] / weight_unit, device, dtype)
-    return centering, points, Sample(points, arrays.to_device(codes[order], device, dtype), weights)
-
-
 def choose_for_solver(
     solver: KernelSolver, request: Request, choices: Choices, kernel: Any, sample: Sample, *, calibrates: bool
 ) -> Choices:
@@ -234,13 +230,6 @@ def coefficients_before(
 ) -> Any:
     """The coefficients of the last fit, if they belong to the same rows in the same order."""
     return arrays.to_device(before[1], device, dtype) if np.array_equal(before[0], support) else None
-
-
-def evaluation_cache(matrix: Any) -> EvaluationCache | None:
-    """The cache for kernel values of points of evaluation, in the memory that the kernel matrix leaves."""
-    if not isinstance(matrix, (gram.Gram, gram.ShuffledGram)):
-        return None
-    return EvaluationCache(matrix.n, arrays.itemsize(matrix.points), matrix.spare_bytes - BLOCKS_BYTES)
 
 
 def left_out_outputs(run: training.Run, targets: Any) -> tuple[np.ndarray, slice] | None:

@@ -59,6 +59,7 @@ def place_points(
     X: Any, order: np.ndarray, kernel: Kernel, device: arrays.Device, dtype: np.dtype, feature_map: Any = None
 ) -> tuple[Centering, Array]:
     """The points in the order of a fit on the device, centered if that changes no kernel value and no feature."""
+    kernel.check_inputs(X.shape[1])
     named = feature_map is None or isinstance(feature_map, str)
     linear = named and feature_map == "linear"
     centering = Centering.of(

@@ -76,7 +76,7 @@ def fit_linear_svm(
         training.Stopping(max_epochs, max_seconds=options.max_seconds),
         observers=observers,
         checkpoint=checkpoint,
-        snapshot=lambda state, epoch: LinearSnapshot(
+        snapshot=lambda state, epoch: FunctionSnapshot(
             LinearFunctions.of(state.coefficients, offsets, fit_intercept),
             *(targets, None, state, epoch, np.arange(n), None, options, cpu),
             training_points=rows.X,
@@ -182,15 +182,3 @@ def warn_if_far(
 
         if column_scales.warn_if_far(name, value_and_gradient, coefficients[:, k : k + 1], mean, scale):
             return
-
-
-class LinearSnapshot(FunctionSnapshot):
-    """Linear machines during their training, for observers."""
-
-    def __init__(self, *parts: Any, training_points: Any):
-        super().__init__(*parts)
-        self._training_points = training_points
-
-    def training_decision_function(self) -> np.ndarray:
-        """Outputs at the training rows in their own order, shape (n, c)."""
-        return self.decision_function(self._training_points)

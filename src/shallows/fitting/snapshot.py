@@ -30,42 +30,40 @@ BLOCK_BYTES = 2**25
 """Bytes of the data that are read at a time for their digest."""
 
 
+@dataclass(eq=False)
 class FunctionSnapshot:
     """A function at a state of its solver. Its outputs are kept, so several measures of the same points cost one pass.
 
     Observers read ``model, targets, problem, state, epoch`` and ``held_out``. ``problem.training_scores(state)`` are
-    the outputs at the points of the fit; ``order`` has the number of the training row at each of these points.
+    the outputs at the points of the fit, unless these points are given; ``order`` has the training row of each.
     """
 
+    model: Any
+    targets: Any
+    problem: Any
+    state: Any
+    epoch: int
+    order: np.ndarray
+    held_out: HeldOut | None
+    options: Options
+    device: arrays.Device
+    training_points: Any = None
+    _last: tuple[Any, np.ndarray] | None = None
+    _in_training: np.ndarray | None = None
     budget_share: ClassVar[int] = 4
-
-    def __init__(
-        self,
-        model: Any,
-        targets: Any,
-        problem: Any,
-        state: Any,
-        epoch: int,
-        order: np.ndarray,
-        held_out: HeldOut | None,
-        options: Options,
-        device: arrays.Device,
-    ):
-        self.model, self.targets, self.problem, self.state, self.epoch = model, targets, problem, state, epoch
-        self.order, self.held_out, self._options, self._device = order, held_out, options, device
-        self._last: tuple[Any, np.ndarray] | None = None
-        self._in_training: np.ndarray | None = None
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Outputs at any points in the units of the targets, shape (m, c)."""
         if self._last is None or self._last[0] is not X:
-            budget = self._options.prediction_budget(self._device, share=self.budget_share)
-            raw = self.model.scores(X, self._device, budget)
+            budget = self.options.prediction_budget(self.device, share=self.budget_share)
+            raw = self.model.scores(X, self.device, budget)
             self._last = (X, self.targets.unscale(raw))
         return self._last[1]
 
     def training_decision_function(self) -> np.ndarray:
         """Outputs at the training rows in the user's order, shape (n, c)."""
+        if self.training_points is not None:
+            return self.decision_function(self.training_points)
         if self._in_training is None:
             fitted = self._fitted_scores()
             scores = np.empty_like(fitted)
