@@ -8,7 +8,6 @@ records tell when each run began and ended, and nothing is kept of when the othe
 
 from __future__ import annotations
 
-import hashlib
 import json
 import mimetypes
 import re
@@ -16,22 +15,46 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from shallows.errors import MissingExtraError, ShallowsError
+from shallows_papers.datasets.files import digest
 from shallows_papers.experiments.comparing import target_table
 from shallows_papers.experiments.planning.plan import Plan
 
 from .collection import check_that_nothing_is_private, is_current
-from .held import facts
+from .held import commits_text, facts
 
 #: Terms that the context of RO-Crate 1.1 lacks.
 _TERMS = {"resourceUsage": "https://w3id.org/ro/terms/workflow-run#resourceUsage", "sha256": "http://schema.org/sha256"}
-_CONFORMS_TO = ("https://w3id.org/ro/crate/1.1", "https://w3id.org/workflowhub/workflow-ro-crate/1.0")
+#: Profiles of the crate; rocrate adds that of a workflow to the metadata.
+PROFILES = {
+    "https://w3id.org/ro/wfrun/process/0.5": "Process Run Crate",
+    "https://w3id.org/ro/wfrun/workflow/0.5": "Workflow Run Crate",
+    "https://w3id.org/workflowhub/workflow-ro-crate/1.0": "Workflow RO-Crate",
+}
+MAIN, MANIFEST = "Snakefile", "manifest-sha256.txt"
+
+#: What belongs to the workflow, besides its main file; a folder ends in a slash.
+PARTS = {
+    "workflow/": "Rules, scripts, schemas and environments of the workflow",
+    "config/": "Configuration: scales, preparations, methods, targets, and what the papers print",
+    "profiles/": "Profiles of Snakemake for one machine, a GPU and batch systems",
+    "src/": "The library that the workflow calls",
+    "data/embedded/": "Data that the project carries, with their licences",
+    "Makefile": "Commands of the project",
+    "README.md": "Description of the project",
+    "LICENSE": "Licence of the workflow and the results; the data have their own",
+    "CITATION.cff": "How to cite the workflow, and the papers that it reproduces",
+    "pyproject.toml": "Description of the Python package",
+    "requirements.txt": "Every package of the environment, with version and checksums",
+    "environment.yml": "The environment for conda",
+    "environment-gpu.yml": "The environment for conda, with CuPy",
+}
 
 
 def write(plan: Plan, scale: str, results: str | Path, out: str | Path, agent: str | None = None) -> Path:
@@ -49,7 +72,7 @@ def write(plan: Plan, scale: str, results: str | Path, out: str | Path, agent: s
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=out.parent) as place:
         crate = Path(place) / out.name
-        describe(entities(plan, scale, crate, fill(plan, scale, results, crate), agent), crate)
+        describe(plan, scale, crate, fill(plan, scale, results, crate), agent)
         crate.rename(out)
     return out
 
@@ -135,26 +158,20 @@ def files(plan: Plan, scale: str, results: Path) -> dict[str, Path]:
     return found | {f"results/{scale}/{path}": results / path for path in ["report/index.html", *paths, *boards]}
 
 
-def fill(plan: Plan, scale: str, results: Path, crate: Path) -> dict[str, dict[str, str]]:
-    """Copy the files into a crate with a list of their checksums; returns the checksum and the size of each, by path.
+def fill(plan: Plan, scale: str, results: Path, crate: Path) -> dict[str, str]:
+    """Copy the files into a crate with a list of their checksums; returns the checksum of each, by path.
 
     A result that reveals a path on this machine, or its name, is refused: readers of a deposit have no use for it.
     """
-    listed = {}
+    sums = {}
     for path, place in files(plan, scale, results).items():
-        content = place.read_bytes()
         if path.startswith("results/") and place.suffix in (".json", ".csv", ".md", ".html"):
-            check_that_nothing_is_private(content.decode("utf-8"), str(place), plan.configuration.root)
-        listed[path] = _about(content)
+            check_that_nothing_is_private(place.read_text(encoding="utf-8"), str(place), plan.configuration.root)
         (crate / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(place, crate / path)
-    listing = "".join(f"{one['sha256']}  {path}\n" for path, one in listed.items()).encode()
-    (crate / MANIFEST).write_bytes(listing)
-    return listed | {MANIFEST: _about(listing)}
-
-
-def _about(content: bytes) -> dict[str, str]:
-    return {"contentSize": str(len(content)), "sha256": hashlib.sha256(content).hexdigest()}
+        sums[path] = digest(crate / path)
+    (crate / MANIFEST).write_text("".join(f"{sha256}  {path}\n" for path, sha256 in sums.items()), encoding="utf-8")
+    return sums | {MANIFEST: digest(crate / MANIFEST)}
 
 
 def input_files(plan: Plan, scale: str) -> Iterator[dict[str, Any]]:
@@ -182,184 +199,125 @@ def input_files(plan: Plan, scale: str) -> Iterator[dict[str, Any]]:
             }
 
 
-def describe(described: Iterable[Mapping[str, Any]], crate: Path) -> None:
-    """Write the metadata and a page for people beside the files of a crate."""
-    from rocrate.rocrate import ROCrate
-
-    made = ROCrate(version="1.1", gen_preview=True)  # the version that the profiles extend
-    made.metadata.extra_terms.update(_TERMS)
-    made.metadata["conformsTo"] = [{"@id": one} for one in _CONFORMS_TO]
-    root, *others = map(dict, described)
-    for one in others:
-        name = one.pop("@id")
-        if "File" in one["@type"]:
-            source = name if "://" in name else crate / name
-            made.add_file(source, dest_path=None if source == name else name, properties=one)
-        elif one["@type"] == "Dataset":
-            made.add_dataset(dest_path=name, properties=one)
-        else:
-            made.add_jsonld({"@id": name, **one})
-    made.update_jsonld(root)
-    made.write(crate)
-
-
-#: What a crate conforms to; each is an extension of the one before it or stands beside it.
-PROFILES = {
-    "https://w3id.org/ro/wfrun/process/0.5": "Process Run Crate",
-    "https://w3id.org/ro/wfrun/workflow/0.5": "Workflow Run Crate",
-    "https://w3id.org/workflowhub/workflow-ro-crate/1.0": "Workflow RO-Crate",
-}
-MAIN, MANIFEST = "Snakefile", "manifest-sha256.txt"
-
-#: What belongs to the workflow, besides its main file; a folder ends in a slash.
-PARTS = {
-    "workflow/": "Rules, scripts, schemas and environments of the workflow",
-    "config/": "Configuration: scales, preparations, methods, targets, and what the papers print",
-    "profiles/": "Profiles of Snakemake for one machine, a GPU and batch systems",
-    "src/": "The library that the workflow calls",
-    "data/embedded/": "Data that the project carries, with their licences",
-    "Makefile": "Commands of the project",
-    "README.md": "Description of the project",
-    "LICENSE": "Licence of the workflow and the results; the data have their own",
-    "CITATION.cff": "How to cite the workflow, and the papers that it reproduces",
-    "pyproject.toml": "Description of the Python package",
-    "requirements.txt": "Every package of the environment, with version and checksums",
-    "environment.yml": "The environment for conda",
-    "environment-gpu.yml": "The environment for conda, with CuPy",
-}
-_LANGUAGE = {
-    "@id": "https://w3id.org/workflowhub/workflow-ro-crate#snakemake",
-    "@type": "ComputerLanguage",
-    "name": "Snakemake",
-    "identifier": {"@id": "https://doi.org/10.1093/bioinformatics/bts480"},
-    "url": {"@id": "https://snakemake.readthedocs.io"},
-}
-
-
 def format_of(path: str) -> str:
     """The media type of a file, by its name; of a packed one that of the package."""
     kind, packed = mimetypes.guess_type(path)
     return f"application/{packed}" if packed else kind or "text/plain"
 
 
-def entities(
-    plan: Plan, scale: str, crate: Path, listed: Mapping[str, Mapping[str, str]], agent: str | None = None
-) -> list[dict[str, Any]]:
-    """Describe a crate and the files in it, which `fill` has listed; the first entity is the crate itself."""
+def describe(plan: Plan, scale: str, crate: Path, sums: Mapping[str, str], agent: str | None = None) -> None:
+    """Write the metadata and a page for people into a crate, whose files `fill` has copied."""
+    from rocrate.model import ContextEntity
+    from rocrate.rocrate import ROCrate
+
+    made = ROCrate(version="1.1", gen_preview=True)  # the version that the profiles extend
+    made.metadata.extra_terms.update(_TERMS)
     below = f"results/{scale}"
     runs = [f"{below}/{run.folder}/record.json" for run in plan.runs(scale).values()]
     records = [json.loads((crate / path).read_text(encoding="utf-8")) for path in runs]
     about, told = yaml.safe_load((crate / "CITATION.cff").read_text(encoding="utf-8")), facts(records)
 
-    def file(path: str, name: str) -> dict[str, Any]:
-        return _entity(path, "File", name, encodingFormat=format_of(path), **listed[path])
+    def entity(name: str, kind: str, text: str, **more: Any) -> Any:
+        return made.add(ContextEntity(made, name, properties={"@type": kind, "name": text, **more}))
 
-    def products_of(target: str) -> Iterator[dict[str, Any]]:
+    def file(path: str, text: str, add: Callable[..., Any] = made.add_file, **more: Any) -> Any:
+        given = {"name": text, "encodingFormat": format_of(path), "sha256": sums[path], **more.pop("properties", {})}
+        return add(crate / path, path, properties=given, record_size=True, **more)
+
+    def value(name: str, text: str, **more: Any) -> Any:
+        return entity(name, "PropertyValue", text, **more)
+
+    licence = entity(f"https://spdx.org/licenses/{about['license']}", "CreativeWork", about["license"])
+    authors = []
+    for one in about["authors"]:
+        name = one.get("name") or f"{one['given-names']} {one['family-names']}"
+        kind = "Organization" if "name" in one else "Person"
+        authors.append(entity(one.get("orcid") or f"#{name.replace(' ', '-')}", kind, name))
+    authors = authors if len(authors) > 1 else authors[0]
+    software = []
+    for name, version in dict.fromkeys(pair for one in records for pair in one["packages"].items() if pair[1]):
+        # A package URL names a package of a registry and no address of it.
+        purl = f"pkg:{'generic' if name == 'python' else 'pypi'}/{name}@{version}"
+        software.append(entity(purl, "SoftwareApplication", name, url=purl, softwareVersion=version))
+    parameter = entity("#parameter", "FormalParameter", "scale", additionalType="Text")
+    given = value("#scale", "scale", value=scale, exampleOfWork=parameter)
+    parameter["workExample"] = given
+    usage = [value(f"#usage-{number}", **one) for number, one in enumerate(_usage(records, told), 1)]
+    workflow = file(
+        MAIN,
+        about["title"],
+        made.add_workflow,
+        main=True,
+        lang="snakemake",
+        properties={
+            "conformsTo": {"@id": "https://bioschemas.org/profiles/ComputationalWorkflow/1.0-RELEASE"},
+            "description": " ".join(about["abstract"].split()),
+            "version": str(about["version"]),
+        },
+    )
+    for key, found in (("license", licence), ("creator", authors), ("input", parameter)):
+        workflow[key] = found
+    workflow["softwareRequirements"] = software
+    for part, name in (PARTS | {MANIFEST: "SHA-256 of every other file but the metadata"}).items():
+        if part in sums:
+            file(part, name)
+        elif any(path.startswith(part) for path in sums):
+            made.add_dataset(dest_path=part, properties={"name": name})
+    made.get("README.md")["about"] = made.root_dataset
+    inputs = []
+    for one in {one["@id"]: one for one in input_files(plan, scale)}.values():
+        name = one.pop("@id")
+        if one["@type"] != "File":
+            inputs.append(made.add(ContextEntity(made, name, properties=one)))
+        elif "://" in name:
+            inputs.append(made.add_file(name, properties=one))
+        else:
+            inputs.append(made.add_file(crate / name, name, properties=one))
+    results = [file(f"{below}/report/index.html", "Published and measured numbers with verdicts, on one page")]
+    for target in plan.targets:
         table = json.loads((crate / below / f"tables/{target}.json").read_text(encoding="utf-8"))
         name = f"{table['title']} ({table['paper']}, {table['source']})"
-        return (file(f"{below}/{path}", name) for path in plan.products(target))
-
-    licence = _entity(f"https://spdx.org/licenses/{about['license']}", "CreativeWork", about["license"])
-    authors = [_author(one) for one in about["authors"]]
-    packages = dict.fromkeys(pair for one in records for pair in one["packages"].items() if pair[1])
-    software = [_package(name, version) for name, version in packages]
-    parameter = _entity("#parameter", "FormalParameter", "scale", additionalType="Text", workExample=_to("#scale"))
-    given = _entity("#scale", "PropertyValue", "scale", value=scale, exampleOfWork=_to(parameter["@id"]))
-    usage = list(_usage(records, told))
-    agents = [_entity("#agent", "Person", agent)] if agent else []
-    inputs = list({one["@id"]: one for one in input_files(plan, scale)}.values())
-
-    parts = [
-        _entity(part, "Dataset", name) if part.endswith("/") else file(part, name)
-        for part, name in (PARTS | {MANIFEST: "SHA-256 of every other file but the metadata"}).items()
-        if part in listed or any(path.startswith(part) for path in listed if part.endswith("/"))
-    ]
-    parts = [one | ({"about": _to("./")} if one["@id"] == "README.md" else {}) for one in parts]
-    results = [
-        file(f"{below}/report/index.html", "Published and measured numbers with verdicts, on one page"),
-        *(one for target in plan.targets for one in products_of(target)),
-        _entity(f"{below}/runs/", "Dataset", f"Records and curves of {len(records)} runs"),
-    ]
-    workflow = file(MAIN, about["title"]) | {
-        "@type": ["File", "SoftwareSourceCode", "ComputationalWorkflow"],
-        "conformsTo": _to("https://bioschemas.org/profiles/ComputationalWorkflow/1.0-RELEASE"),
-        "description": " ".join(about["abstract"].split()),
-        "programmingLanguage": _to(_LANGUAGE["@id"]),
-        "version": str(about["version"]),
-        "license": _to(licence["@id"]),
-        "creator": _all(authors),
-        "input": _to(parameter["@id"]),
-        "softwareRequirements": _all(software),
-    }
-    action = _entity(
+        results += [file(f"{below}/{path}", name) for path in plan.products(target)]
+    named = {"name": f"Records and curves of {len(records)} runs"}
+    results.append(made.add_dataset(dest_path=f"{below}/runs/", properties=named))
+    action = made.add_action(
+        workflow,
         "#run",
-        "CreateAction",
-        f"All {len(plan.targets)} targets at the scale {scale}",
-        description=f"{len(records)} runs by commit {', '.join(one or 'unknown' for one in told['commits'])}"
-        f"{', with changes that are in no commit' if told['with_changes_beside'] else ''}. Begin and end are those of "
-        "the first run and of the last; tables, figures and the page were made after them.",
-        instrument=_to(MAIN),
-        object=_all([given, *(one for one in parts if one["@id"] == "config/"), *inputs]),
-        result=_all(results),
-        startTime=min(one["started"] for one in records),
-        endTime=told["finished"],
-        actionStatus="http://schema.org/CompletedActionStatus",
-        resourceUsage=_all(usage),
-        **({"agent": _to("#agent")} if agents else {}),
+        [given, made.get("config/"), *inputs],
+        results,
+        {
+            "name": f"All {len(plan.targets)} targets at the scale {scale}",
+            "description": f"{len(records)} runs by commit {commits_text(told)}. Begin and end are those of the first "
+            "run and of the last; tables, figures and the page were made after them.",
+            "startTime": min(one["started"] for one in records),
+            "endTime": told["finished"],
+            "actionStatus": "http://schema.org/CompletedActionStatus",
+        },
     )
-    data = [workflow, *parts, *results, *(one for one in inputs if one["@type"] == "File")]
-    root = _entity(
-        "./",
-        "Dataset",
-        f"{about['title']}: results at the scale {scale}",
-        description=f"The workflow with its configuration, and tables, figures and records of {len(plan.targets)} "
+    action["resourceUsage"] = usage
+    if agent:
+        action["agent"] = entity("#agent", "Person", agent)
+    profiles = [entity(one, "CreativeWork", name, version=one.rpartition("/")[2]) for one, name in PROFILES.items()]
+    for key, found in {
+        "name": f"{about['title']}: results at the scale {scale}",
+        "description": f"The workflow with its configuration, and tables, figures and records of {len(plan.targets)} "
         f"targets at the scale {scale}.",
-        license=_to(licence["@id"]),
-        author=_all(authors),
-        keywords=", ".join(about["keywords"]),
-        conformsTo=[_to(one) for one in PROFILES],
-        mainEntity=_to(MAIN),
-        mentions=_to(action["@id"]),
-        hasPart=_all(data),
-    )
-    profiles = [_entity(one, "CreativeWork", name, version=one.rpartition("/")[2]) for one, name in PROFILES.items()]
-    supplied = [one for one in inputs if one["@type"] != "File"]
-    context = [*profiles, licence, *authors, *agents, _LANGUAGE, *software, parameter, given, *usage, *supplied]
-    return [root, *data, action, *context]
+        "license": licence,
+        "author": authors,
+        "keywords": ", ".join(about["keywords"]),
+        "conformsTo": profiles,
+        "mentions": action,
+    }.items():
+        made.root_dataset[key] = found
+    made.write(crate)
 
 
-def _entity(name: str, kind: str, text: str, **more: Any) -> dict[str, Any]:
-    return {"@id": name, "@type": kind, "name": text, **more}
-
-
-def _to(name: str) -> dict[str, str]:
-    return {"@id": name}
-
-
-def _all(described: Iterable[Mapping[str, Any]]) -> list[dict[str, str]] | dict[str, str]:
-    """References to entities; to a single one without a list, as the specification recommends."""
-    found = [_to(one["@id"]) for one in described]
-    return found[0] if len(found) == 1 else found
-
-
-def _author(one: Mapping[str, str]) -> dict[str, Any]:
-    name = one.get("name") or f"{one['given-names']} {one['family-names']}"
-    kind = "Organization" if "name" in one else "Person"
-    return _entity(one.get("orcid") or f"#{name.replace(' ', '-')}", kind, name)
-
-
-def _package(name: str, version: str) -> dict[str, Any]:
-    # A package URL, which names a package of a registry and no address of it.
-    purl = f"pkg:{'generic' if name == 'python' else 'pypi'}/{name}@{version}"
-    return _entity(purl, "SoftwareApplication", name, url=purl, softwareVersion=version)
-
-
-def _usage(records: list[Mapping[str, Any]], told: Mapping[str, Any]) -> Iterable[dict[str, Any]]:
-    """The machines, and what the runs took of them."""
-    for number, machine in enumerate(told["machines"], 1):
-        yield _entity(f"#machine-{number}", "PropertyValue", "machine", value=target_table.machine_text(machine))
-    for number, blas in enumerate(sorted({f"{one['blas']['library']} {one['blas']['version']}" for one in records}), 1):
-        yield _entity(f"#blas-{number}", "PropertyValue", "library of linear algebra", value=blas)
-    yield _entity("#seconds", "PropertyValue", "time of all runs together", value=told["seconds"], unitText="s")
+def _usage(records: Sequence[Mapping[str, Any]], told: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The machines, and the resources that the runs used on them."""
+    for machine in told["machines"]:
+        yield {"text": "machine", "value": target_table.machine_text(machine)}
+    for blas in sorted({f"{one['blas']['library']} {one['blas']['version']}" for one in records}):
+        yield {"text": "library of linear algebra", "value": blas}
+    yield {"text": "time of all runs together", "value": told["seconds"], "unitText": "s"}
     peak = max(one["peak_memory_bytes"] or 0 for one in records)
-    yield _entity("#memory", "PropertyValue", "largest memory of a run", value=peak, unitText="byte")
+    yield {"text": "largest memory of a run", "value": peak, "unitText": "byte"}
