@@ -14,7 +14,7 @@ from shallows_papers.datasets.catalogue import Dataset, catalogue, get
 from shallows_papers.datasets.user_data.request import SETTINGS
 
 from .planning.configuration import SCALES, Configuration
-from .user_data.comparison import PURPOSES, Comparison, compared_methods, n_held_out, validation_steps
+from .user_data.comparison import PURPOSES, Comparison, compared_methods, feature_steps, n_held_out, validation_steps
 
 FOLDER = "leaderboard"  # of the leaderboards below that of a scale
 SEED = 0  # of the methods, and of the one division of the training rows into those to fit and those to choose by
@@ -84,15 +84,8 @@ def steps(configuration: Configuration, dataset: Dataset, scale: str, purpose: s
         todo.append({"subset": {**cut, "seed": SEED}})
     if purpose == "choose":
         todo += validation_steps(n, dataset.n_classes, settings, SEED + 1)
-    if dataset.value_range:
-        todo.append({"unit": {}})
-    elif dataset.format not in SPARSE_FORMATS:
-        todo.append({"zscore": {"numeric_only": True}})
-    if dataset.categorical:
-        todo.append({"one_hot": {}})
-    if dataset.task == "regression":
-        todo.append({"center_target": {"scale": True}})
-    return todo
+    scaling = "unit" if dataset.value_range else "none" if dataset.format in SPARSE_FORMATS else "zscore"
+    return todo + feature_steps({"missing": 0, "scaling": scaling, "range": None, "entry": vars(dataset)})
 
 
 def pages(configuration: Configuration, scale: str) -> dict[str, str]:

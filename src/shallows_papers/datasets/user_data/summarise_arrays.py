@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -17,7 +16,6 @@ from shallows_papers.datasets.user_data.summary import FileSummary
 _ROWS = 16_384
 # A LIBSVM file that states more than this share of its values is not sparse in fact.
 _DENSE_SHARE = 0.25
-_MOST_MEASURED = 10_000
 
 
 def summarise_arrays(request: FileRequest, form: FileForm) -> FileSummary:
@@ -53,8 +51,6 @@ def _read_libsvm(request: FileRequest, summary: FileSummary) -> None:
         for block in libsvm_rows(Path(path), found, _ROWS):
             n_zeros += int(np.count_nonzero(block.x.indices == 0))
             widest, stated = max(widest, block.x.shape[1]), stated + block.x.nnz
-            if widest <= _MOST_MEASURED:
-                _measure_sparse(summary, block.x)
             first = found["first_index"]
             summary.add(block, bool(number), lambda column, first=first: f"index {column + first}")
         if number == 0:
@@ -65,22 +61,7 @@ def _read_libsvm(request: FileRequest, summary: FileSummary) -> None:
                 summary.low, summary.high = summary.low[first:], summary.high[first:]
     summary.n_features = widest
     summary.sparse = stated <= _DENSE_SHARE * (summary.n_train + summary.n_test) * max(1, summary.n_features)
-    if summary.sparse or widest > _MOST_MEASURED:
+    if summary.sparse:
         summary.low = summary.high = None
     summary.options |= {"width": widest + first, **found}
     summary.guesses.append(f"indices count from {first}")
-
-
-def _measure_sparse(summary: FileSummary, x: Any) -> None:
-    from sklearn.utils.sparsefuncs import min_max_axis
-
-    low, high = min_max_axis(x, axis=0)
-    if summary.low is None:
-        summary.low, summary.high = low, high
-        return
-    # A column that some rows do not reach is 0 there.
-    width = max(len(low), len(summary.low))
-    low, high, low_before, high_before = (
-        np.pad(one, (0, width - len(one))) for one in (low, high, summary.low, summary.high)
-    )
-    summary.low, summary.high = np.minimum(low, low_before), np.maximum(high, high_before)

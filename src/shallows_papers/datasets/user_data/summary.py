@@ -107,14 +107,21 @@ class FileSummary:
 
     def _add_range(self, x: Any) -> None:
         if hasattr(x, "indptr"):
-            return
-        if self.n_features and x.shape[1] != self.n_features:
-            raise DatasetError(
-                f"The test rows have {x.shape[1]:,} features, and the training rows {self.n_features:,}."
-            )
-        self.n_features = x.shape[1]
-        with np.errstate(invalid="ignore"):
-            low, high = np.fmin.reduce(x, axis=0), np.fmax.reduce(x, axis=0)
+            from sklearn.utils.sparsefuncs import min_max_axis
+
+            low, high = min_max_axis(x, axis=0)
+            if self.low is not None:  # a column that some rows do not reach is 0 there
+                width = max(len(low), len(self.low))
+                parts = (low, high, self.low, self.high)
+                low, high, self.low, self.high = (np.pad(one, (0, width - len(one))) for one in parts)
+        else:
+            if self.n_features and x.shape[1] != self.n_features:
+                raise DatasetError(
+                    f"The test rows have {x.shape[1]:,} features, and the training rows {self.n_features:,}."
+                )
+            self.n_features = x.shape[1]
+            with np.errstate(invalid="ignore"):
+                low, high = np.fmin.reduce(x, axis=0), np.fmax.reduce(x, axis=0)
         self.low = low if self.low is None else np.fmin(self.low, low)
         self.high = high if self.high is None else np.fmax(self.high, high)
 
