@@ -18,7 +18,7 @@ import scipy.sparse
 from shallows_papers import datasets
 from shallows_papers.datasets import Dataset, File
 from shallows_papers.datasets.download import addresses, http_transfer
-from shallows_papers.datasets.formats.delimited_text import TableColumns, TextLayout, csv_blocks
+from shallows_papers.datasets.formats.delimited_text import TableForm, csv_blocks
 from shallows_papers.datasets.formats.libsvm import libsvm_blocks
 from shallows_papers.datasets.sources import open_source
 
@@ -109,8 +109,8 @@ def together(blocks) -> tuple[Any, np.ndarray]:
 
 def read_csv(path: Path, target: int = -1, separator: str = ",", header: int = 0, dtype: str = "float64"):
     """Read a table of numbers whole."""
-    layout = TextLayout(separator=separator, skipped=header)
-    return together(csv_blocks(path, layout, TableColumns(target=target, dtype=dtype), 65_536))
+    form = TableForm(separator, header, target=target, dtype=dtype)
+    return together(csv_blocks(path, form, 65_536))
 
 
 def read_libsvm(path: Path, n_features: int):

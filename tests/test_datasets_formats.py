@@ -6,7 +6,6 @@ import bz2
 import gzip
 import lzma
 import struct
-import threading
 from dataclasses import replace
 from functools import partial
 
@@ -16,8 +15,7 @@ import pytest
 from datasets_example import CSV, MIRROR, dataset, entry, needs_mirror, read, read_csv, read_libsvm, rows_of, source
 from shallows.errors import UnknownNameError
 from shallows_papers.datasets import DatasetError, File, get
-from shallows_papers.datasets.formats.containers import open_binary
-from shallows_papers.datasets.formats.delimited_text import TableColumns, TextLayout, csv_blocks
+from shallows_papers.datasets.formats.delimited_text import TableForm, csv_blocks
 from shallows_papers.datasets.formats.idx import read_idx, write_idx
 
 LIBSVM = b"-1 2:0.5\n+1 1:1 3:-2.5\n"
@@ -34,38 +32,12 @@ def test_csv_is_read_through_its_compression(tmp_path, suffix):
     np.testing.assert_array_equal(y, [7, 8])
 
 
-def test_reading_ahead_gives_the_same_bytes(tmp_path):
-    content = np.random.default_rng(0).bytes(5_000_000)
-    path = tmp_path / "content.gz"
-    path.write_bytes(gzip.compress(content, 1))
-    with open_binary(path, ahead=True) as file:
-        assert file.read(10) + file.read() == content
-
-
-def test_reading_ahead_raises_the_error_of_a_truncated_file_where_it_ends(tmp_path):
-    path = tmp_path / "content.gz"
-    path.write_bytes(gzip.compress(np.random.default_rng(0).bytes(1_000_000), 1)[:-100_000])
-    with open_binary(path, ahead=True) as file:
-        assert len(file.read(500_000)) == 500_000
-        with pytest.raises(EOFError):
-            file.read()
-
-
-def test_closing_a_stream_that_is_read_ahead_ends_its_thread(tmp_path):
-    path = tmp_path / "zeros.gz"
-    path.write_bytes(gzip.compress(bytes(50_000_000), 1))
-    file = open_binary(path, ahead=True)
-    file.read(1)
-    file.close()
-    assert not any("read ahead" in thread.name for thread in threading.enumerate())
-
-
 def test_a_small_csv_is_read_in_one_block_and_a_large_one_in_many(tmp_path):
     path = tmp_path / "table.csv"
     table = np.arange(3000).reshape(1000, 3)
     np.savetxt(path, table, "%d", ",")
-    for rows, n_blocks in ((None, 1), (5000, 1), (100, 10)):
-        blocks = list(csv_blocks(path, TextLayout(), TableColumns(), rows))
+    for rows, n_blocks in ((5000, 1), (100, 10)):
+        blocks = list(csv_blocks(path, TableForm(), rows))
         assert len(blocks) == n_blocks
         assert np.array_equal(np.concatenate([block.x for block in blocks]), table[:, :2])
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from shallows_papers.datasets.catalogue import Dataset, Form
 from shallows_papers.datasets.formats.containers import open_binary
-from shallows_papers.datasets.formats.delimited_text import TableColumns, TextLayout, table_blocks
+from shallows_papers.datasets.formats.delimited_text import TableForm, table_blocks
 from shallows_papers.datasets.formats.parts import each_file
 from shallows_papers.datasets.sources import Block
 
@@ -38,8 +38,8 @@ def read(dataset: Dataset, form: Form, path: Path, rows: int) -> Iterator[Block]
                 raise ValueError(f"its attribute {name} holds text; numbers and {{lists}} are read")
         words = {place: kind for place, (_, kind) in enumerate(lines.attributes) if isinstance(kind, list)}
         words.pop(column, None)
-        columns = TableColumns(target=column, categories=words, regression=dataset.task == "regression")
-        yield from table_blocks(lines, TextLayout(spaces=True), columns, len(names), rows)
+        table = TableForm(spaces=True, target=column, categories=words, regression=dataset.task == "regression")
+        yield from table_blocks(lines, table, len(names), rows)
 
 
 class CsvRows(io.TextIOBase):

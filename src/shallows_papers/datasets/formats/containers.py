@@ -4,65 +4,25 @@ from __future__ import annotations
 
 import bz2
 import gzip
-import io
 import lzma
 import tarfile
 import zipfile
 import zlib
-from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
 _OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
-_PIECE, _PIECES_AHEAD = 1 << 18, 16
 
 # What these libraries raise on a file that is broken or of another kind.
 CONTAINER_ERRORS = (EOFError, OSError, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile)
 
 
-def open_binary(path: Path, ahead: bool = False) -> BinaryIO:
-    """Open a file for reading bytes, decompressed where its name ends in .gz, .bz2, .xz or .zip (of one file).
-
-    With `ahead`, a thread decompresses while the caller parses what came before.
-    """
+def open_binary(path: Path) -> BinaryIO:
+    """Open a file for reading bytes, decompressed where its name ends in .gz, .bz2, .xz or .zip (of one file)."""
     suffix = Path(path).suffix
-    stream = _open_zipped(path) if suffix == ".zip" else _OPENERS.get(suffix, open)(path, "rb")
-    compressed = suffix == ".zip" or suffix in _OPENERS
-    return io.BufferedReader(ReadAhead(stream), _PIECE) if ahead and compressed else stream
-
-
-class ReadAhead(io.RawIOBase):
-    """A stream that a thread reads a few pieces ahead; an error is raised where its bytes would have come."""
-
-    def __init__(self, stream: BinaryIO):
-        super().__init__()
-        self._stream, self._rest = stream, memoryview(b"")
-        self._thread = ThreadPoolExecutor(1, "shallows read ahead")
-        self._pieces = deque(self._thread.submit(stream.read, _PIECE) for _ in range(_PIECES_AHEAD))
-
-    def readable(self) -> bool:
-        """Return True."""
-        return True
-
-    def readinto(self, buffer: memoryview) -> int:
-        """Fill a buffer with the next bytes and return how many there were; 0 at the end."""
-        if not self._rest:
-            self._rest = memoryview(self._pieces.popleft().result())
-            self._pieces.append(self._thread.submit(self._stream.read, _PIECE))
-        n = min(len(buffer), len(self._rest))
-        buffer[:n] = self._rest[:n]
-        self._rest = self._rest[n:]
-        return n
-
-    def close(self) -> None:
-        """Stop the thread, then close the stream."""
-        if not self.closed:
-            self._thread.shutdown(cancel_futures=True)
-            self._stream.close()
-            super().close()
+    return _open_zipped(path) if suffix == ".zip" else _OPENERS.get(suffix, open)(path, "rb")
 
 
 def _open_zipped(path: Path) -> BinaryIO:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 import numpy as np
 
@@ -19,27 +19,22 @@ MissingExtraError.check("data", "A table of text", "pandas")
 
 
 @dataclass(frozen=True)
-class TextLayout:
-    """How a table of text is written; a blank as separator means any number of blanks and tabs."""
+class TableForm:
+    """How a table is written and what its columns hold; the names are the options of the catalogue.
 
-    separator: str = ","
-    skipped: int = 0
-    comment: str | None = None
-    spaces: bool = False
-
-
-@dataclass(frozen=True)
-class TableColumns:
-    """The columns of a table of the catalogue.
-
-    The target is counted from 0, or from the end when negative; with several targets, as many of the last columns. A
-    word of `categories` becomes its place in the column's list of words, and `label_end` is cut off the end of a label.
+    A blank as separator means any number of blanks and tabs; `header` lines are skipped. The target is counted from 0,
+    or from the end when negative; with several targets, as many of the last columns. A word of `categories` becomes its
+    place in the column's list of words, and `label_end` is cut off the end of a label.
     """
 
+    separator: str = ","
+    header: int = 0
+    comment: str | None = None
+    spaces: bool = False
     target: int = -1
     n_targets: int = 1
     dtype: str = "float64"
-    categories: Mapping[int, Sequence[str]] = field(default_factory=dict)
+    categories: Mapping[int | str, Sequence[str]] = field(default_factory=dict)
     label_end: str = ""
     regression: bool = False
 
@@ -51,82 +46,62 @@ class TableColumns:
             raise ValueError(f"its target should be column {self.target}, and it has {n_columns} columns")
         return [self.target % n_columns]
 
+    def parse(self, file: IO, skipped: int = 0, **options: Any) -> Any:
+        """Parse a table behind its first `skipped` rows by pandas, with columns numbered from 0."""
+        import pandas
+
+        separator = r"\s+" if self.separator == " " else self.separator
+        layout = {"sep": separator, "header": None, "comment": self.comment, "skipinitialspace": self.spaces}
+        return pandas.read_csv(file, skiprows=self.header + skipped, **layout, **options)
+
 
 def read(dataset: Dataset, form: Form, paths: Mapping[str, Path], part: str, rows: int) -> Iterator[Block]:
     """Read the tables of a part, or its rows of the table that holds the training rows before the test rows."""
     options = {key: value for key, value in form.options.items() if key not in ("positive", "negative")}
-    layout = {key: options.pop(key) for key in ("separator", "comment", "spaces") if key in options}
-    layout = TextLayout(**layout, skipped=options.pop("header", 0))
-    options["categories"] = {int(column): words for column, words in options.get("categories", {}).items()}
-    columns = TableColumns(n_targets=dataset.n_targets, regression=dataset.task == "regression", **options)
+    table = TableForm(n_targets=dataset.n_targets, regression=dataset.task == "regression", **options)
     # Skipping rows is faster than parsing and dropping them.
     start, stop = span_of(dataset, paths, part)
     for path in files_of(paths, part):
         with naming(path, "csv"):
-            yield from csv_blocks(path, layout, columns, rows, start, stop)
+            yield from csv_blocks(path, table, rows, start, stop)
 
 
-def frames(file: BinaryIO, layout: TextLayout, rows: int | None, **options: Any) -> Any:
-    """Read a table by pandas, with columns numbered from 0: data frames of at most `rows` rows, or one of all rows."""
-    import pandas
-
-    settings = {"skiprows": layout.skipped, **options}
-    return pandas.read_csv(
-        file,
-        sep=r"\s+" if layout.separator == " " else layout.separator,
-        header=None,
-        comment=layout.comment,
-        skipinitialspace=layout.spaces,
-        chunksize=rows,
-        **settings,
-    )
-
-
-def csv_blocks(
-    path: Path, layout: TextLayout, columns: TableColumns, rows: int | None, start: int = 0, stop: int | None = None
-) -> Iterator[Block]:
-    """Read the rows start:stop of a table in blocks of at most `rows`, or in one block (None)."""
+def csv_blocks(path: Path, form: TableForm, rows: int, start: int = 0, stop: int | None = None) -> Iterator[Block]:
+    """Read the rows start:stop of a table in blocks of at most `rows`."""
     with open_binary(path) as file:
-        n_columns = len(frames(file, layout, None, nrows=1).columns)
-    with open_binary(path, ahead=True) as file:
-        yield from table_blocks(file, layout, columns, n_columns, rows, start, stop)
+        n_columns = len(form.parse(file, nrows=1).columns)
+    with open_binary(path) as file:
+        yield from table_blocks(file, form, n_columns, rows, start, stop)
 
 
 def table_blocks(
-    file: BinaryIO,
-    layout: TextLayout,
-    columns: TableColumns,
-    n_columns: int,
-    rows: int | None,
-    start: int = 0,
-    stop: int | None = None,
+    file: IO, form: TableForm, n_columns: int, rows: int, start: int = 0, stop: int | None = None
 ) -> Iterator[Block]:
     """Do the work of `csv_blocks` on an open file, whose number of columns is known."""
-    targets = columns.targets(n_columns)
-    types: dict[int, Any] = {column: columns.dtype for column in range(n_columns) if column not in targets}
-    types |= dict.fromkeys(columns.categories, "category")
-    if columns.regression:
+    targets, categories = form.targets(n_columns), {int(column): words for column, words in form.categories.items()}
+    types: dict[int, Any] = {column: form.dtype for column in range(n_columns) if column not in targets}
+    types |= dict.fromkeys(categories, "category")
+    if form.regression:
         types |= dict.fromkeys(targets, "float64")
-    n_before, n_rows = start, None if stop is None else stop - start
+    n_rows = None if stop is None else stop - start
     # A column of integers that lacks a value makes NumPy warn before pandas raises.
     with np.errstate(invalid="ignore"):
-        tables = frames(file, layout, rows, skiprows=layout.skipped + start, nrows=n_rows, dtype=types)
-        for table in [tables] if rows is None else tables:
+        for table in form.parse(file, start, chunksize=rows, nrows=n_rows, dtype=types):
             y = table[targets] if len(targets) > 1 else table[targets[0]]
             table = table.drop(columns=targets)
-            for column, words in columns.categories.items():
+            for column, words in categories.items():
                 codes = category_codes(table[column], words)
                 if codes.min(initial=0) < 0:
                     row = int(np.argmin(codes))
                     raise ValueError(
-                        f"row {n_before + row + 1:,} has in column {column + 1} a word that the catalogue does not "
+                        f"row {start + row + 1:,} has in column {column + 1} a word that the catalogue does not "
                         f"list (it lists {len(words)}: {', '.join(list(words)[:5])}, ...)"
                     )
-                table[column] = codes.astype(columns.dtype)
-            if columns.label_end and not columns.regression:
-                y = y.str.removesuffix(columns.label_end)
-            n_before += len(table)
-            yield Block(table.to_numpy(columns.dtype), y.to_numpy())
+                table[column] = codes.astype(form.dtype)
+            if form.label_end and not form.regression:
+                y = y.str.removesuffix(form.label_end)
+            start += len(table)
+            yield Block(table.to_numpy(form.dtype), y.to_numpy())
 
 
 def category_codes(column: Any, words: Sequence[str]) -> np.ndarray:

@@ -49,7 +49,7 @@ def libsvm_blocks(
 
     parsed = np.dtype("float32" if np.dtype(dtype).itemsize <= 4 else "float64")
     n_read = 0
-    with open_binary(path, ahead=True) as file:  # not by load_svmlight_file, which knows no .xz
+    with open_binary(path) as file:  # not by load_svmlight_file, which knows no .xz
         for text in _whole_lines(file, TEXT_BYTES):
             n_lines = text.count(b"\n") + (not text.endswith(b"\n"))
             try:
