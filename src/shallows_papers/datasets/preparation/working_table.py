@@ -58,16 +58,16 @@ class Table:
     def read(cls, dataset: Dataset, source: Source, memory: int, folder: Path) -> Table:
         """Read a source, each part once, and code its targets; rows of more than `memory` bytes go to `folder`."""
         is_class = dataset.task == "classification"
-        x, y, labels, shapes = {}, {}, {}, {}
+        x, y, shapes, known, labels = {}, {}, {}, {}, {"train": [], "test": []}
         file = SpooledTemporaryFile(max(1, memory), dir=existing_parent(folder))  # noqa: SIM115 (closed with the table)
         wanted = max(_READ_ROWS[0], min(_READ_ROWS[1], BLOCK_BYTES // (8 * (dataset.n_features or 1024))))
         for part, rows in (("train", source.train), ("test", source.test)):
-            x[part], y[part], labels[part], shapes[part] = RowStore(file), RowStore(file), _Labels(), ()
+            x[part], y[part], shapes[part], n_of_train = RowStore(file), RowStore(file), (), len(known)
             for block in rows.blocks(wanted) if rows is not None else ():
                 first, shapes[part] = x[part].n_rows, np.shape(block.y)[1:]
                 x[part].append(block.x)
                 if is_class and not shapes[part]:
-                    labels[part].append(np.asarray(block.y), first, dataset.name)
+                    labels[part].append(_note_labels(known, np.asarray(block.y), first, dataset.name))
                 else:
                     y[part].append(_numbers(dataset.name, block.y, first))
         if not x["train"].n_rows:
@@ -79,8 +79,11 @@ class Table:
             )
         classes, codes, coding, dtype = None, {}, "values", np.dtype("<f8")
         if is_class and not shapes["train"]:
-            classes, codes = _class_indices(dataset, labels["train"], labels["test"])
-            coding, dtype = "class indices", np.dtype("<i8")
+            coding, dtype, found = "class indices", np.dtype("<i8"), list(known)
+            classes = _class_names(dataset, sorted(found[:n_of_train]), found[n_of_train:])
+            place = np.empty(len(found), np.int64)
+            place[[known[label] for label in sorted(found)]] = np.arange(len(found))
+            codes = {part: place[np.concatenate([np.empty(0, np.int64), *numbers])] for part, numbers in labels.items()}
         elif is_class:
             classes, coding, dtype = ["0", "1"], "indicators", np.dtype("<i8")
         return cls(
@@ -172,6 +175,15 @@ class Table:
                 block = transform(block)
             yield block
 
+    def gather(self, rows: np.ndarray, dtype: Any = np.float64) -> np.ndarray:
+        """Return training rows by their ascending numbers, dense, after all transforms so far."""
+        x, start = np.empty((len(rows), self.n_features), dtype), 0
+        for block in self.blocks("train"):
+            first, last = np.searchsorted(rows, (start, start + len(block)))
+            x[first:last] = block[rows[first:last] - start]
+            start += len(block)
+        return x
+
     def target_blocks(self, part: str) -> Iterator[np.ndarray]:
         """Give the targets of a part in blocks, after all transforms of them so far."""
         raw_part, rows = self.rows[part]
@@ -200,33 +212,20 @@ class Table:
         )
 
 
-class _Labels:
-    """The distinct labels of one part, and the number of each row's label among them."""
-
-    def __init__(self):
-        self.known: dict[Any, int] = {}
-        self.numbers: list[np.ndarray] = []
-
-    def append(self, labels: np.ndarray, first: int, name: str) -> None:
-        if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-            row = int(np.flatnonzero(~np.isfinite(labels))[0])
-            raise DatasetError(f"The target of row {first + row + 1:,} of '{name}' is {labels[row]}, and no class.")
-        distinct, inverse = np.unique(labels, return_inverse=True)
-        numbers = [self.known.setdefault(label, len(self.known)) for label in distinct.tolist()]
-        self.numbers.append(np.asarray(numbers, np.int32)[inverse])
-
-    def coded(self, order: Mapping[Any, int]) -> np.ndarray:
-        """Return the place of each row's label in `order`."""
-        new = np.array([order[label] for label in self.known], dtype=np.int64)
-        return np.concatenate([np.empty(0, np.int64), *(new[numbers] for numbers in self.numbers)])
+def _note_labels(known: dict[Any, int], labels: np.ndarray, first: int, name: str) -> np.ndarray:
+    """Add labels that are new to those that are known, and return the number of each; `first` is their first row."""
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        row = int(np.flatnonzero(~np.isfinite(labels))[0])
+        raise DatasetError(f"The target of row {first + row + 1:,} of '{name}' is {labels[row]}, and no class.")
+    distinct, inverse = np.unique(labels, return_inverse=True)
+    return np.asarray([known.setdefault(label, len(known)) for label in distinct.tolist()], np.int32)[inverse]
 
 
-def _class_indices(dataset: Dataset, train: _Labels, test: _Labels) -> tuple[list[str], dict[str, np.ndarray]]:
-    labels = sorted(train.known)
-    strangers = sorted(set(test.known) - set(labels))
+def _class_names(dataset: Dataset, labels: list[Any], strangers: list[Any]) -> list[str]:
+    """Return the names of the classes, and refuse `strangers`, those of the test part alone, and a wrong number."""
     if strangers:
         raise DatasetError(
-            f"The test part of '{dataset.name}' has the class {label_text(strangers[0])}, which the training part "
+            f"The test part of '{dataset.name}' has the class {label_text(min(strangers))}, which the training part "
             "lacks."
         )
     if len(labels) < 2:
@@ -236,9 +235,7 @@ def _class_indices(dataset: Dataset, train: _Labels, test: _Labels) -> tuple[lis
             f"The training part of '{dataset.name}' has {len(labels)} classes, where the catalogue "
             f"says {dataset.n_classes}."
         )
-    names = list(dataset.classes) or [label_text(label) for label in labels]
-    order = {label: index for index, label in enumerate(labels)}
-    return names, {"train": train.coded(order), "test": test.coded(order)}
+    return list(dataset.classes) or [label_text(label) for label in labels]
 
 
 def _numbers(name: str, y: Any, first: int) -> np.ndarray:

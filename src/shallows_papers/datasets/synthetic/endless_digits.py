@@ -11,7 +11,6 @@ import functools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from pathlib import Path
 
 import numpy as np
 
@@ -55,7 +54,7 @@ class Deformation:
     smoothness: float = field(default=4.0, metadata=between(1, 28))  # Standard deviation of that Gaussian, in pixels
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class EndlessDigits(Generator):
     """The training digits of MNIST, repeated without end and deformed anew each time.
 
@@ -74,17 +73,11 @@ class EndlessDigits(Generator):
     made_of = "digits"
     n_classes = 10
 
-    # The folder of the idx files, or the arrays: uint8 of shape (n, 28, 28) or (n, 784), and labels
-    digits: str | Path | tuple[np.ndarray, np.ndarray] = None
+    digits: tuple[np.ndarray, np.ndarray]  # uint8 of shape (n, 28, 28) or (n, 784), and labels
     deformation: Deformation = Deformation()  # How far they are deformed
     plain_first: bool = True  # Whether the first pass leaves the digits as they are
 
     def __post_init__(self) -> None:
-        if self.digits is None:
-            raise ShallowsError(
-                "The generator 'endless_mnist' needs the digits: make('endless_mnist', digits=FOLDER) with the folder "
-                "of MNIST's idx files, or digits=(images, labels)."
-            )
         if isinstance(self.deformation, Mapping):
             known = [field.name for field in fields(Deformation)]
             for key in self.deformation:
@@ -92,9 +85,15 @@ class EndlessDigits(Generator):
                     raise UnknownNameError("kind of deformation", key, known)
             object.__setattr__(self, "deformation", Deformation(**self.deformation))
         super().__post_init__()
-        images, labels = self._read()
-        object.__setattr__(self, "images", images)
-        object.__setattr__(self, "labels", labels)
+        images, labels = map(np.asarray, self.digits)
+        side = math.isqrt(images[0].size) if len(images) else 0
+        if images.dtype != np.uint8 or not len(images) or images[0].size != side**2 or len(labels) != len(images):
+            raise ShallowsError(
+                f"The digits must be square images of uint8 pixels with a label each, not {images.dtype} of shape "
+                f"{images.shape} with {len(labels)} labels."
+            )
+        object.__setattr__(self, "images", np.ascontiguousarray(images.reshape(len(images), side, side)))
+        object.__setattr__(self, "labels", labels.astype(np.int64))
 
     @property
     def d(self) -> int:
@@ -112,27 +111,6 @@ class EndlessDigits(Generator):
 
     def _problem(self) -> str | None:
         return broken_rule(self.deformation)
-
-    def _read(self) -> tuple[np.ndarray, np.ndarray]:
-        if isinstance(self.digits, str | Path):
-            from shallows_papers.datasets.formats.idx import read_idx
-
-            paths = []
-            for name in ("train-images-idx3-ubyte", "train-labels-idx1-ubyte"):
-                found = [path for path in (Path(self.digits) / f"{name}{end}" for end in (".gz", "")) if path.is_file()]
-                if not found:
-                    raise ShallowsError(f"{self.digits} holds no {name}(.gz). Fetch the dataset 'mnist' first.")
-                paths.append(found[0])
-            images, labels = map(read_idx, paths)
-        else:
-            images, labels = map(np.asarray, self.digits)
-        side = math.isqrt(images[0].size) if len(images) else 0
-        if images.dtype != np.uint8 or not len(images) or images[0].size != side**2 or len(labels) != len(images):
-            raise ShallowsError(
-                f"The digits must be square images of uint8 pixels with a label each, not {images.dtype} of shape "
-                f"{images.shape} with {len(labels)} labels."
-            )
-        return np.ascontiguousarray(images.reshape(len(images), side, side)), labels.astype(np.int64)
 
     def _rows_per_chunk(self) -> int:
         return _CHUNK

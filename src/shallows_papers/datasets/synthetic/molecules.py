@@ -95,7 +95,7 @@ def represent(matrices: Any, representation: str = "sorted", noise: Any = 0.0) -
     return triangle(sort_rows(matrices, noise))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class VirtualMolecules(Generator):
     """Molecules over and over, with their atoms in another random order each time.
 
@@ -108,7 +108,7 @@ class VirtualMolecules(Generator):
     made_of = "molecules"
 
     # Coulomb matrices of shape (n, size, size) or (n, size^2) in any order of the atoms, and a number each
-    molecules: tuple[Any, Any] = None
+    molecules: tuple[Any, Any]
     # Standard deviation of the noise, as in Montavon et al. (2012): about the difference between the rows of a hydrogen
     # at one place of a molecule and at another, and far below that between two elements.
     noise: float = field(default=1.0, metadata=NOT_NEGATIVE)
@@ -116,8 +116,6 @@ class VirtualMolecules(Generator):
     representation: str = field(default="sorted", metadata=one_of(*REPRESENTATIONS))
 
     def __post_init__(self) -> None:
-        if self.molecules is None:
-            raise ShallowsError("The generator 'virtual_molecules' needs molecules=(matrices, targets).")
         super().__post_init__()
         object.__setattr__(self, "matrices", _square(self.molecules[0]))
         object.__setattr__(self, "targets", np.asarray(self.molecules[1], dtype=np.float64))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from shallows_papers.datasets.synthetic.generator import Generator
 from shallows_papers.datasets.synthetic.molecules import BOHR_IN_ANGSTROM, REPRESENTATIONS, coulomb_matrix, represent
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class SmilesMolecules(Generator):
     """Coulomb matrices of molecules given by SMILES strings, with conformers that `geometry` computes by the seed."""
 
@@ -24,14 +24,12 @@ class SmilesMolecules(Generator):
     task = "regression"
     made_of = "molecules"
 
-    molecules: tuple[Sequence[str], Any] = None  # Strings, and a number each
+    molecules: tuple[Sequence[str], Any]  # Strings, and a number each
     # Rows of the matrices, that is, the largest number of atoms with hydrogens
     size: int = field(default=75, metadata=COUNT)
     representation: str = field(default="sorted", metadata=one_of(*REPRESENTATIONS))  # {"sorted", "eigenspectrum"}
 
     def __post_init__(self) -> None:
-        if self.molecules is None:
-            raise ShallowsError("The generator 'smiles_molecules' needs molecules=(smiles, targets).")
         _rdkit()  # fails before anything is computed
         super().__post_init__()
         object.__setattr__(self, "smiles", [str(one) for one in np.asarray(self.molecules[0]).ravel()])
@@ -41,7 +39,7 @@ class SmilesMolecules(Generator):
 
     def test_rows(self, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return test molecules in the same representation."""
-        return SmilesMolecules(self.seed, (x, y), self.size, self.representation).block(0, len(y))
+        return replace(self, molecules=(x, y)).block(0, len(y))
 
     @property
     def n(self) -> int:

@@ -52,11 +52,7 @@ class ChooseComponents(FeatureStep):
 
         n = table.n_rows("train")
         rows = draw_rows(n, min(n, principal_components.ROWS), self.seed, self.name)
-        x, start = np.empty((len(rows), table.n_features)), 0
-        for block in table.blocks("train"):
-            first, last = np.searchsorted(rows, (start, start + len(block)))
-            x[first:last] = block[rows[first:last] - start]
-            start += len(block)
+        x = table.gather(rows)
         y = np.concatenate(list(table.target_blocks("train")))[rows]
         if table.target_coding == "class indices":
             targets = Hinge().encode(y, len(table.classes))

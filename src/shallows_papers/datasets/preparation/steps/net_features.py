@@ -89,35 +89,29 @@ class NetFeatures(FeatureStep):
             quality = {"train_error": 100.0 * float(np.mean(predicted != y))}
         else:
             quality = {"train_rmse": float(np.sqrt(np.mean((predicted - y.reshape(predicted.shape)) ** 2)))}
-        used = net.report_
+        used = ("batch_size", "step_size", "input_shape", "n_weights", "precision", "device", "torch")
         return {
             "architecture": self.architecture,
             "source": found.source,
             "trained_on": table.dataset.name,
             "trained_on_rows": len(x),
-            "epochs": used["n_epochs"],
-            "batch_size": used["batch_size"],
-            "step_size": used["step_size"],
+            "epochs": net.report_["n_epochs"],
             "seed": self.seed,
-            "input_shape": used["input_shape"],
-            "n_weights": used["n_weights"],
+            **{key: net.report_[key] for key in used},
             **quality,
             "weights_sha256": _sha256(net.weights_),
-            "precision": used["precision"],
-            "device": used["device"],
-            "torch": used["torch"],
             "threads": 1 if backend.resolve_device(self.device).type == "cpu" else None,
         }
 
     def transform(self, block: np.ndarray) -> np.ndarray:
         with _one_thread():
-            return self.net_.transform(_in_order(block, self.order_).astype(np.float32)).astype(np.float64)
+            return self.net_.transform(block[:, self.order_].astype(np.float32)).astype(np.float64)
 
     def describe_output(self, table: Table) -> None:
         table.replace_features(self.net_.report_["n_net_features"])
 
 
-def _training_rows(step: NetFeatures, table: Table, order: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+def _training_rows(step: NetFeatures, table: Table, order: np.ndarray | slice) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows that the net is trained on, in float32 as the arrays will be, and their targets."""
     from shallows_papers.datasets.preparation.row_draws import draw_rows
 
@@ -135,26 +129,17 @@ def _training_rows(step: NetFeatures, table: Table, order: np.ndarray | None) ->
         )
     kept = np.arange(n) if step.rows is None else draw_rows(n, step.rows, step.seed, "net_features", codes)
     table.make_dense()
-    x, start = np.empty((len(kept), table.n_features), np.float32), 0
-    for block in table.blocks("train"):
-        first, last = np.searchsorted(kept, (start, start + len(block)))
-        x[first:last] = _in_order(block[kept[first:last] - start], order)
-        start += len(block)
-    return x, y[kept]
+    return table.gather(kept, np.float32)[:, order], y[kept]
 
 
-def _images(table: Table) -> tuple[tuple[int, int, int] | None, np.ndarray | None]:
+def _images(table: Table) -> tuple[tuple[int, int, int] | None, np.ndarray | slice]:
     """Return the shape of the images where it is known, and the order of columns that puts channel after channel."""
     if table.image is None:
-        return None, None
+        return None, slice(None)
     height, width, channels = (table.image[key] for key in ("height", "width", "channels"))
     planar = channels == 1 or table.image["order"] == "planar"
-    order = None if planar else np.arange(table.n_features).reshape(height, width, channels).transpose(2, 0, 1).ravel()
-    return (channels, height, width), order
-
-
-def _in_order(block: np.ndarray, order: np.ndarray | None) -> np.ndarray:
-    return block if order is None else block[:, order]
+    columns = np.arange(table.n_features).reshape(height, width, channels)
+    return (channels, height, width), slice(None) if planar else columns.transpose(2, 0, 1).ravel()
 
 
 @contextmanager

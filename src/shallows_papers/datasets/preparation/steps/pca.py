@@ -15,22 +15,18 @@ from shallows_papers.lazy_numpy import np
 if TYPE_CHECKING:
     from shallows_papers.datasets.preparation.working_table import Table
 
-METHODS = ("auto", "covariance", "randomised", "incremental")
+METHODS = ("auto", "covariance", "randomised")
 # A covariance matrix and the two more of its size that its eigensystem needs take 400 MB at this d.
 MOST_FOR_COVARIANCE = 4096
-# The incremental method takes blocks of at least this many times the components.
-_INCREMENTAL_ROWS = 5
 # The randomised method draws so many columns more than components, for faster convergence.
 _OVERSAMPLING = 20
-
-Blocks = Callable[[], Iterable[Any]]
 
 
 @dataclass
 class PCA(FeatureStep):
     """Project on the leading principal components of the training part.
 
-    By hand, since scikit-learn's PCA wants all rows at once; its IncrementalPCA is the method ``incremental``.
+    By hand, since scikit-learn's PCA wants all rows at once, and its IncrementalPCA is approximate.
     """
 
     name: ClassVar[str] = "pca"
@@ -38,10 +34,9 @@ class PCA(FeatureStep):
     keeps_sparse = True
     n_components: int = field(metadata=COUNT)
     whiten: bool = False  # Whether each component is scaled to variance 1
-    # {"auto", "covariance", "randomised", "incremental"}: ``covariance`` is exact and holds d x d numbers;
-    # ``randomised`` holds d times the components and goes over the data once for each of `iterations`, whose start it
-    # draws; ``incremental`` goes over them once, and what it gives depends on their order. ``auto`` takes the first up
-    # to 4,096 features and the second beyond.
+    # {"auto", "covariance", "randomised"}: ``covariance`` is exact and holds d x d numbers; ``randomised`` holds d
+    # times the components and goes over the data once for each of `iterations`, whose start it draws. ``auto`` takes
+    # the first up to 4,096 features and the second beyond.
     method: str = "auto"
     iterations: int = field(default=4, metadata=COUNT)  # Of the randomised method
     seed: int = field(default=0, metadata=SEED)  # Of the randomised method
@@ -79,7 +74,7 @@ class PCA(FeatureStep):
 
 
 def principal(
-    blocks: Blocks, n: int, d: int, k: int, method: str, iterations: int, seed: int
+    blocks: Callable[[], Iterable[Any]], n: int, d: int, k: int, method: str, iterations: int, seed: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the leading principal components.
 
@@ -87,20 +82,16 @@ def principal(
     with the divisor n - 1), and orthonormal columns, shape (d, k); the largest entry of each is positive, since its
     sign is arbitrary.
     """
-    if method == "auto":
-        method = "covariance" if d <= MOST_FOR_COVARIANCE else "randomised"
     mean = sum(np.asarray(block.sum(axis=0)).ravel() for block in blocks()) / n
-    if method == "covariance":
-        variances, vectors = _covariance(blocks, mean, n, k)
-    elif method == "randomised":
-        variances, vectors = _randomised(blocks, mean, n, k, iterations, seed)
+    if method == "covariance" or (method == "auto" and d <= MOST_FOR_COVARIANCE):
+        variances, vectors = _covariance(blocks(), mean, n, k)
     else:
-        variances, vectors = _incremental(blocks, n, k)
+        variances, vectors = _randomised(blocks, mean, n, k, iterations, seed)
     signs = np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(k)])
     return mean, np.maximum(variances, 0.0), vectors * signs
 
 
-def _covariance(blocks: Blocks, mean: np.ndarray, n: int, k: int) -> tuple[np.ndarray, np.ndarray]:
+def _covariance(blocks: Iterable[Any], mean: np.ndarray, n: int, k: int) -> tuple[np.ndarray, np.ndarray]:
     from scipy.linalg import eigh
 
     d = len(mean)
@@ -109,13 +100,13 @@ def _covariance(blocks: Blocks, mean: np.ndarray, n: int, k: int) -> tuple[np.nd
             f"The step pca with method covariance holds {d:,} x {d:,} numbers. For so many take method randomised."
         )
     covariance, sparse = np.zeros((d, d)), False
-    for block in blocks():
+    for block in blocks:
         sparse = hasattr(block, "indptr")
         if sparse:
             covariance += (block.T @ block).toarray()
         else:
-            centred = block - mean
-            covariance += centred.T @ centred
+            centered = block - mean
+            covariance += centered.T @ centered
     if sparse:
         covariance -= n * np.outer(mean, mean)
     covariance /= max(n - 1, 1)
@@ -124,7 +115,7 @@ def _covariance(blocks: Blocks, mean: np.ndarray, n: int, k: int) -> tuple[np.nd
 
 
 def _randomised(
-    blocks: Blocks, mean: np.ndarray, n: int, k: int, iterations: int, seed: int
+    blocks: Callable[[], Iterable[Any]], mean: np.ndarray, n: int, k: int, iterations: int, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Block power iteration of the covariance from a random start, then its eigensystem in that space.
 
@@ -145,27 +136,3 @@ def _randomised(
     small = basis.T @ product / max(n - 1, 1)
     variances, turned = np.linalg.eigh((small + small.T) / 2)
     return variances[::-1][:k], (basis @ turned[:, ::-1])[:, :k]
-
-
-def _incremental(blocks: Blocks, n: int, k: int) -> tuple[np.ndarray, np.ndarray]:
-    from sklearn.decomposition import IncrementalPCA
-
-    found = IncrementalPCA(k)
-    for rows in _gathered(blocks(), max(_INCREMENTAL_ROWS * k, 256), n):
-        found.partial_fit(rows)
-    return found.explained_variance_, found.components_.T
-
-
-def _gathered(blocks: Iterable[Any], least: int, n: int) -> Iterable[np.ndarray]:
-    """Join blocks until each has at least `least` rows; a short rest joins the last."""
-    waiting: list[np.ndarray] = []
-    n_waiting, left = 0, n
-    for block in blocks:
-        waiting.append(block.toarray() if hasattr(block, "toarray") else block)
-        n_waiting += len(waiting[-1])
-        left -= len(waiting[-1])
-        if n_waiting >= least and left >= least:
-            yield np.concatenate(waiting)
-            waiting, n_waiting = [], 0
-    if waiting:
-        yield np.concatenate(waiting)
