@@ -13,7 +13,8 @@ from engine_example import naive_kernel, sample
 from shallows import features, kernels
 from shallows.errors import ShallowsError
 from shallows.features import pivoted_cholesky as module
-from shallows.features.pivoted_cholesky import pivot_rows, pivoted_cholesky
+from shallows.features.landmarks import pivot_rows
+from shallows.features.pivoted_cholesky import pivoted_cholesky
 from shallows.kernel_approximation import NystroemFeatures
 
 both = pytest.mark.parametrize("random", [False, True], ids=["greedy", "random"])

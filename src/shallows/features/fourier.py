@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import threading
 from collections.abc import Callable, Sequence
@@ -285,29 +286,17 @@ MOST_FREQUENCIES = 1024
 """Frequencies of a block if a budget is given: enough for fast products, few enough for batches of thousands."""
 
 
-def fourier_pairs(kernel, x, n_features, seed=0, budget=None) -> FourierMap:
+def fourier_pairs(kernel, x, n_features, seed=0, budget=None, form="pair", orthogonal=False) -> FourierMap:
     """The map "fourier": cosines and sines of random frequencies."""
-    return _random_fourier(kernel, x, n_features, seed, budget, form="pair", orthogonal=False)
-
-
-def fourier_cosines(kernel, x, n_features, seed=0, budget=None) -> FourierMap:
-    """The map "fourier_cosine": cosines with random phases."""
-    return _random_fourier(kernel, x, n_features, seed, budget, form="cosine", orthogonal=False)
-
-
-def orthogonal_pairs(kernel, x, n_features, seed=0, budget=None) -> FourierMap:
-    """The map "orthogonal": cosines and sines of orthogonal frequencies."""
-    return _random_fourier(kernel, x, n_features, seed, budget, form="pair", orthogonal=True)
-
-
-def _random_fourier(
-    kernel: Any, x: Array, n_features: int, seed: int, budget: int | None, *, form: str, orthogonal: bool
-) -> FourierMap:
     if not getattr(kernel, "has_frequencies", False):
-        raise ShallowsError(f"{_without_frequencies(kernel)} Every kernel has landmarks: features='nystrom'.")
+        raise ShallowsError(f"{_without_frequencies(kernel)} Every kernel has landmarks: NystroemFeatures.")
     # A cosine without its sine would not be unbiased: an odd number of columns becomes the next even one.
     block = block_of(-(-n_features // COLUMNS_OF_FREQUENCY[form]), budget)
     return FourierMap(kernel, x.shape[1], seed=seed, form=form, orthogonal=orthogonal, **block)
+
+
+fourier_cosines = functools.partial(fourier_pairs, form="cosine")
+orthogonal_pairs = functools.partial(fourier_pairs, orthogonal=True)
 
 
 def block_of(n_frequencies: int, budget: int | None) -> dict[str, int]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -16,9 +18,12 @@ from ..arrays import Array, Device
 from ..errors import ShallowsError
 from ..utils.plain_numbers import takes_numpy_integers
 from .base import FeatureMap, check_inputs
+from .pivoted_cholesky import pivoted_cholesky
 
 BLOCK_BYTES = 2**26
 """Bytes of kernel values in a block."""
+FACTOR_BYTES = 2**30
+"""The largest factor for choosing landmarks by pivots if no budget is given."""
 POWER_STEPS = 12
 """Steps of the power iteration for the norm of a matrix of errors, which is accurate to a tenth."""
 
@@ -184,26 +189,6 @@ class NystroemMap(FeatureMap):
         return out
 
 
-def rbf_at_samples(kernel, x, n_features, seed=0, budget=None) -> RBFNetworkMap:
-    """The map "rbf": kernel functions at sampled points."""
-    return RBFNetworkMap(kernel, sample_rows(x, n_features, seed))
-
-
-def rbf_at_means(kernel, x, n_features, seed=0, budget=None) -> RBFNetworkMap:
-    """The map "rbf_kmeans": kernel functions at centers of K-means."""
-    return RBFNetworkMap(kernel, kmeans_centers(x, n_features, seed))
-
-
-def nystrom_at_samples(kernel, x, n_features, seed=0, budget=None) -> NystroemMap:
-    """The map "nystrom": Nyström with sampled landmarks."""
-    return NystroemMap(kernel, sample_rows(x, n_features, seed))
-
-
-def nystrom_at_means(kernel, x, n_features, seed=0, budget=None) -> NystroemMap:
-    """The map "nystrom_kmeans": Nyström with landmarks of K-means."""
-    return NystroemMap(kernel, kmeans_centers(x, n_features, seed))
-
-
 SAMPLE, HALVINGS = 2000, 40
 """Number of points on which λ is found, and number of halvings of its interval."""
 
@@ -256,6 +241,41 @@ def leverage_rows(kernel: Any, x: Array, n: int, seed: int) -> Array:
     return arrays.take_rows(x, np.argsort(-keys, kind="stable")[:n])
 
 
-def nystrom_by_leverage(kernel, x, n_features, seed=0, budget=None) -> NystroemMap:
-    """The map "nystrom_leverage": Nyström with landmarks drawn by leverage."""
-    return NystroemMap(kernel, leverage_rows(kernel, x, n_features, seed))
+def pivot_rows(kernel: Any, x: Array, n: int, seed: int, *, random: bool, budget: int | None = None) -> Array:
+    """``n`` rows of ``x`` at most, the pivots of its kernel matrix; shape (number of pivots, d).
+
+    If the factor of all rows takes more than a quarter of the budget in bytes, the pivots of a sample are used.
+    """
+    room = FACTOR_BYTES if budget is None else budget // 4
+    some = max(n, room // (arrays.itemsize(x) * max(1, n)))
+    pool = x if some >= x.shape[0] else sample_rows(x, some, seed)
+    pivots = pivoted_cholesky(kernel, kernels.augmented(pool), n, random=random, seed=seed).pivots
+    # A matrix of zeros has no pivot. With one landmark the features report it.
+    return arrays.take_rows(pool, pivots if len(pivots) else np.zeros(1, dtype=np.int64))
+
+
+LANDMARKS: dict[str, Callable[[Any, Array, int, int, int | None], Array]] = {
+    "sample": lambda kernel, x, n, seed, budget: sample_rows(x, n, seed),
+    "kmeans": lambda kernel, x, n, seed, budget: kmeans_centers(x, n, seed),
+    "leverage": lambda kernel, x, n, seed, budget: leverage_rows(kernel, x, n, seed),
+    "pivoted": lambda kernel, x, n, seed, budget: pivot_rows(kernel, x, n, seed, random=False, budget=budget),
+    "randomly_pivoted": lambda kernel, x, n, seed, budget: pivot_rows(kernel, x, n, seed, random=True, budget=budget),
+}
+"""The ways to choose landmarks: functions of a kernel, points, a number, a seed and a budget in bytes."""
+
+
+def rbf(kernel, x, n_features, seed=0, budget=None, landmarks="sample") -> RBFNetworkMap:
+    """The map "rbf": kernel functions at landmarks."""
+    return RBFNetworkMap(kernel, LANDMARKS[landmarks](kernel, x, n_features, seed, budget))
+
+
+def nystrom(kernel, x, n_features, seed=0, budget=None, landmarks="sample") -> NystroemMap:
+    """The map "nystrom": Nyström features."""
+    return NystroemMap(kernel, LANDMARKS[landmarks](kernel, x, n_features, seed, budget))
+
+
+rbf_kmeans = functools.partial(rbf, landmarks="kmeans")
+nystrom_kmeans = functools.partial(nystrom, landmarks="kmeans")
+nystrom_leverage = functools.partial(nystrom, landmarks="leverage")
+nystrom_pivoted = functools.partial(nystrom, landmarks="pivoted")
+nystrom_randomly_pivoted = functools.partial(nystrom, landmarks="randomly_pivoted")

@@ -1,4 +1,4 @@
-"""Partial Cholesky factors of kernel matrices by greedy or random pivots, without forming the matrix, and landmarks."""
+"""Partial Cholesky factors of kernel matrices by greedy or random pivots, without forming the matrix."""
 
 from __future__ import annotations
 
@@ -9,14 +9,11 @@ import numpy as np
 
 from .. import arrays, kernels, streams
 from ..arrays import Array
-from .landmarks import NystroemMap, sample_rows
 
 PROPOSALS = 128
 """Pivots that are proposed at a time. Accepted pivots share one pass over the points."""
 ROWS = 8192
 """Columns of the factor's transpose that are computed at a time on a CPU."""
-FACTOR_BYTES = 2**30
-"""The largest factor for choosing landmarks if no budget is given."""
 ROUNDINGS = 4.0
 """Diagonal entries up to this number of rounding errors are treated as zero."""
 
@@ -146,26 +143,3 @@ def _extend(
 
     arrays.in_threads(work, n_workers)
     return squares
-
-
-def pivot_rows(kernel: Any, x: Array, n: int, seed: int, *, random: bool, budget: int | None = None) -> Array:
-    """``n`` rows of ``x`` at most, the pivots of its kernel matrix; shape (number of pivots, d).
-
-    If the factor of all rows takes more than a quarter of the budget in bytes, the pivots of a sample are used.
-    """
-    room = FACTOR_BYTES if budget is None else budget // 4
-    some = max(n, room // (arrays.itemsize(x) * max(1, n)))
-    pool = x if some >= x.shape[0] else sample_rows(x, some, seed)
-    pivots = pivoted_cholesky(kernel, kernels.augmented(pool), n, random=random, seed=seed).pivots
-    # A matrix of zeros has no pivot. With one landmark the features report it.
-    return arrays.take_rows(pool, pivots if len(pivots) else np.zeros(1, dtype=np.int64))
-
-
-def nystrom_at_pivots(kernel, x, n_features, seed=0, budget=None) -> NystroemMap:
-    """The map "nystrom_pivoted": Nyström at greedy pivots."""
-    return NystroemMap(kernel, pivot_rows(kernel, x, n_features, seed, random=False, budget=budget))
-
-
-def nystrom_at_random_pivots(kernel, x, n_features, seed=0, budget=None) -> NystroemMap:
-    """The map "nystrom_randomly_pivoted": Nyström at random pivots."""
-    return NystroemMap(kernel, pivot_rows(kernel, x, n_features, seed, random=True, budget=budget))

@@ -10,6 +10,7 @@ from sklearn.svm import LinearSVC
 
 from ... import arrays, kernels
 from ...errors import ShallowsError, UnknownNameError
+from ...features.landmarks import LANDMARKS
 from ...fitting import leave_one_out_choice
 from ...kernels import precomputed
 from ...models.centering import Centering
@@ -17,7 +18,7 @@ from ...spectrum.leave_one_out import RidgeChoice
 from ...utils.checks import check_positive, check_whole
 from ..base import Estimator, keeps_model_on_failure
 from ..constructors import stores_parameters
-from ..feature_maps.landmarks import LANDMARKS, NystroemFeatures
+from ..feature_maps.landmarks import NystroemFeatures
 from ..predictions import LabelPredictions, learn_classes
 
 BLOCK_NUMBERS = 2**24

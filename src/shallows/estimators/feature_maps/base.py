@@ -12,7 +12,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from ... import arrays, kernels, streams
 from ...arrays.user_arrays import follows_input
 from ...errors import ShallowsError
-from ...features import Blocks, FeatureMap
+from ...features import FEATURE_MAPS, Blocks, FeatureMap
 from ...fitting.machine import Options
 from ...kernels import Kernel, precomputed
 from ...models.centering import Centering, check_scale, check_scores
@@ -31,7 +31,7 @@ STRIP_BYTES = 2**27
 
 
 class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
-    """Base of the transformers of points to explicit features of a kernel. A subclass defines `_make_map`.
+    """Base of the transformers of points to explicit features of a kernel. A subclass defines `_map_name`.
 
     A subclass without a parameter for the kernel has its own constructor, and ``kernel`` and ``n_features`` as
     attributes.
@@ -103,7 +103,13 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
 
     def _make_map(self, X: Any, kernel: Kernel, seed: int, device: arrays.Device, budget: int) -> FeatureMap:
         """The map of a kernel, from training points if it needs them; its arrays may be on the device."""
-        raise NotImplementedError
+        make_map = FEATURE_MAPS[self._map_name]
+        points = self._points_of_map(X, seed, device)
+        return make_map(kernel, points, self._n_columns, seed, budget, **self._map_parameters)
+
+    def _points_of_map(self, X: Any, seed: int, device: arrays.Device) -> Any:
+        """The training points that the map is made of; most maps use only their number of inputs."""
+        return X
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

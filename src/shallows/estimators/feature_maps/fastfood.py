@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ... import features
 from .fourier import FourierTransformer
 
 
@@ -42,4 +41,4 @@ class Fastfood(FourierTransformer):
     (1797, 1000)
     """
 
-    _map, _map_name = features.FastfoodMap, "fastfood"
+    _map_name = "fastfood"

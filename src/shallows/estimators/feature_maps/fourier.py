@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
-from ... import arrays, features
-from ...errors import ShallowsError, UnknownNameError
-from ...features.fourier import (
-    COLUMNS_OF_FREQUENCY,
-    MOST_FREQUENCIES,
-    fourier_cosines,
-    fourier_pairs,
-    orthogonal_pairs,
-)
-from ...kernels import Kernel
+from ...errors import UnknownNameError
 from ..constructors import with_parameters
 from .base import FeatureMapTransformer
 
-FORMS = {
-    ("pair", False): fourier_pairs,
-    ("pair", True): orthogonal_pairs,
-    ("cosine", False): fourier_cosines,
-}
-"""The function that makes the map, for each form, without and with orthogonal frequencies."""
-
 MAP_NAMES = {("pair", False): "fourier", ("pair", True): "orthogonal", ("cosine", False): "fourier_cosine"}
-"""The name of the map, in the same way."""
+"""The name of the map, for each form, without and with orthogonal frequencies."""
 
 
 class FourierFeatures(FeatureMapTransformer):
@@ -77,7 +62,7 @@ class FourierFeatures(FeatureMapTransformer):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        known = sorted({form for form, orthogonal in FORMS if orthogonal == bool(self.orthogonal)})
+        known = sorted({form for form, orthogonal in MAP_NAMES if orthogonal == bool(self.orthogonal)})
         kind = "form with orthogonal frequencies" if self.orthogonal else "form"
         UnknownNameError.check(kind, self.form, known)
 
@@ -85,33 +70,15 @@ class FourierFeatures(FeatureMapTransformer):
     def _map_name(self) -> str:  # type: ignore[override]
         return MAP_NAMES[self.form, bool(self.orthogonal)]
 
-    def _make_map(self, X: Any, kernel: Kernel, seed: int, device: arrays.Device, budget: int) -> features.FeatureMap:
-        if not kernel.has_frequencies:
-            raise ShallowsError(
-                f"The kernel {kernel.name!r} has no random Fourier features, because it is not a function of the "
-                "difference of two points, or no law of its frequencies is known. Use NystroemFeatures, which takes "
-                "every kernel."
-            )
-        # The map uses only the number of inputs of the points.
-        return FORMS[self.form, bool(self.orthogonal)](kernel, X, self._n_columns, seed, budget)
 
-
-def with_orthogonal_frequencies() -> FourierFeatures:
-    """The features "orthogonal"."""
-    return FourierFeatures(orthogonal=True)
-
-
-def with_phases() -> FourierFeatures:
-    """The features "fourier_cosine"."""
-    return FourierFeatures(form="cosine")
+with_orthogonal_frequencies = functools.partial(FourierFeatures, orthogonal=True)
+with_phases = functools.partial(FourierFeatures, form="cosine")
 
 
 class FourierTransformer(FeatureMapTransformer):
-    """Base of transformers whose features are blocks of cosines and sines, made by the class `_map`."""
+    """Base of transformers whose features are blocks of cosines and sines of structured frequencies."""
 
     __init__ = with_parameters(FeatureMapTransformer.__init__, form="pair")
-
-    _map: Any
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -120,8 +87,3 @@ class FourierTransformer(FeatureMapTransformer):
     @property
     def _map_parameters(self) -> dict[str, Any]:
         return {"form": self.form}
-
-    def _make_map(self, X: Any, kernel: Kernel, seed: int, device: arrays.Device, budget: int) -> features.FeatureMap:
-        block = -(-self._n_columns // COLUMNS_OF_FREQUENCY[self.form])
-        size, cache = min(MOST_FREQUENCIES, block), max(2**20, budget // 8)
-        return self._map(kernel, X.shape[1], size, seed, form=self.form, cache_bytes=cache)

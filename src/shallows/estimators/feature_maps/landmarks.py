@@ -2,34 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+from collections.abc import Collection
 from typing import Any, ClassVar
 
 import numpy as np
 
-from ... import arrays, features, streams
+from ... import arrays, streams
 from ...errors import UnknownNameError
-from ...features.landmarks import (
-    nystrom_at_means,
-    nystrom_at_samples,
-    nystrom_by_leverage,
-    rbf_at_means,
-    rbf_at_samples,
-)
-from ...features.pivoted_cholesky import nystrom_at_pivots, nystrom_at_random_pivots
+from ...features.landmarks import LANDMARKS
 from ...fitting.column_scales import shift_columns
-from ...kernels import Kernel
 from ..constructors import with_parameters
 from .base import FeatureMapTransformer
-
-LANDMARKS = {
-    "sample": nystrom_at_samples,
-    "kmeans": nystrom_at_means,
-    "leverage": nystrom_by_leverage,
-    "pivoted": nystrom_at_pivots,
-    "randomly_pivoted": nystrom_at_random_pivots,
-}
-"""The function that makes Nyström features, for each way to choose landmarks."""
 
 
 class LandmarkTransformer(FeatureMapTransformer):
@@ -38,8 +22,8 @@ class LandmarkTransformer(FeatureMapTransformer):
     __init__ = with_parameters(FeatureMapTransformer.__init__, landmarks="sample")
 
     _of_landmarks = True
-    _makers: ClassVar[Mapping[str, Any]]
-    """The function that makes the map, for each way to choose landmarks."""
+    _ways: ClassVar[Collection[str]] = LANDMARKS
+    """How landmarks may be chosen."""
     _prefix: ClassVar[str]
     """The first part of the map's name."""
 
@@ -49,15 +33,14 @@ class LandmarkTransformer(FeatureMapTransformer):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        UnknownNameError.check("way to choose landmarks", self.landmarks, self._makers)
+        UnknownNameError.check("way to choose landmarks", self.landmarks, self._ways)
 
-    def _make_map(self, X: Any, kernel: Kernel, seed: int, device: arrays.Device, budget: int) -> features.FeatureMap:
+    def _points_of_map(self, X: Any, seed: int, device: arrays.Device) -> Any:
         order = np.arange(X.shape[0])
         if self.landmarks == "sample":
             # Only points that may be landmarks are brought to the device.
             order = streams.permutation(seed, "landmarks", 0, X.shape[0])[: self._n_columns]
-        points = self._centering.training_points(X, order, device, self._dtype)[:, :-2]
-        return self._makers[self.landmarks](kernel, points, self._n_columns, seed, budget)
+        return self._centering.training_points(X, order, device, self._dtype)[:, :-2]
 
 
 class NystroemFeatures(LandmarkTransformer):
@@ -108,7 +91,7 @@ class NystroemFeatures(LandmarkTransformer):
     True
     """
 
-    _makers, _prefix = LANDMARKS, "nystrom"
+    _prefix = "nystrom"
 
     @property
     def landmarks_(self) -> np.ndarray:
@@ -152,30 +135,11 @@ class RBFNetwork(LandmarkTransformer):
     (1797, 300)
     """
 
-    _makers: ClassVar[Mapping[str, Any]] = {"sample": rbf_at_samples, "kmeans": rbf_at_means}
-    _prefix = "rbf"
+    _ways, _prefix = ("sample", "kmeans"), "rbf"
 
 
-def nystroem_at_means() -> NystroemFeatures:
-    """The features "nystrom_kmeans"."""
-    return NystroemFeatures(landmarks="kmeans")
-
-
-def nystroem_by_leverage() -> NystroemFeatures:
-    """The features "nystrom_leverage"."""
-    return NystroemFeatures(landmarks="leverage")
-
-
-def nystroem_at_pivots() -> NystroemFeatures:
-    """The features "nystrom_pivoted"."""
-    return NystroemFeatures(landmarks="pivoted")
-
-
-def nystroem_at_random_pivots() -> NystroemFeatures:
-    """The features "nystrom_randomly_pivoted"."""
-    return NystroemFeatures(landmarks="randomly_pivoted")
-
-
-def network_at_means() -> RBFNetwork:
-    """The features "rbf_kmeans"."""
-    return RBFNetwork(landmarks="kmeans")
+nystroem_at_means = functools.partial(NystroemFeatures, landmarks="kmeans")
+nystroem_by_leverage = functools.partial(NystroemFeatures, landmarks="leverage")
+nystroem_at_pivots = functools.partial(NystroemFeatures, landmarks="pivoted")
+nystroem_at_random_pivots = functools.partial(NystroemFeatures, landmarks="randomly_pivoted")
+network_at_means = functools.partial(RBFNetwork, landmarks="kmeans")

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from ... import arrays, features
 from ...fitting.machine import Options
 from ...kernels import Kernel
 from ...kernels.inner import Polynomial
@@ -74,9 +73,6 @@ class PolynomialFeatures(FeatureMapTransformer):
 
     def _make_kernel(self) -> Kernel:
         return Polynomial(self.degree, self.offset, self.scale)
-
-    def _make_map(self, X: Any, kernel: Kernel, seed: int, device: arrays.Device, budget: int) -> features.FeatureMap:
-        return features.PolynomialMap(kernel, X.shape[1])
 
     def transform(self, X: Any) -> np.ndarray:
         """Monomials of points.

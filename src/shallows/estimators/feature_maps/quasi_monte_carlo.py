@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ... import features
 from .fourier import FourierTransformer
 
 
@@ -42,4 +41,4 @@ class QuasiMonteCarloFeatures(FourierTransformer):
     (1797, 1000)
     """
 
-    _map, _map_name = features.QuasiMonteCarloMap, "quasi_monte_carlo"
+    _map_name = "quasi_monte_carlo"

@@ -6,9 +6,8 @@ from typing import Any
 
 import scipy.sparse
 
-from ... import arrays, features
+from ... import arrays
 from ...fitting.machine import Options
-from ...kernels import Kernel
 from ...utils.checks import check_whole
 from ..constructors import stores_parameters
 from .base import FeatureMapTransformer
@@ -91,9 +90,6 @@ class RandomBinning(FeatureMapTransformer):
     @property
     def _map_parameters(self) -> dict[str, Any]:
         return {"n_grids": self.n_grids, "n_bins": self.n_bins}
-
-    def _make_map(self, X: Any, kernel: Kernel, seed: int, device: arrays.Device, budget: int) -> features.FeatureMap:
-        return features.RandomBinningMap(kernel.bandwidth, X.shape[1], self.n_grids, self.n_bins, seed)
 
     def transform(self, X: Any) -> Any:
         """Indicators of cells.

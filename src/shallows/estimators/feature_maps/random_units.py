@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ... import arrays, features, streams
+from ... import arrays, streams
 from ...errors import ShallowsError, UnknownNameError
-from ...features.hidden_units import ACTIVATIONS, stacked
+from ...features.hidden_units import ACTIVATIONS
 from ...fitting.machine import Options
-from ...kernels import Kernel
 from ...utils.checks import MOST, check_whole, is_whole
 from ..constructors import stores_parameters
 from .base import FeatureMapTransformer
@@ -108,10 +107,9 @@ class HiddenUnits(FeatureMapTransformer):
     def _map_parameters(self) -> dict[str, Any]:
         return {"activation": self.activation, "layers": self._layers}
 
-    def _make_map(self, X: Any, kernel: Kernel, seed: int, device: arrays.Device, budget: int) -> features.FeatureMap:
+    def _points_of_map(self, X: Any, seed: int, device: arrays.Device) -> Any:
         rows = streams.permutation(seed, "points of layers", 0, X.shape[0])[:MOST_ROWS]
-        points = self._centering.training_points(X, rows, device, self._dtype)[:, :-2]
-        return stacked(self.activation, points, self._layers, kernel.bandwidth, seed)
+        return self._centering.training_points(X, rows, device, self._dtype)[:, :-2]
 
 
 class SemiRandomFeatures(FeatureMapTransformer):
@@ -188,6 +186,3 @@ class SemiRandomFeatures(FeatureMapTransformer):
     @property
     def _map_parameters(self) -> dict[str, Any]:
         return {"n_units": self.n_units, "order": self.order}
-
-    def _make_map(self, X: Any, kernel: Kernel, seed: int, device: arrays.Device, budget: int) -> features.FeatureMap:
-        return features.SemiRandomMap(X.shape[1], self.n_units, self.order, kernel.bandwidth, seed)

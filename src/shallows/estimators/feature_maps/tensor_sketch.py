@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from ... import arrays, features
 from ...fitting.machine import Options
 from ...kernels import Kernel
 from ...kernels.inner import Polynomial
@@ -73,6 +72,3 @@ class TensorSketch(FeatureMapTransformer):
 
     def _make_kernel(self) -> Kernel:
         return Polynomial(self.degree, self.offset, self.scale)
-
-    def _make_map(self, X: Any, kernel: Kernel, seed: int, device: arrays.Device, budget: int) -> features.FeatureMap:
-        return features.TensorSketchMap(kernel, X.shape[1], self._n_columns, seed)
