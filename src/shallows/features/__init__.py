@@ -17,27 +17,6 @@ from ..utils.plain_numbers import takes_numpy_integers
 from .base import FeatureMap
 from .design import Blocks, Design
 
-__all__ = [
-    "FEATURE_MAPS",
-    "Blocks",
-    "Design",
-    "FastfoodMap",
-    "FeatureMap",
-    "FourierMap",
-    "HiddenUnitsMap",
-    "LinearMap",
-    "NystroemMap",
-    "PolynomialMap",
-    "QuasiMonteCarloMap",
-    "RBFNetworkMap",
-    "RandomBinningMap",
-    "SemiRandomMap",
-    "TensorSketchMap",
-    "in_blocks",
-    "make",
-    "name_of",
-]
-
 FEATURE_MAPS = LazyTable(
     "feature map",
     __name__,
@@ -81,6 +60,9 @@ _CLASSES = LazyTable(
         "TensorSketchMap": ".tensor_sketch",
     },
 )
+
+
+__all__ = [*_CLASSES, "FEATURE_MAPS", "Blocks", "Design", "FeatureMap", "in_blocks", "make", "name_of"]
 
 
 def __getattr__(name: str) -> Any:

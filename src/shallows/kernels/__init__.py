@@ -39,35 +39,6 @@ from .base import Kernel, add_to_diagonal, augmented, matrix, set_diagonal, valu
 from .function import FunctionKernel
 from .precomputed import Precomputed
 
-__all__ = [
-    "KERNELS",
-    "ArcCosine",
-    "Cauchy",
-    "CauchyProduct",
-    "Exponential",
-    "FunctionKernel",
-    "Gaussian",
-    "HeatCircle",
-    "Kernel",
-    "Laplace",
-    "LaplaceProduct",
-    "Linear",
-    "Matern",
-    "Polynomial",
-    "Precomputed",
-    "add_to_diagonal",
-    "augmented",
-    "choose",
-    "describe",
-    "from_description",
-    "make",
-    "matrix",
-    "median_bandwidth",
-    "names_that_define",
-    "set_diagonal",
-    "values",
-]
-
 KERNELS = LazyTable(
     "kernel",
     __name__,
@@ -87,6 +58,12 @@ KERNELS = LazyTable(
     },
 )
 """Every kernel by its name."""
+
+__all__ = [
+    *KERNELS.attributes(),
+    *("KERNELS", "FunctionKernel", "Kernel", "add_to_diagonal", "augmented", "choose", "describe", "from_description"),
+    *("make", "matrix", "median_bandwidth", "names_that_define", "set_diagonal", "values"),
+]
 
 RULES = ("auto", "median")
 """Names of the rules by which estimators choose the bandwidth of an open kernel."""

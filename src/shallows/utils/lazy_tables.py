@@ -61,9 +61,13 @@ class LazyTable(MutableMapping[str, Any]):
             return entry.__module__
         return importlib.util.resolve_name(entry.partition(":")[0], self.package)
 
+    def attributes(self) -> dict[str, str]:
+        """The names of the entries by the names of their attributes, of those that are places."""
+        return {entry.partition(":")[2] or key: key for key, entry in self._entries.items() if isinstance(entry, str)}
+
     def attribute(self, name: str) -> Any:
         """The entry with this attribute name, for the ``__getattr__`` of the package."""
-        names = {entry.partition(":")[2] or key: key for key, entry in self._entries.items() if isinstance(entry, str)}
+        names = self.attributes()
         if name not in names:
             raise unknown_attribute(self.package, name, names)
         return self[names[name]]
