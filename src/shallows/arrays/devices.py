@@ -73,10 +73,7 @@ def gpu_name(index: int = 0) -> str | None:
 
 
 def is_device_failure(error: BaseException) -> bool:
-    """Whether an error comes from the CUDA driver, the runtime or a CUDA library, but not from a compilation.
-
-    After most of these errors no call of CUDA succeeds in this process.
-    """
+    """Whether an error comes from CUDA but not from a compilation; later calls of CUDA mostly fail then."""
     kind = type(error)
     of_cupy = kind.__module__.partition(".")[0] in ("cupy", "cupy_backends")
     return of_cupy and re.fullmatch(r"(CUDARuntime|CUDADriver|CUBLAS|CUSOLVER|CURAND)Error", kind.__name__) is not None

@@ -62,10 +62,7 @@ def solve_triangular_in_double(factor: Array, b: Array, trans: str = "N") -> Arr
 
 
 def triangular_gram(factor: Array) -> Array:
-    """``L.T @ L`` for a C-ordered lower triangular ``L``, which may be overwritten.
-
-    NumPy does not read the part above the diagonal of ``L``. This part of the result has no meaning.
-    """
+    """``L.T @ L`` for a C-ordered lower triangular ``L``, which may be overwritten; only its lower part is valid."""
     if not is_numpy(factor):
         return factor.T @ factor
     if _divides(factor):

@@ -62,20 +62,13 @@ def memory_budget(memory: int | float | str | None, device: Device | None = None
 
 
 def check_room(what: str, needed: float, budget: float, remedy: str) -> None:
-    """Raise an error if an array of ``needed`` bytes does not fit into the budget.
-
-    ``what``: subject and verb, such as ``"A block of 10 frequencies takes"``. ``remedy``: a sentence that says what to
-    do.
-    """
+    """Raise an error if ``needed`` bytes exceed the budget; ``what``: subject and verb, ``remedy``: a sentence."""
     if needed > budget:
         raise ShallowsError(f"{what} {needed / 1e9:,.3g} GB, and the budget leaves {budget / 1e9:,.3g} GB. {remedy}")
 
 
 def resident_memory() -> int:
-    """Bytes of main memory that this process uses now.
-
-    On Linux, pages of memory-mapped files do not count, because the system can drop them.
-    """
+    """Bytes of main memory of this process; on Linux without pages of memory maps, which the system can drop."""
     with contextlib.suppress(OSError, ValueError), open("/proc/self/status") as status:
         parts = dict(line.split(":", 1) for line in status)
         held = [int(parts[name].split()[0]) * 1024 for name in ("RssAnon", "RssShmem") if name in parts]

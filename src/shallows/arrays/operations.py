@@ -23,11 +23,7 @@ def matmul_into(a: Array, b: Array, out: Array) -> Array:
 
 
 def corner(x: Array, m: int, n: int) -> Array:
-    """``m`` rows and ``n`` columns in the memory of a larger C-ordered array.
-
-    For NumPy this is the upper left corner. For CuPy the result is contiguous, because CuPy multiplies into a strided
-    result through a copy.
-    """
+    """``m`` rows and ``n`` columns in the memory of a larger array; contiguous for CuPy, which copies strided ones."""
     if is_numpy(x) or not supports_out(x):
         return x[:m, :n]
     return x.reshape(-1)[: m * n].reshape(m, n)

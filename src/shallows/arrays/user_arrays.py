@@ -59,10 +59,7 @@ def to_host(x: Any) -> Any:
 
 
 def read_points(X: Any, name: str | None = "X") -> Any:
-    """Points on the host: arrays in native byte order (else scikit-learn makes float32 float64), canonical CSR rows.
-
-    Text in columns of ``name`` is an error; with None text passes.
-    """
+    """Points on the host in native byte order, or canonical CSR rows; text is refused unless ``name`` is None."""
     X = to_host(X)
     dtype = getattr(X, "dtype", None)
     if name is not None and not (isinstance(dtype, np.dtype) and dtype.kind in "biuf"):

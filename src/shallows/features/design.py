@@ -88,10 +88,7 @@ class Blocks:
 
 
 class Design:
-    """The features of n points: the matrix Φ of a linear model, by rows.
-
-    ``budget``: bytes. The whole matrix is kept if it fits (``kept``); otherwise features are computed for each batch.
-    """
+    """The features of n points as a matrix Φ, kept if it fits into ``budget`` bytes, else computed by batches."""
 
     def __init__(self, blocks: Blocks, points: Array, *, budget: int):
         self.blocks, self.points = blocks, points

@@ -200,10 +200,7 @@ class FourierMap(FeatureMap):
         return self.n_blocks * self.width
 
     def projector(self, i: int, like: Array) -> Projector:
-        """The projection x ↦ xωᵀ of block i, in the library, on the device and in the precision of ``like``.
-
-        All features use it. A map whose frequencies have a structure, and need no matrix, overrides it.
-        """
+        """The projection x ↦ xωᵀ of block i, like ``like``. A map whose frequencies need no matrix overrides it."""
         return DenseProjector(self.frequencies(i, like).T)
 
     def frequencies(self, i: int, like: Array) -> Array:
@@ -244,10 +241,7 @@ class FourierMap(FeatureMap):
         return out
 
     def columns(self, i: int, x: Array, n_columns: int, n_features: int) -> Array:
-        """The first ``n_columns`` columns of block i, normalized as part of a map with ``n_features`` columns in all.
-
-        They are cosines and sines of the first frequencies of the block.
-        """
+        """The first ``n_columns`` columns of block i, normalized as part of a map with ``n_features`` columns."""
         block = self.block(i, x)
         if n_columns < self.width:
             used = n_columns // self.columns_of_frequency

@@ -138,10 +138,7 @@ class NystroemMap(FeatureMap):
         return arrays.contiguous(arrays.astype(root, self.landmarks.dtype))
 
     def _norm_of_errors(self, K: Array) -> float:
-        """The spectral norm of the errors of k(X_M, X_M) in the precision of the landmarks, by power iteration.
-
-        It is rounded up to a power of two, so that the number of features does not depend on the machine's rounding.
-        """
+        """The norm of the errors of k(X_M, X_M), rounded up to a power of two, so that machines agree."""
         xp = arrays.namespace(K)
         E = arrays.astype(kernels.values(self.kernel, self._augmented, self._augmented), xp.float64) - K
         v = arrays.like(streams.normal(0, "errors", 0, (K.shape[0], 1)), K)

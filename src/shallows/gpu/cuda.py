@@ -43,10 +43,8 @@ def off() -> Iterator[None]:
 
 
 def first_use(key: Hashable, make: Callable[[], Function], x: Array) -> Function | None:
-    """The result of ``make``, which is called once for each key and the device of ``x``; None if it raised an error.
-
-    ``make`` compiles a function and compares it with the reference. The first of its errors in a process gives a
-    warning. A `MemoryError` is raised.
+    """The result of ``make``, called once for each key and device, or None after an error, of which the first one
+    warns.
     """
     key = (key, arrays.device_of(x))
     if key not in _functions:
@@ -76,11 +74,7 @@ def real(dtype: Any) -> str:
 
 
 def elementwise(xp: Any, name: str, body: str, dtype: str) -> Callable[[Array, Array], Array]:
-    """An ``ElementwiseKernel`` of a function of one number, which may be applied in place.
-
-    ``xp``: CuPy. ``name``: for profilers. ``body``: of ``REAL radial(REAL scaled)`` in C. ``dtype``: "float32" or
-    "float64".
-    """
+    """A CuPy ``ElementwiseKernel`` of ``REAL radial(REAL scaled)`` with a body in C, which may be applied in place."""
     return xp.ElementwiseKernel(
         f"{dtype} scaled", f"{dtype} value", "value = radial(scaled)", name=name, preamble=function(body, dtype)
     )

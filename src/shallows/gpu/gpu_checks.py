@@ -25,10 +25,7 @@ _LIBRARIES = re.compile(r"failed to load .*lib|lib(nvrtc|cublas|cusolver|curand)
 
 
 def check_gpu(device: str | Device, dtype: str = "float64") -> None:
-    """Raise an error if a GPU cannot be used. Warn if other processes use most of it, or if float32 means TF32.
-
-    ``device``: nothing is checked for "cpu", and for "auto" without a GPU. ``dtype``: of the fit, or "auto".
-    """
+    """Raise an error if a GPU cannot be used. Warn if other processes use most of it, or if float32 means TF32."""
     match = re.fullmatch(r"(auto)|gpu(?::(\d+))?", str(device))
     if match is None or (match[1] and not arrays.devices.gpu_is_available()):
         return

@@ -18,10 +18,7 @@ _MASK = (1 << 64) - 1
 
 
 def words(key: tuple[int, int], counter: int, n: int, like: Array) -> Array | None:
-    """The first n words of Philox-4x64-10, shape (n,), or None if ``like`` is not on a GPU or our CUDA is not used.
-
-    ``key``: two numbers of 64 bits. ``counter``: number of the block of the stream.
-    """
+    """The first n words of Philox-4x64-10, shape (n,), or None if our CUDA is not used for ``like``."""
     function = _function("words", "float64", like) if cuda.is_enabled(like) else None
     return None if function is None else _launch(function, key, counter, n, 4, like, arrays.namespace(like).uint64)
 

@@ -30,11 +30,7 @@ Blocks = dict[tuple[int, int], Array]
 
 
 def tile_edge(points: Array, budget: int) -> int:
-    """Edge of the tiles of the kernel matrix of some points.
-
-    On a GPU three tiles of scratch space use at most half of the budget if possible. Tiles have nearly the same size,
-    in multiples of 64, because cuBLAS is faster if rows start at multiples of 16 bytes.
-    """
+    """Edge of the tiles of a kernel matrix; on a GPU they are nearly equal, and three use half of the budget."""
     n = max(points.shape[0], 1)
     if arrays.device_of(points).kind == "cpu":
         return min(TILE, n)
@@ -64,10 +60,9 @@ def cross_product(
 ) -> Array:
     """``k(x, points) @ a``, shape (m, c), without storing the matrix.
 
-    ``x`` (m, d). ``points`` (n, d + 2): augmented centers. ``a`` (n, c): coefficients. ``budget``: bytes of the blocks.
-    ``extra`` (m,): squared distance of features that are not in ``points`` (constant columns of the training data).
-    ``kept``: blocks of the matrix, which this function adds, and finds again in later calls with the same ``x``,
-    ``points``, ``extra`` and ``budget``. Not used if `shallows.gram.fused` is applicable.
+    ``x`` (m, d). ``points`` (n, d + 2): augmented centers. ``a`` (n, c). ``budget``: bytes of the blocks. ``extra``
+    (m,): squared distances in features that are not in ``points``. ``kept``: blocks that are added here and found again
+    in calls with the same arguments; not used if `shallows.gram.fused` is applicable.
     """
     xp = arrays.namespace(x)
     m, n = x.shape[0], points.shape[0]

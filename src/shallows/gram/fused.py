@@ -73,10 +73,7 @@ class Shape:
         return defined + cuda.function(body, self.dtype) + _text()
 
     def launch(self, m: int, n: int, n_columns: int) -> tuple[tuple[int, int, int], int]:
-        """The grid for K of shape (m, n), and the number of columns of each split.
-
-        Few rows do not fill a GPU, so the sum over n is split among blocks, and the parts are added afterwards.
-        """
+        """The grid for K of shape (m, n), and the columns of each split of the sum over n, which fills a GPU."""
         row_blocks, passes = -(-m // (THREADS * self.rows)), -(-n_columns // self.columns)
         splits = max(1, min(-(-BLOCKS // (row_blocks * passes)), n // SHORTEST_SPLIT))
         per_split = -(-n // (splits * self.tile)) * self.tile
@@ -84,11 +81,7 @@ class Shape:
 
 
 def is_applicable(kernel: Kernel, points: Array, a: Array) -> bool:
-    """Whether to use `product` for ``k(x, points) @ a`` if no block of the matrix is kept.
-
-    This is so for a radial kernel, few features, few columns and arrays on a GPU, if our CUDA functions work
-    (`shallows.gpu.cuda`). ``points`` (n, d + 2): augmented. ``a`` (n, c).
-    """
+    """Whether to use `product`: for a radial kernel, few features and columns, and working CUDA functions."""
     return (
         cuda.is_enabled(points)
         and isinstance(kernel, RadialKernel)
@@ -101,11 +94,7 @@ def is_applicable(kernel: Kernel, points: Array, a: Array) -> bool:
 
 
 def product(kernel: RadialKernel, x: Array, points: Array, a: Array, extra: Array | None = None) -> Array:
-    """``k(x, points) @ a``, shape (m, c), if `is_applicable` is true.
-
-    ``x`` (m, d) or augmented (m, d + 2). ``points`` (n, d + 2): augmented. ``a`` (n, c). ``extra`` (m,): additional
-    squared distance of each point of ``x``.
-    """
+    """``k(x, points) @ a`` if `is_applicable`; ``extra`` (m,): additional squared distances of ``x``."""
     shape = Shape.of(points.shape[1] - 2, a.shape[1], str(points.dtype))
     return _launch(_function(kernel, shape, points), shape, kernel, x, points, a, extra)
 

@@ -52,27 +52,22 @@ class Columns:
 
 
 class Gram:
-    """The kernel matrix K of n points, for products.
+    """The kernel matrix K of n augmented points, for products.
 
     Parameters
     ----------
-    kernel : Kernel
-    points : array, shape (n, d + 2)
-        Augmented points (`kernels.augmented`), centered for accuracy if the kernel allows it.
     budget : int
         Bytes of the kept tiles and the scratch space. Products work with any budget.
     tile : int, optional
         Edge of a tile.
     rounds : bool
-        Whether kept values may be rounded to multiples of 1/65,535, which take half of the memory. Only if a
-        `kernels.compiled.CompiledKernel` fills the tiles and all rounded tiles fit.
+        Whether kept values may be rounded to multiples of 1/65,535, in half of the memory: only if a `CompiledKernel`
+        fills the tiles and all rounded tiles fit.
 
     Attributes
     ----------
-    kept_fraction : float
-        Share of the tiles that are kept, ``kept_bits`` bits for each value.
-    spare_bytes : int
-        Bytes of the budget that are not used.
+    kept_fraction, spare_bytes
+        Share of the tiles that are kept, ``kept_bits`` bits for each value, and bytes of the budget that are not used.
     """
 
     def __init__(self, kernel: Kernel, points: Array, *, budget: int, tile: int | None = None, rounds: bool = False):
@@ -156,10 +151,7 @@ class Gram:
     # --------------------------------------------------------------------------------------- products
 
     def rows_dot(self, batch: slice, a: Array, head: int = 0) -> tuple[Array, Columns | None]:
-        """``K[batch] @ a``, shape (m, c), and the first columns ``K[batch, :head]``, for consecutive rows.
-
-        A preconditioner needs the columns of its subsample. The second result is None if ``head`` is 0.
-        """
+        """``K[batch] @ a`` and the columns ``K[batch, :head]``, None for 0, of consecutive rows."""
         xp, start, m = arrays.namespace(a), batch.start, batch.stop - batch.start
         rows_of_tiles, fuses = split_at_tiles(self._spans, batch), self._fuses(a)
         # In a first epoch most coefficients are still zero, and half of the products are not necessary.
@@ -215,10 +207,7 @@ class Gram:
         return total
 
     def dot(self, a: Array) -> Array:
-        """``K @ a`` for ``a`` of shape (n, c).
-
-        Every tile is read or computed once and used for both of its places in the matrix.
-        """
+        """``K @ a`` for ``a`` of shape (n, c). Every tile is read or computed once and used for both of its places."""
         xp = arrays.namespace(a)
         n_tiles, fuses = len(self._spans), self._fuses(a)
         progress_of_tiles = progress.Part("product with the kernel matrix", n_tiles * (n_tiles + 1) // 2)

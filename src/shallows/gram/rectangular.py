@@ -95,14 +95,12 @@ def forward_and_back(
 ) -> tuple[Array, Any]:
     """``K.T @ respond(K @ a)`` for ``K = k(points, centers)``, and the sum of the second results of ``respond``.
 
-    Each kernel value is computed once for both products, in strips of rows, because it costs more than the products.
-    If `shallows.gram.fused` is applicable, computing it twice is faster than storing it.
+    Each kernel value is computed once for both products, in strips of rows, because it costs more than the products. If
+    `shallows.gram.fused` is applicable, computing it twice is faster than storing it.
 
-    ``points`` (m, d + 2), ``centers`` (p, d + 2): augmented. ``a`` (p, c). ``respond``: gets ``K[rows] @ a`` and the
-    rows, and returns an array of the same shape and a number or array; it is called from several threads. ``budget``:
-    bytes of the strips, which have at least 16 rows per worker. ``kept``: strips for later calls; ``first`` is the
-    number of the first point among all of its rows. ``sums``: dtype of the sum of products, or None for the dtype of
-    ``a``. Returns the product, shape (p, c), and the sum.
+    ``respond`` gets ``K[rows] @ a`` and the rows, and returns an array of the same shape and a number or array; several
+    threads call it. ``budget``: bytes of the strips. ``kept``: strips for later calls; ``first`` is the number of the
+    first point among all of its rows. ``sums``: dtype of the sum of products.
     """
     xp = arrays.namespace(points)
     m, p = points.shape[0], centers.shape[0]

@@ -14,13 +14,12 @@ from ..kernels import Kernel
 class KernelRowSlab:
     """Rows of the kernel matrix of n points in one array on the host; the most recently used rows are kept.
 
-    Compiled code finds a row and marks its use without Python. `fetch` computes a missing row, in a product of its
-    own, so that its last digits do not depend on other rows.
+    Compiled code finds a row and marks its use without Python. `fetch` computes a missing row in a product of its own,
+    so that its last digits do not depend on other rows.
 
-    ``points`` (n, d + 2): augmented, on any device. ``budget``: bytes of the kept rows, at least two. ``ridge`` (n,):
-    added to the diagonal. ``rows`` (capacity, n): the kept rows. ``slot_of`` (n,): index in ``rows`` of each row of the
-    matrix, or −1. ``used`` (capacity,): ``clock``, the number of uses so far, at the last use of each kept row.
-    ``diagonal`` (n,): of the matrix with the ridge. ``n_made``: number of computed rows.
+    ``budget``: bytes of the kept rows, at least two. ``ridge`` (n,): added to the diagonal. ``slot_of`` (n,): index in
+    ``rows`` of each row of the matrix, or −1. ``used``: ``clock``, the number of uses so far, at the last use of a kept
+    row.
     """
 
     def __init__(self, kernel: Kernel, points: Array, *, budget: int, ridge: np.ndarray | None = None):
@@ -62,11 +61,7 @@ class KernelRowSlab:
         return self.rows[slot]
 
     def product(self, coefficients: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
-        """K[rows, :] @ coefficients with the ridge, summed in float64, shape (len(rows),).
-
-        ``coefficients`` (n,): mostly zero. Kernel values of columns with zeros are not computed. ``rows``: None means
-        all.
-        """
+        """K[rows, :] @ coefficients with the ridge in float64; columns of zeros are not computed."""
         rows = np.arange(self.n) if rows is None else rows
         support = np.flatnonzero(coefficients)
         out = np.zeros(len(rows))

@@ -15,14 +15,11 @@ from .whole import product_with_rows
 
 
 class ShuffledGram:
-    """The kernel matrix K of n points for batches of any rows.
+    """The kernel matrix K of n augmented points for batches of any rows.
 
-    The first rows are kept while they fit. Other rows are computed when a batch needs them. (`Gram` keeps square tiles,
-    and any rows would need a part of nearly every tile.)
-
-    ``points`` (n, d + 2): augmented. ``budget``: bytes of the kept rows and one batch; an error is raised if one batch
-    does not fit. ``batch_size``: largest number of rows of a batch. ``kept_fraction``: share of the kept rows.
-    ``spare_bytes``: unused bytes of the budget.
+    The first rows are kept while they fit, and other rows are computed when a batch needs them. (`Gram` keeps square
+    tiles, and any rows would need a part of nearly every tile.) An error is raised if a batch of ``batch_size`` rows
+    does not fit.
     """
 
     def __init__(self, kernel: Kernel, points: Array, *, budget: int, batch_size: int):
@@ -62,10 +59,7 @@ class ShuffledGram:
         out[xp.arange(len(batch)), xp.asarray(batch)] = self.kernel.diagonal(points[:, :-2])
 
     def rows_dot(self, batch: np.ndarray, a: Array, head: int = 0) -> tuple[Array, Columns | None]:
-        """``K[batch] @ a`` and the first columns ``K[batch, :head]``, which are valid until the next call.
-
-        ``batch``: numbers of rows in ascending order.
-        """
+        """``K[batch] @ a`` and ``K[batch, :head]``, valid until the next call, for ascending row numbers."""
         out, n_kept = self._batch[: len(batch), :], self._kept.shape[0]
         first = int(np.searchsorted(batch, n_kept))
         if not self._on_cpu:

@@ -78,10 +78,7 @@ class SplitKernel(WrappedKernel):
 
 
 def split_kernel(kernel: Kernel, points: Array) -> Kernel:
-    """The kernel with split products, if it is radial, in float32 and on a GPU, and if the products are accurate.
-
-    A product of 256 of the points is compared with float64. ``points`` (n, d + 2): augmented and centered.
-    """
+    """The kernel with split products if it is radial, in float32, on a GPU, and accurate for 256 points."""
     of_use = isinstance(kernel, RadialKernel) and arrays.device_of(points).kind != "cpu"
     if not of_use or points.dtype != np.float32:
         return kernel

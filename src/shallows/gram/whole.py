@@ -17,13 +17,10 @@ def whole_bytes(points: Array, budget: int) -> int:
 
 
 class WholeGram(Gram):
-    """The kernel matrix K of n points in one array of n² numbers.
+    """The kernel matrix K of n augmented points in one array of n² numbers.
 
     `Gram` stores half of the numbers and needs a product for each tile. A GPU is faster with the whole matrix, because
-    a launch costs as much as the product of a tile with a few hundred rows.
-
-    ``points`` (n, d + 2): augmented points (`kernels.augmented`). ``budget``: bytes, at least `whole_bytes`. ``tile``:
-    edge of the tiles that are computed at a time.
+    a launch costs as much as the product of a tile with a few hundred rows. ``budget``: at least `whole_bytes`.
     """
 
     def __init__(self, kernel: Kernel, points: Array, *, budget: int, tile: int | None = None):

@@ -228,9 +228,7 @@ def matrix(kernel: Kernel, points: Array) -> Array:
 
 
 def set_diagonal(kernel: Kernel, block: Array, points: Array, first_column: int = 0) -> Array:
-    """Set k(x, x) of the augmented points of the rows, in column ``first_column + r`` of row r, where rounding changed
-    it.
-    """
+    """Set k(x, x) of the points of the rows, in column ``first_column + r`` of row r, where rounding changed it."""
     xp = arrays.namespace(block)
     # The diagonal of a kernel of distances is constant.
     exact = 1.0 if kernel.of_distance else kernel.diagonal(points[:, :-2])

@@ -124,10 +124,7 @@ class Centering:
         return arrays.SparsePoints(rows)
 
     def training_points(self, x: Any, order: np.ndarray, device: Device, dtype: Any) -> Array:
-        """Return augmented points (`kernels.augmented`) in a given order, shape (len(order), d' + 2), on the device.
-
-        In addition to the result, memory contains one block at a time.
-        """
+        """Augmented points in a given order, shape (len(order), d' + 2), with one block at a time in memory."""
         if self.sparse and device.kind == "cpu":
             with np.errstate(over="ignore"):
                 return kernels.augmented(self._sparse_points(x[order], dtype, self.varies))
@@ -171,10 +168,7 @@ class Centering:
         return x
 
     def _uploaded_points(self, x: Any, order: np.ndarray, device: Device, dtype: Any) -> Array:
-        """`training_points` of all rows on a GPU, which orders, centers and rounds them as exactly as the host would.
-
-        The host only uploads blocks of rows in the order of memory.
-        """
+        """`training_points` of all rows on a GPU, which orders, centers and rounds as exactly as the host."""
         kept = int(self.varies.sum())
         places = np.empty_like(order)
         places[order] = np.arange(len(order))

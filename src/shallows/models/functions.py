@@ -87,10 +87,7 @@ class KernelSum:
 
 
 def _scores_of_kernel_values(X: Any, points: Array, coefficients: Array, device: Device) -> np.ndarray:
-    """Σⱼ αⱼ k(x, xⱼ) from the kernel values of new points with all training points, array or CSR, shape (m, n).
-
-    ``points`` are the augmented numbers of the columns that have coefficients, shape (p, 3).
-    """
+    """Σⱼ αⱼ k(x, xⱼ) from kernel values, array or CSR; ``points`` are augmented column numbers."""
     columns = arrays.to_numpy(points[:, 0]).astype(np.int64)
     out = np.empty((X.shape[0], coefficients.shape[1]), dtype=np.dtype(str(coefficients.dtype)))
     with np.errstate(over="ignore", invalid="ignore"):

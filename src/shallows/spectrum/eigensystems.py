@@ -30,11 +30,10 @@ def top_eigensystem(
     n_iterations: int = 3,
     oversampling: float | None = None,
 ) -> tuple[Array, Array]:
-    """The k largest eigenvalues of a symmetric positive semi-definite matrix, with their eigenvectors.
+    """The k largest eigenvalues of a positive semi-definite matrix, descending, and orthonormal eigenvectors.
 
     Block subspace iteration with a Rayleigh-Ritz step at the end (Halko, Martinsson and Tropp 2011), which needs only
-    products with the matrix: ``multiply`` returns its product with an (n, b) array. If ``k`` is near ``n``,
-    `eigensystem` is cheaper.
+    products with the matrix: ``multiply`` returns its product with an (n, b) array.
 
     Parameters
     ----------
@@ -46,13 +45,8 @@ def top_eigensystem(
     n_iterations : int
         Products before the first Rayleigh-Ritz step, at least one.
     oversampling : float, optional
-        Additional width of the block as a share of ``k``. The default is a tenth, or 1 with a tolerance: the last
-        of the k pairs converges with the square of λ_{width}/λ_k.
-
-    Returns
-    -------
-    values : array, shape (k,), descending
-    vectors : array, shape (n, k), orthonormal columns
+        Additional width of the block as a share of ``k``. The default is a tenth, or 1 with a tolerance: the last of
+        the k pairs converges with the square of λ_{width}/λ_k.
     """
     xp = arrays.namespace(like)
     share = (1.0 if tolerance else 0.1) if oversampling is None else oversampling
@@ -98,10 +92,7 @@ def orthonormal(y: Array) -> Array:
 
 
 def eigensystem(matrix: Array, k: int, *, seed: int = 0, tolerance: float = 0.0) -> tuple[Array, Array]:
-    """The k largest eigenpairs of a symmetric positive semi-definite matrix, shape (n, n), in the fastest way.
-
-    The parameters are those of `top_eigensystem`.
-    """
+    """The k largest eigenpairs of a positive semi-definite matrix, in the fastest way; see `top_eigensystem`."""
     xp = arrays.namespace(matrix)
     n = matrix.shape[0]
     if n <= (FULL_BELOW_EXACT if tolerance else FULL_BELOW) or k > n // 3:

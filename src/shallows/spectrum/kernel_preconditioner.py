@@ -63,10 +63,7 @@ class Preconditioner(SpectralPreconditioner):
         return self.shrink / (self.n_subsample * self.eigenvalues[: self.rank])
 
     def correction(self, columns: gram.Columns | Array, gradient: Array) -> Array:
-        """``V diag(scale) Vᵀ columnsᵀ gradient``, shape (M, c): the change of the subsample's coefficients per step.
-
-        ``columns``: kernel values of the batch with the subsample, shape (m, M). ``gradient``: shape (m, c).
-        """
+        """``V diag(scale) Vᵀ columnsᵀ gradient``, shape (M, c), for kernel values of the batch."""
         return self.expand(self.project(columns, gradient))
 
     def project(self, columns: gram.Columns | Array, gradient: Array) -> Array:

@@ -85,11 +85,7 @@ class RidgePath:
 
 @dataclass(frozen=True)
 class RidgeChoice:
-    """A bandwidth and a λ, and how they were found.
-
-    ``bandwidths, regularizations``: errors of the bandwidths that were tried, each at its best λ, and of the λ at the
-    chosen bandwidth.
-    """
+    """A bandwidth and a λ, the errors of the bandwidths that were tried, and those of all λ at the chosen bandwidth."""
 
     bandwidth: float | None  # None for kernels without one
     regularization: float  # λ
@@ -107,10 +103,7 @@ class RidgeChoice:
         return self.error + 2.0 * self.standard_error >= 1.0
 
     def summary(self) -> dict[str, Any]:
-        """What was chosen and how sure it is: the smallest and the largest value as good within a standard error.
-
-        The pair is a single value if no other one is as good. Values that were not searched have no entry.
-        """
+        """What was chosen, and the least and largest value as good within a standard error, where searched."""
         found = {
             "chosen_by": "leave-one-out",
             "rows": self.n_rows,

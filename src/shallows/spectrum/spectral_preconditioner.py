@@ -54,10 +54,7 @@ class SpectralPreconditioner(Certificate):
 
     @property
     def n_functions(self) -> float:
-        """The number of functions that the model combines: infinite, unless most points are copies or the rank is low.
-
-        The kernel matrix has a low rank for a very large bandwidth, which makes it a constant, and for linear kernels.
-        """
+        """Number of functions that the model combines: infinite unless most points are copies or the rank is low."""
         return min(self.n_places, self.rank + N_RITZ if self.remainder < RANKED else math.inf)
 
     @property
@@ -101,10 +98,7 @@ def flattened_top(eigenvalues: Array, damping: float, power: float) -> float:
 
 
 def choose_rank(eigenvalues: Array, *, rank: int, level: float, rounding: float) -> int:
-    """How many directions are flattened, ``rank`` at most: those above the level, and above rounding.
-
-    ``rounding`` is the share of the largest eigenvalue below which eigenvalues are rounding errors.
-    """
+    """How many directions are flattened, at most ``rank``: those above the level and the share ``rounding``."""
     values = arrays.to_numpy(eigenvalues)
     n_resolved, n_above = (int(np.sum(values > limit)) for limit in (float(values[0]) * rounding, level))
     return max(0, min(rank, len(values) - 1, n_resolved - 1, n_above))
