@@ -283,7 +283,7 @@ def test_parameters_of_a_solver_are_set_by_their_paths():
         ({"solver": 3}, r"an object of shallows.solvers such as Cholesky\(\)"),
         ({"solver": EigenPro(step="exat")}, "There is no step 'exat'. Did you mean 'exact'"),
         ({"bandwidth": None}, "bandwidth must be"),
-        ({"bandwidth": [1.0]}, "bandwidth must be one value"),
+        ({"bandwidth": [1.0]}, "bandwidth must be a positive number"),
     ],
 )
 def test_a_solver_that_cannot_do_what_is_asked_is_refused(given, words):

@@ -22,8 +22,9 @@ from ..errors import DeviceMemoryError, ShallowsError
 from ..fitting.machine import Options
 from ..fitting.rows import EarlyStopping, TrainingSet, apply_class_weight, refuse_missing_labels
 from ..kernels import precomputed
+from ..models.centering import check_scores
 from ..utils import frozen, progress
-from ..utils.checks import is_whole, warn_user
+from ..utils.checks import is_positive, is_whole, warn_user
 from ..utils.plain_numbers import numeric_targets, plain_parameter
 from .old_names import MovedAttribute
 from .other_names import refuse_other_names
@@ -48,7 +49,6 @@ def keeps_model_on_failure(fit: _Method) -> _Method:
     def fit_or_restore(self: Any, *args: Any, **kwargs: Any) -> Any:
         before = dict(vars(self))
         try:
-            check_options(getattr(self, "options", None))
             with print_progress(self):
                 found = fit(self, *args, **kwargs)
             if found is self:
@@ -67,15 +67,17 @@ def keeps_model_on_failure(fit: _Method) -> _Method:
     return fit_or_restore  # type: ignore[return-value]
 
 
-def check_options(options: Any) -> None:
-    """Refuse options of the wrong kind or with a wrong value."""
+def checked_options(options: Any) -> Options:
+    """Options of the right kind and with right values, with those of a block ``with shallows.options(...)``."""
     if not (options is None or isinstance(options, Options)):
         raise ShallowsError(
             f"options must be shallows.Options(...) or None, got {options!r}. For example: "
             "options=Options(device='gpu', memory='8GB')."
         )
-    if options is not None:
-        options.check()
+    if options is None:
+        return Options().in_block()
+    options.check()
+    return options.in_block()
 
 
 def print_progress(estimator: Any) -> contextlib.AbstractContextManager[None]:
@@ -101,6 +103,12 @@ def check_kinds(estimator: Any) -> None:
         elif name == "early_stopping":
             EarlyStopping.of(value)
             continue
+        elif name.endswith("bandwidth"):
+            rules = ("median",) if default == "median" else ("auto", "median")
+            right = is_positive(value) or (isinstance(value, str) and value in rules)
+            kind = "a positive number" + (
+                ", 'auto' or 'median'" if len(rules) > 1 else " or 'median', the median distance"
+            )
         elif isinstance(default, bool) or name == "orthogonal":
             right, kind = isinstance(value, bool | np.bool_), "True or False"
         else:
@@ -120,6 +128,8 @@ class Estimator(BaseEstimator):
     _takes_targets = True
     _named: ClassVar[Mapping[str, Mapping[str, type]]] = {"kernel": kernels.KERNELS}
     """Classes of the objects that a parameter may be, by their names; a subclass adds its own."""
+    _share_of_block = 4
+    """The memory budget over the memory of a block of a prediction."""
     _warns_of_units = True
     """False for a transformer that another estimator fits, which has checked the same points."""
     effective_params_, timings_ = MovedAttribute("report_"), MovedAttribute("report_['timings']")
@@ -181,10 +191,6 @@ class Estimator(BaseEstimator):
             By their names. A parameter of a named object, such as ``solver="eigenpro"``, replaces the name by the
             object.
 
-        Returns
-        -------
-        self
-
         Raises
         ------
         ValueError
@@ -225,9 +231,8 @@ class Estimator(BaseEstimator):
             raise ValueError(f"{name}={value!r} has no parameter {path!r}. Set {name} to an object first{example}.")
         return value
 
-    def _check_parameters(self) -> None:
-        """Refuse parameters that are wrong for any data. A subclass that checks more calls this first."""
-        check_kinds(self)
+    _check_parameters = check_kinds
+    """Refuse parameters that are wrong for any data. A subclass that checks more calls this first."""
 
     # --------------------------------------------------------------------------- checks of the data
 
@@ -280,16 +285,15 @@ class Estimator(BaseEstimator):
 
     def _has_common_bandwidth(self) -> bool:
         """Whether the kernel, or the random units, have one bandwidth for all columns of X."""
-        parameters = self.get_params(deep=False)
-        features = parameters.get("features")
+        features, table = getattr(self, "features", None), self._named.get("features", {})
         if precomputed.is_asked_for(self) or (isinstance(features, str) and features in WITHOUT_BANDWIDTH):
             return False
+        if isinstance(features, str) and features in table and not hasattr(self, "kernel"):
+            features = table[features]()
         if not (features is None or isinstance(features, str)):
             # A feature map of the user does not use the kernel.
             return isinstance(features, Estimator) and features._has_common_bandwidth()
-        if hasattr(self, "kernel"):
-            return kernels.make(self.kernel).takes_bandwidth
-        return "bandwidth" in parameters
+        return kernels.make(self.kernel).takes_bandwidth if hasattr(self, "kernel") else hasattr(self, "bandwidth")
 
     def _warn_of_units(self, X: Any, name: str = "X") -> None:
         """Warn if a column of checked points has a much larger spread than the others."""
@@ -313,6 +317,14 @@ class Estimator(BaseEstimator):
         tags.input_tags.pairwise = precomputed.is_asked_for(self)
         return tags
 
+    def _raw_predict(self, X: Any) -> np.ndarray:
+        options = self._options()
+        device = arrays.resolve_device(options.device)
+        with print_progress(self):
+            scores = self._model.scores(X, device, options.prediction_budget(device, share=self._share_of_block))
+        check_scores(scores, X)
+        return self._targets.unscale(scores)
+
     # ------------------------------------------------------------------------- seed, memory, progress
 
     def _seed(self) -> int:
@@ -329,15 +341,17 @@ class Estimator(BaseEstimator):
 
     def _options(self) -> Options:
         """What the parameters, and a block ``with shallows.options(...)``, say about the machine."""
-        return (self.options or Options()).in_block()
+        return checked_options(self.options)
 
     def _fit_device(self) -> arrays.Device:
         """The device of a fit. Refuses a GPU that cannot be used, and warns of slow settings."""
         return self._options().fit_device()
 
-    def _working_budget(self, device: arrays.Device) -> int:
-        """Bytes that the fit may use."""
-        return self._options().budget(device)
+    def _parameters_of_fit(self, solver: Any) -> dict[str, Any]:
+        """The parameters of a fit that a later one may continue, with names replaced by their objects."""
+        objects = {"solver": solver, "options": self.options or Options()}
+        objects["early_stopping"] = EarlyStopping.of(self.early_stopping)
+        return {**self.get_params(deep=False), **objects}
 
     def _progress_observers(self) -> list[training.Observer]:
         return [training.Progress(type(self).__name__)] if self._options().verbose else []

@@ -12,6 +12,7 @@ from ..fitting.feature_blocks import FittedOnFeatures
 from ..fitting.rows import TrainingSet
 from ..fitting.square_targets import SquareClassTargets
 from .base import Estimator, keeps_model_on_failure
+from .predictions import LabelPredictions
 
 
 class TransformedEstimator(Estimator):
@@ -30,10 +31,6 @@ class TransformedEstimator(Estimator):
         sample_weight : array-like, shape (n_samples,), optional
             Factors of the squared errors.
 
-        Returns
-        -------
-        self
-
         Raises
         ------
         ValueError
@@ -51,7 +48,6 @@ class TransformedEstimator(Estimator):
         raise NotImplementedError
 
     def _store(self, found: FittedOnFeatures) -> None:
-        """Set the fitted attributes."""
         vars(self).pop("intercept_", None)  # of a fit with other parameters
         model, targets = found.model, found.targets
         self._model, self._targets, self.transformer_, self.coef_ = (
@@ -78,41 +74,7 @@ class SquareLossLabels(ClassifierMixin):
 
     _y_is_numeric = False
 
-    @follows_input
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Scores of the classes.
-
-        With a calibration they are logits: log-odds of the second of two classes, or one logit for each of several
-        classes. Without a calibration they are the outputs of the function, which approximate +1 for the class and −1
-        for the others.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray, shape (n_samples,) for two classes, else (n_samples, n_classes)
-        """
-        scores = self._raw_predict(self._validated(X))
-        scores = self._targets.decisions(scores)
-        return scores[:, 0] if scores.shape[1] == 1 else scores
-
-    @follows_input
-    def predict(self, X: Any) -> np.ndarray:
-        """Class labels.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray, shape (n_samples,)
-            (n_samples, n_labels) of 0 and 1 after a fit to several labels for each example.
-        """
-        scores = self._raw_predict(self._validated(X))
-        return self._targets.decode(scores)
+    decision_function, predict = LabelPredictions.decision_function, LabelPredictions.predict
 
     @follows_input
     def predict_proba(self, X: Any) -> np.ndarray:

@@ -12,11 +12,12 @@ from .. import arrays, training
 from ..arrays.user_arrays import LEAST_ROWS, to_host
 from ..errors import ShallowsError
 from ..fitting import stream_training
-from ..fitting.rows import refuse_balanced
+from ..fitting.rows import check_classes, refuse_balanced, refuse_missing_labels, single_column
 from ..fitting.stream_training import Batch, StreamState, copy_batch, join_batches, n_rows, next_beginning
+from ..fitting.targets import Machines
 from ..utils.plain_numbers import plain_numbers
-from .base import Estimator, restore_attributes
-from .predictions import learn_classes_of_stream
+from .base import Estimator, keeps_model_on_failure, restore_attributes
+from .predictions import LabelPredictions
 
 ENOUGH = 400
 """Rows from which machines that visit rows one by one choose their parameters."""
@@ -86,7 +87,27 @@ def check_rows(
     refuse_balanced(estimator.class_weight)
     first = not estimator.__sklearn_is_fitted__()
     rows = estimator._validated_training_set(X, y, sample_weight, first=first, whole=False)
-    y = learn_classes_of_stream(estimator, rows.y, classes, first=first, infers_classes=infers_classes)
+    y = single_column(rows.y)
+    refuse_missing_labels(classes, "classes")
+    classes = None if classes is None else np.unique(single_column(np.asarray(classes)))
+    if first:
+        if classes is None and not infers_classes:
+            raise ValueError("The first call of partial_fit needs classes, all the labels that may come.")
+        estimator.classes_ = np.unique(y) if classes is None else classes
+        if classes is None and len(estimator.classes_) == 1:
+            raise ValueError(
+                f"The first batch holds one class only ({y[0]}). Name all classes in the first call: "
+                "partial_fit(X, y, classes=[...])."
+            )
+        check_classes(estimator.classes_, estimator.class_weight)
+    elif classes is not None and not np.array_equal(classes, estimator.classes_):
+        raise ValueError(f"classes are {classes.tolist()}, and the model has {estimator.classes_.tolist()}.")
+    unknown = np.setdiff1d(y, estimator.classes_)
+    if len(unknown):
+        raise ValueError(
+            f"y holds the label {unknown.tolist()[0]!r}, which is not one of the classes of the first call. Name all "
+            "classes there: partial_fit(X, y, classes=...)."
+        )
     return rows.X, y, rows.weights, rows.rows
 
 
@@ -118,6 +139,36 @@ def end_beginning(estimator: Any, n: int) -> None:
     """Let a stream continue from a fit to n rows."""
     vars(estimator).pop("_first_rows", None)
     estimator._n_begun = n
+
+
+class OnlineClassifier(LabelPredictions, Estimator):
+    """Base of linear and budgeted machines that visit rows one by one."""
+
+    @keeps_model_on_failure
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Continue with more rows, each visited once in order. The first 400 to 4,000 rows decide open parameters.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix, shape (n_samples, n_features)
+        y : array-like, shape (n_samples,)
+        classes : array-like, shape (n_classes,), optional
+            All labels that may come. The first call needs them.
+        sample_weight : array-like, shape (n_samples,), optional
+            Weights of the losses. A mean of 1 keeps the strength of the regularization.
+
+        Raises
+        ------
+        ValueError, ShallowsError
+            Wrong data or parameters, an unknown label, or ``class_weight="balanced"``, which needs all labels.
+        """
+        rows, begins = rows_to_learn(self, check_rows(self, X, y, classes, sample_weight)[:3])
+        self._learn(rows, Machines(self.classes_, "one_vs_rest"), begins)
+        return self
+
+    def _learn(self, rows: Batch, targets: Machines, begins: bool) -> None:
+        """Learn points, labels and weights of a stream, as a new model or as a continued one."""
+        raise NotImplementedError
 
 
 # --------------------------------------------------------------------- models of random features that may grow

@@ -17,7 +17,7 @@ from ..errors import ShallowsError
 from ..fitting.machine import Options
 from ..utils.checks import is_whole
 from ..utils.plain_numbers import takes_numpy_integers
-from .base import check_options
+from .base import checked_options
 from .feature_maps.fourier import FourierFeatures
 from .other_names import refuse_old_arguments
 
@@ -126,11 +126,11 @@ def two_sample_test(
     """
     if not is_whole(n_draws):
         raise ShallowsError(f"n_draws must be a whole number of at least 1, got {n_draws!r}.")
-    check_options(options)
+    options = checked_options(options)
     features = FourierFeatures(kernel, bandwidth=bandwidth, n_features=n_features, random_state=random_state)
     features._check_parameters()
     seed = features._seed()
-    features = features._with_machine(seed, (options or Options()).in_block())
+    features = features._with_machine(seed, options)
     samples = [to_host(sample) for sample in (X, Y)]
     samples = [np.asarray(sample) if isinstance(sample, (list, tuple)) else sample for sample in samples]
     lengths = [sample.shape[0] for sample in samples if getattr(sample, "shape", ())]

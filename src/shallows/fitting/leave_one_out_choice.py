@@ -12,15 +12,9 @@ from ..errors import ShallowsError
 from ..kernels import Kernel, Precomputed, precomputed
 from ..losses.margins import Hinge
 from ..models.centering import Centering, check_scale
-from ..spectrum.kernel_ridge_choice import AUTO, MEDIAN, choose_kernel_ridge, is_automatic
+from ..spectrum.kernel_ridge_choice import choose_kernel_ridge, is_automatic
 from ..spectrum.leave_one_out import RidgeChoice
 from ..utils.checks import is_positive
-
-
-def check_bandwidth(value: Any) -> None:
-    """Refuse any value but a positive number, "auto" and "median"."""
-    if not (isinstance(value, str) and value in (AUTO, MEDIAN)) and not is_positive(value):
-        raise ShallowsError(f"bandwidth must be a positive number, 'auto' or 'median', got {value!r}.")
 
 
 def check_or_auto(estimator: Any, name: str, *, optional: bool = False) -> None:

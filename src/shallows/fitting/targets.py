@@ -314,6 +314,7 @@ class Machines:
         """The scores themselves."""
         return scores
 
-    def decode(self, scores: np.ndarray) -> np.ndarray:
-        """Labels from scores."""
+    def decode(self, outputs: np.ndarray) -> np.ndarray:
+        """Labels from the machines' outputs."""
+        scores = self.decisions(outputs)
         return self.classes[(scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)]

@@ -56,22 +56,6 @@ def check_positive(estimator: Any, *names: str, or_zero: bool = False) -> None:
             raise ShallowsError(f"{name} must be a {kind}{either}, got {value!r}.")
 
 
-def check_median_bandwidth(estimator: Any, *names: str) -> None:
-    """Refuse bandwidths that are not positive or "median"; None passes if it is the default. Skips unknown names."""
-    parameters = inspect.signature(type(estimator)).parameters
-    for name in (name for name in names if name in parameters):
-        value, optional = getattr(estimator, name), parameters[name].default is None
-        if value is None and optional:
-            continue
-        if not ((isinstance(value, str) and value == "median") or is_positive(value)):
-            raise ShallowsError(f"{name} must be a positive number or 'median', the median distance, got {value!r}.")
-
-
-def width(bandwidth: Any) -> float | None:
-    """A bandwidth as a number, or None for the median distance."""
-    return None if isinstance(bandwidth, str) else bandwidth
-
-
 def check_choice(estimator: Any, **known: Collection[Any]) -> None:
     """Refuse parameters that are not among their known values, and suggest the nearest value."""
     for name, values in known.items():

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
-import numpy as np
-
-from ...fitting import leave_one_out_choice
-from ...fitting.budgeted import FittedBudgeted, fit_budgeted_svm, outputs
-from ...fitting.rows import single_column
-from ...fitting.stream_training import Batch
-from ...fitting.targets import Machines
+from ...fitting.budgeted import FittedBudgeted, fit_budgeted_svm
 from ...solvers.budgeted.budgeted_sgd import BudgetedSGD
-from ..base import Estimator, keeps_model_on_failure
 from ..constructors import stores_parameters
-from ..predictions import LabelPredictions
-from ..streaming import check_rows, end_beginning, rows_to_learn
+from .budgeted_machine import BudgetedMachine
 
 
-class BudgetedSVMClassifier(LabelPredictions, Estimator):
+class BudgetedSVMClassifier(BudgetedMachine):
     """Support vector machine with the Gaussian kernel and a budget of support vectors, by stochastic gradient descent.
 
     Pegasos on a kernel with one example in each step: f ← (1 − 1/t) f, plus a kernel function at the example if its
@@ -42,36 +36,30 @@ class BudgetedSVMClassifier(LabelPredictions, Estimator):
     max_epochs : int, default=5
         Passes over the training data. Few rows need more: with 900 rows, 20 passes gave 83 % accuracy and five 68 %.
     class_weight : dict or "balanced", optional
-        Factors of the sample weights by class (1 for missing classes). "balanced": n/(k nⱼ) for class j.
     random_state : int, RandomState or None, default=None
-        Seed of all random draws. An int gives the same model every time.
     options : Options, optional
         Memory, time limit of the training and progress. Steps are taken on the CPU and in float64.
 
     Attributes
     ----------
     classes_ : ndarray, shape (n_classes,)
-    support_vectors_ : ndarray, shape (n_support, n_features)
-        Merged ones are not training points.
+    support_vectors_ : ndarray, shape (n_support, n_features); merged ones are not training points
     dual_coef_ : ndarray, shape (n_outputs, n_support)
-    bandwidth_ : float
-    regularization_ : float
+    bandwidth_, regularization_ : float
     n_steps_, n_epochs_ : int
-        Visited examples and passes.
     options_ : Options
     report_ : dict
-        Values that the library chose, violations, and the squared norm lost to the budget; seconds of each phase.
+        Also the violations and the squared norm lost to the budget.
 
     See Also
     --------
     shallows.KernelSVMClassifier : Exact solutions, with any number of support vectors.
     LowRankLinearizedSVMClassifier : A budget of landmarks instead, and any kernel.
-    AMMClassifier : Several hyperplanes for each class instead of a kernel.
 
     References
     ----------
     Z. Wang, K. Crammer and S. Vucetic (2012), "Breaking the curse of kernelization: budgeted stochastic gradient
-    descent for large-scale SVM training", Journal of Machine Learning Research 13.
+    descent for large-scale SVM training", JMLR 13.
 
     Examples
     --------
@@ -98,71 +86,6 @@ class BudgetedSVMClassifier(LabelPredictions, Estimator):
         options: Any = None,
     ): ...
 
-    @keeps_model_on_failure
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:  # noqa: D102
-        self._check_parameters()
-        rows = self._validated_training_set(X, y, sample_weight)
-        y = single_column(rows.y)
-        self._train((rows.X, y, rows.weights), Machines.of(y, "one_vs_rest", self.class_weight))
-        end_beginning(self, len(y))
-        return self
-
-    @keeps_model_on_failure
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Continue with more rows, each visited once in order. The first 400 to 4,000 rows decide open parameters.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-        y : array-like, shape (n_samples,)
-        classes : array-like, shape (n_classes,), optional
-            All labels that may come. The first call needs them.
-        sample_weight : array-like, shape (n_samples,), optional
-            Weights of the losses. A mean of 1 keeps the strength of the regularization.
-
-        Raises
-        ------
-        ValueError, ShallowsError
-            Wrong data or parameters, an unknown label, or ``class_weight="balanced"``, which needs all labels.
-        """
-        rows, begins = rows_to_learn(self, check_rows(self, X, y, classes, sample_weight)[:3])
-        before = None if begins else self._fitted
-        self._train(rows, Machines(self.classes_, "one_vs_rest"), streamed=True, before=before)
-        self.report_ = self.report_ | {"n_rows_begun_with": self._n_begun}
-        return self
-
-    def _train(
-        self, rows: Batch, targets: Machines, *, streamed: bool = False, before: FittedBudgeted | None = None
-    ) -> None:
-        """Learn points, labels and weights."""
-        found = fit_budgeted_svm(
-            *rows,
-            targets=targets,
-            solver=self._solver(),
-            bandwidth=self.bandwidth,
-            regularization=self.regularization,
-            streamed=streamed,
-            before=before,
-            seed=self._seed(),
-            options=self._options(),
-            observers=self._progress_observers(),
-        )
-        self._store(found, targets)
-
-    def _store(self, found: FittedBudgeted, targets: Machines) -> None:
-        """Set the fitted attributes."""
-        self._fitted, self.classes_, self.regularization_ = found, targets.classes, found.ridge
-        self.support_vectors_, self.dual_coef_ = found.model.support_vectors, found.model.coefficients.T
-        self.bandwidth_, self.n_steps_ = found.model.bandwidth, found.n_steps
-        self.n_epochs_ = self.n_iter_ = found.n_epochs
-        self.report_ = {**found.report, "timings": found.seconds}
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        leave_one_out_choice.check_or_auto(self, "regularization")
-        leave_one_out_choice.check_bandwidth(self.bandwidth)
-        self._solver().check()
-
     def _solver(self) -> BudgetedSGD:
         return BudgetedSGD(
             budget=self.budget,
@@ -171,8 +94,9 @@ class BudgetedSVMClassifier(LabelPredictions, Estimator):
             max_epochs=self.max_epochs,
         )
 
-    def _raw_predict(self, X: Any) -> np.ndarray:
-        return outputs(self._fitted.model, X)
+    def _fit_function(self) -> Callable[..., FittedBudgeted]:
+        return partial(fit_budgeted_svm, bandwidth=self.bandwidth)
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_fitted")
+    def _describe(self, model: Any) -> None:
+        self.support_vectors_, self.dual_coef_ = model.support_vectors, model.coefficients.T
+        self.bandwidth_ = model.bandwidth

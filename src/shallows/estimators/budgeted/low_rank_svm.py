@@ -12,6 +12,8 @@ from ... import arrays, kernels
 from ...errors import ShallowsError, UnknownNameError
 from ...features.landmarks import LANDMARKS
 from ...fitting import leave_one_out_choice
+from ...fitting.rows import single_column
+from ...fitting.targets import Machines
 from ...kernels import precomputed
 from ...models.centering import Centering
 from ...spectrum.leave_one_out import RidgeChoice
@@ -19,7 +21,7 @@ from ...utils.checks import check_positive, check_whole
 from ..base import Estimator, keeps_model_on_failure
 from ..constructors import stores_parameters
 from ..feature_maps.landmarks import NystroemFeatures
-from ..predictions import LabelPredictions, learn_classes
+from ..predictions import LabelPredictions
 
 BLOCK_NUMBERS = 2**24
 """Features that a prediction computes at a time, in numbers."""
@@ -50,31 +52,24 @@ class LowRankLinearizedSVMClassifier(LabelPredictions, Estimator):
     max_iterations : int, default=10000
         Most passes of LIBLINEAR over the training data.
     class_weight : dict or "balanced", optional
-        Factors of the sample weights by class (1 for missing classes). "balanced": n/(k nⱼ) for class j.
     random_state : int, RandomState or None, default=None
-        Seed of all random draws. An int gives the same model every time.
     options : Options, optional
         Device and precision ("auto": as X) of the features, and memory. There is no time limit: LIBLINEAR has none.
 
     Attributes
     ----------
     classes_ : ndarray, shape (n_classes,)
-    coef_ : ndarray, shape (n_outputs, n_features_out)
-        Coefficients of the features; there may be fewer features than landmarks.
+    coef_ : ndarray, shape (n_outputs, n_features_out); fewer features than landmarks are possible
     intercept_ : ndarray, shape (n_outputs,)
     transformer_ : NystroemFeatures
-        The fitted features.
-    n_iter_ : int
-        Passes of LIBLINEAR.
+    n_iter_ : int, passes of LIBLINEAR
     options_ : Options
     report_ : dict
-        Values that the library chose; seconds of each phase.
 
     See Also
     --------
     shallows.KernelSVMClassifier : The whole kernel.
     shallows.kernel_approximation.NystroemFeatures : The features alone.
-    BudgetedSVMClassifier : A budget of support vectors, and ``partial_fit``.
 
     References
     ----------
@@ -117,7 +112,6 @@ class LowRankLinearizedSVMClassifier(LabelPredictions, Estimator):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_whole(self, "budget", "max_iterations")
-        leave_one_out_choice.check_bandwidth(self.bandwidth)
         leave_one_out_choice.check_or_auto(self, "C")
         check_positive(self, "tol")
         UnknownNameError.check("loss", self.loss, ("hinge", "squared_hinge"))
@@ -130,8 +124,8 @@ class LowRankLinearizedSVMClassifier(LabelPredictions, Estimator):
         started = time.perf_counter()
         self._check_parameters()
         X, y, weights = self._validated_training_set(X, y, sample_weight)[:3]
-        y = learn_classes(self, y)
-        seed = self._seed()
+        self._targets, y, seed = Machines.of(y, "one_vs_rest", self.class_weight), single_column(y), self._seed()
+        self.classes_ = self._targets.classes
         choice = self._choose(X, y, weights, seed)
         transformer = NystroemFeatures(
             self.kernel,
@@ -148,7 +142,7 @@ class LowRankLinearizedSVMClassifier(LabelPredictions, Estimator):
         arrays.check_room(
             f"{X.shape[0]:,} rows of {width:,} features take",
             32 * X.shape[0] * width,
-            self._working_budget(arrays.Device("cpu")),
+            self._options().budget(arrays.Device("cpu")),
             "Take a smaller budget of landmarks, or give more memory.",
         )
         features = self.transformer_.transform(X)
@@ -185,7 +179,7 @@ class LowRankLinearizedSVMClassifier(LabelPredictions, Estimator):
         return leave_one_out_choice.choose_kernel_ridge(
             kernel,
             lambda rows: centering.training_points(X, rows, arrays.Device("cpu"), np.float64),
-            leave_one_out_choice.class_codes(np.searchsorted(self.classes_, y), len(self.classes_)),
+            self._targets.ridge_codes(y),
             weights,
             seed,
             searches_bandwidth=leave_one_out_choice.is_automatic(self.bandwidth),

@@ -31,7 +31,6 @@ class ExtremeLearningMachineAutoencoder(FeatureMapTransformer):
     bandwidth_ : float
     feature_map_ : shallows.features.given_units.GivenUnits
     report_ : dict
-        Values that the library chose, with seed, precision and device.
 
     See Also
     --------
@@ -89,7 +88,6 @@ class ExtremeLearningMachineAutoencoder(FeatureMapTransformer):
             σ, in the units of X; x are the centered inputs times √d/σ. "median" and, alone, "auto": the median
             distance.
         random_state : int, RandomState or None, default=None
-            Seed of all random draws. An int gives the same features every time.
         options : shallows.Options, optional
             Device, memory and precision; dtype "auto" is the dtype of X. The result is a NumPy array.
         """

@@ -106,7 +106,6 @@ class FeatureGaussianProcessRegressor(ValuePredictions, TransformedEstimator):
         noise_variance : float or "auto", default="auto"
             Variance of the noise, for a row of weight 1.
         random_state : int, RandomState or None, default=None
-            Seed of all random draws. An int gives the same model every time.
         options : Options, optional
             Device, memory and precision of the features; equations are solved in float64 on a CPU.
         """
@@ -146,7 +145,6 @@ class FeatureGaussianProcessRegressor(ValuePredictions, TransformedEstimator):
             ) from error
 
     def _store(self, found: FittedGaussianProcess) -> None:
-        """Set the fitted attributes."""
         model, self._targets, self._model = found.model, found.targets, found.model
         self.transformer_, self.coef_ = model.mean.transformer, model.mean.coefficients
         self.intercept_, self.bandwidth_ = found.targets.intercept, self.transformer_.bandwidth_
@@ -186,7 +184,7 @@ class FeatureGaussianProcessRegressor(ValuePredictions, TransformedEstimator):
     @follows_input
     def _covariances(self, X: Any) -> np.ndarray:
         X = self._validated(X)
-        covariance = self._model.covariances(X, self._options().device, self._working_budget(arrays.Device("cpu")))
+        covariance = self._model.covariances(X, self._options().device, self._options().budget(arrays.Device("cpu")))
         return covariance[:, :, 0] if self._targets.one_column else covariance
 
     def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = 0) -> np.ndarray:
@@ -209,9 +207,6 @@ class FeatureGaussianProcessRegressor(ValuePredictions, TransformedEstimator):
         seed = random_state if is_whole(random_state, 0, None) else check_random_state(random_state).randint(2**31 - 1)
         draws = self._model.draws(X, self.intercept_, n_samples, seed, self._options().device)
         return draws[:, 0] if self._targets.one_column else draws
-
-    def _has_common_bandwidth(self) -> bool:
-        return specification.transformer_of(self.features)._has_common_bandwidth()
 
     def _raw_predict(self, X: Any) -> np.ndarray:
         """Means in the units of the targets, float64, shape (m, c), for checked X."""

@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
-from ... import arrays, training
+from ... import training
 from ...errors import ShallowsError
-from ...features import FEATURE_MAPS
 from ...fitting.choices import check_automatic
 from ...fitting.feature_eigenpro import fit_feature_eigenpro
 from ...fitting.feature_ridge import fit_feature_ridge
 from ...fitting.machine import Options
 from ...fitting.rows import EarlyStopping
 from ...fitting.snapshot import FittedFunction
-from ...models.centering import check_scores
 from ...solvers import settings
 from ...solvers.least_squares import FEATURE_RIDGE_SOLVERS
 from ...spectrum.kernel_ridge_choice import is_automatic
 from ...utils.checks import is_number, is_positive
-from ..base import keeps_model_on_failure, print_progress
+from ..base import Estimator, keeps_model_on_failure
 from ..constructors import stores_parameters, with_parameters
 from ..feature_maps import specification
 from ..feature_maps.specification import TRANSFORMERS
@@ -36,6 +34,7 @@ OF_EARLIER_FIT = (
 class FeatureRidge(TransformedEstimator):
     """Base of the classifier and the regressor: parameters and fit of ridge regression on features."""
 
+    _share_of_block = 2
     _named: ClassVar[Any] = {"features": TRANSFORMERS, "solver": FEATURE_RIDGE_SOLVERS}
 
     @stores_parameters
@@ -72,7 +71,6 @@ class FeatureRidge(TransformedEstimator):
         warm_start : bool, default=False
             Continue the previous fit if only the solver's ``max_epochs`` or ``tol`` have changed.
         random_state : int, RandomState or None, default=None
-            Seed of all random draws. An int gives the same model every time.
         options : Options, optional
             Device, memory, precision, time limit and verbosity.
         """
@@ -99,10 +97,6 @@ class FeatureRidge(TransformedEstimator):
             Called after every pass or epoch of a solver that has some, such as `Progress` or `Curve`.
         checkpoint : shallows.training.Checkpoint, optional
             Continue from this file if it exists, and keep it up to date. For "feature_eigenpro".
-
-        Returns
-        -------
-        self
 
         Raises
         ------
@@ -152,7 +146,6 @@ class FeatureRidge(TransformedEstimator):
         return self
 
     def _store(self, found: Any) -> None:
-        """Set the fitted attributes."""
         for name in OF_EARLIER_FIT:
             vars(self).pop(name, None)
         self._ended = None
@@ -175,7 +168,6 @@ class FeatureRidge(TransformedEstimator):
         self.report_ = {**self.report_, "solver": settings.name_of(self._settings(), FEATURE_RIDGE_SOLVERS)}
 
     def _settings(self) -> Any:
-        """The checked settings of the solver."""
         given = "normal_equations" if isinstance(self.solver, str) and self.solver == "auto" else self.solver
         return settings.resolve(given, FEATURE_RIDGE_SOLVERS, type(self).__name__)
 
@@ -187,12 +179,6 @@ class FeatureRidge(TransformedEstimator):
         """Which solvers train in epochs, for messages."""
         able = [repr(name) for name in FEATURE_RIDGE_SOLVERS if FEATURE_RIDGE_SOLVERS[name].has_epochs]
         return f"Use solver={' or '.join(able)}."
-
-    def _parameters_of_fit(self, solver: Any) -> dict[str, Any]:
-        """The parameters, with names replaced by their objects."""
-        objects = {"solver": solver, "options": self.options or Options()}
-        objects["early_stopping"] = EarlyStopping.of(self.early_stopping)
-        return {**self.get_params(deep=False), **objects}
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -213,22 +199,8 @@ class FeatureRidge(TransformedEstimator):
             if is_used and not solver.has_epochs:
                 raise ShallowsError(f"{name} cannot be used with {self._solver_name()}. {self._in_epochs()}")
 
-    def _has_common_bandwidth(self) -> bool:
-        if isinstance(self.features, str) and self.features not in TRANSFORMERS:
-            return self.features != "linear" and self.features in FEATURE_MAPS
-        is_map = not isinstance(self.features, str) and not hasattr(self.features, "fit_transform")
-        return not is_map and specification.transformer_of(self.features)._has_common_bandwidth()
-
     def _raw_predict(self, X: Any) -> Any:
-        """Outputs in the units of the targets, shape (m, c), for checked X."""
-        if hasattr(self, "transformer_"):
-            return super()._raw_predict(X)
-        options = self._options()
-        device = arrays.resolve_device(options.device)
-        with print_progress(self):
-            scores = self._model.scores(X, device, options.prediction_budget(device, share=2))
-        check_scores(scores, X)
-        return self._targets.unscale(scores)
+        return super()._raw_predict(X) if hasattr(self, "transformer_") else Estimator._raw_predict(self, X)
 
 
 class FeatureRidgeClassifier(SquareLossLabels, FeatureRidge):

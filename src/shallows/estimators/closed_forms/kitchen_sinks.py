@@ -64,7 +64,6 @@ class RandomKitchenSinks(TransformedEstimator):
         max_iterations : int, default=1000
             Most iterations of the optimization.
         random_state : int, RandomState or None, default=None
-            Seed of all random draws. An int gives the same model every time.
         options : Options, optional
             Device, memory and precision of the units; weights are found in float64 on a CPU.
         """
@@ -89,9 +88,6 @@ class RandomKitchenSinks(TransformedEstimator):
     def _units(self) -> HiddenUnits:
         """The unfitted units."""
         return cosine_units() if isinstance(self.features, str) else self.features
-
-    def _has_common_bandwidth(self) -> bool:
-        return True
 
     def _train(self, rows: TrainingSet, seed: int) -> FittedOnFeatures:
         return fit_kitchen_sinks(

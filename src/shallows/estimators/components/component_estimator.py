@@ -20,7 +20,7 @@ from ...fitting.machine import Options
 from ...fitting.stream_training import Batch, StreamState
 from ...models.centering import check_scores
 from ...solvers import settings
-from ...utils.checks import check_median_bandwidth, check_positive, check_whole
+from ...utils.checks import check_positive, check_whole
 from ...utils.plain_numbers import plain_numbers
 from ..base import keeps_model_on_failure
 from ..constructors import stores_parameters
@@ -62,7 +62,6 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Grow
         solver : str or Settings, default="auto"
             A name or an object of `shallows.solvers`, which has the parameters of steps, random features and stopping.
         random_state : int, RandomState or None, default=None
-            Seed of all random draws. An int gives the same model every time.
         options : shallows.Options, optional
             Device, memory, precision ("auto": float32), time limit and progress bar.
         """
@@ -182,7 +181,6 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Grow
         return [kernels.make(self.kernel, self.bandwidth)]
 
     def _settings(self) -> Any:
-        """The checked settings of the solver."""
         return settings.resolve(self.solver, self._named["solver"], type(self).__name__)
 
     def _chooses_step(self) -> bool:
@@ -190,7 +188,6 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Grow
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_median_bandwidth(self, "bandwidth", "second_bandwidth")
         self._view_kernels()
         check_whole(self, "n_components")
         check_positive(self, "ridge", or_zero=True)

@@ -45,7 +45,6 @@ class FeatureKernelPCA(ComponentEstimator):
         "feature_oja", "vr_pca" (less noise; not for streams), "noisy_power_method", "matrix_stochastic_gradient", or
         an object of `shallows.solvers`, such as ``FeatureOja(batch_size=64)``.
     random_state : int, RandomState or None, default=None
-        Seed of all random draws. An int gives the same model every time.
     options : shallows.Options, optional
         Device, memory, precision, time limit and progress bar, also for the features. If the features of the training
         rows do not fit into the memory, each batch computes them again.
@@ -62,7 +61,6 @@ class FeatureKernelPCA(ComponentEstimator):
     losses_ : list of float
         Share of the features' variance in the components, for each epoch.
     report_ : dict
-        Chosen and estimated values.
 
     See Also
     --------
@@ -111,9 +109,6 @@ class FeatureKernelPCA(ComponentEstimator):
 
     def _view_kernels(self) -> list[Any]:
         return []  # The features have the kernel.
-
-    def _has_common_bandwidth(self) -> bool:
-        return specification.transformer_of(self.features)._has_common_bandwidth()
 
     def _train(
         self, views: Batch, seed: int, max_seconds: float | None = None, observers: Any = (), checkpoint: Any = None

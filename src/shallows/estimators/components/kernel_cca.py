@@ -39,7 +39,6 @@ class DoublyStochasticKernelCCA(TwoViewEstimator):
         Blocks, steps on old blocks, all steps, frequencies of a view.
     bandwidth_ : float
     report_ : dict
-        Chosen and estimated values.
 
     See Also
     --------

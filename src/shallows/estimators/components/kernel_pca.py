@@ -32,7 +32,6 @@ class DoublyStochasticKernelPCA(ComponentEstimator):
         Blocks, steps on old blocks, all steps, frequencies.
     bandwidth_ : float
     report_ : dict
-        Chosen and estimated values.
 
     See Also
     --------

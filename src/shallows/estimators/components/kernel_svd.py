@@ -36,7 +36,6 @@ class DoublyStochasticKernelSVD(TwoViewEstimator):
         Blocks, steps on old blocks, all steps, frequencies of a view.
     bandwidth_ : float
     report_ : dict
-        Chosen and estimated values.
 
     See Also
     --------

@@ -16,7 +16,6 @@ from ...fitting.square_targets import unit_of_targets
 from ...fitting.stream_training import Batch
 from ...solvers.components.kernel_cca import TwoViewCCA
 from ...solvers.components.two_view_state import TwoViewState
-from ...utils.checks import check_median_bandwidth
 from ..constructors import with_parameters
 from .component_estimator import FLOATS, ComponentEstimator
 from .two_view_estimator import TwoViewEstimator
@@ -49,7 +48,6 @@ class KernelSlicedInverseRegression(TwoViewEstimator):
         Blocks, steps on old blocks, all steps, frequencies of X.
     bandwidth_ : float
     report_ : dict
-        Chosen and estimated values.
 
     See Also
     --------
@@ -77,10 +75,6 @@ class KernelSlicedInverseRegression(TwoViewEstimator):
     _named: ClassVar = {**ComponentEstimator._named, "solver": {"auto": TwoViewCCA, "two_view_cca": TwoViewCCA}}
 
     transform = ComponentEstimator.transform  # type: ignore[assignment]
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_median_bandwidth(self, "target_bandwidth")
 
     def _view_kernels(self) -> list[kernels.Kernel]:
         return [kernels.make(self.kernel, self.bandwidth), kernels.make("gaussian", self.target_bandwidth)]

@@ -16,7 +16,6 @@ from ...fitting.targets import NoveltyTargets
 from ...solvers.expansions import SOLVERS
 from ...solvers.expansions.doubly_stochastic import DoublyStochastic
 from ...solvers.settings import resolve
-from ...spectrum.kernel_ridge_choice import MEDIAN
 from ...utils.checks import is_positive
 from ..constructors import stores_parameters
 from .random_feature_expansion import RandomFeatureExpansion
@@ -44,7 +43,6 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
     solver : "auto" or shallows.solvers.DoublyStochastic, default="auto"
         Batches and blocks of features. The steps are always those of ``TheoryStep``.
     random_state : int, RandomState or None, default=None
-        Seed of all random draws. An int gives the same model every time.
     options : shallows.Options, optional
         Device, memory, precision, time limit and progress bar.
 
@@ -57,7 +55,6 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
     n_blocks_, n_reused_, n_iter_, n_random_features_ : int
         Blocks, steps on old blocks, all steps, frequencies.
     report_ : dict
-        Chosen and estimated values: bandwidth, steps, θ, M, σ², cap and more.
 
     See Also
     --------
@@ -109,10 +106,6 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
         if not is_positive(self.regularization):
             raise ShallowsError(f"regularization must be a positive number, got {self.regularization!r}.")
         losses.make(self.loss)
-
-    def _check_bandwidth(self) -> None:
-        if not (is_positive(self.bandwidth) or (isinstance(self.bandwidth, str) and self.bandwidth == MEDIAN)):
-            raise ShallowsError(f"bandwidth must be a positive number or 'median', got {self.bandwidth!r}.")
 
     def _learn_targets(self, y: Any, weights: Any, classes: Any) -> NoveltyTargets:
         return NoveltyTargets(self.loss)

@@ -33,7 +33,6 @@ class DoublyStochasticRegressor(ValuePredictions, RandomFeatureExpansion):
     n_blocks_, n_reused_, n_iter_, n_random_features_ : int
         Blocks, steps on old blocks, all steps, frequencies.
     report_ : dict
-        Chosen and estimated values: bandwidth, steps, θ, M, σ², cap and more.
 
     See Also
     --------

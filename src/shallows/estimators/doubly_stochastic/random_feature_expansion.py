@@ -23,7 +23,7 @@ from ...ranks import ALONE, Alone
 from ...solvers.expansions import SOLVERS
 from ...solvers.expansions.doubly_stochastic import DoublyStochastic, TheoryStep
 from ...solvers.settings import resolve
-from ...spectrum.kernel_ridge_choice import AUTO, MEDIAN, is_automatic
+from ...spectrum.kernel_ridge_choice import is_automatic
 from ...utils.checks import is_number, is_positive, warn_user
 from ...utils.plain_numbers import plain_numbers
 from ..base import keeps_model_on_failure
@@ -66,19 +66,16 @@ class RandomFeatureExpansion(GrowingModel):
         solver : "auto" or shallows.solvers.DoublyStochastic, default="auto"
             Batches, blocks of features and steps. "auto": ``DoublyStochastic()``, which chooses them from the data.
         random_state : int, RandomState or None, default=None
-            Seed of all random draws. An int gives the same model every time.
         options : shallows.Options, optional
             Device, memory, precision, time limit and progress bar.
         """
 
     def _settings(self) -> DoublyStochastic:
-        """The checked settings of the solver."""
         return resolve(self.solver, SOLVERS, type(self).__name__).for_targets()
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         settings, ridge = self._settings(), self.regularization
-        self._check_bandwidth()
         precomputed.refuse(self, "Its function is made of random frequencies of the kernel, which need its formula.")
         check_draws_features(kernels.make(self.kernel, self.bandwidth))
         if not (is_automatic(ridge) or is_positive(ridge) or (is_number(ridge) and ridge == 0)):
@@ -93,10 +90,6 @@ class RandomFeatureExpansion(GrowingModel):
                     "rate 1/t is proved.",
                     UserWarning,
                 )
-
-    def _check_bandwidth(self) -> None:
-        if not (is_positive(self.bandwidth) or (isinstance(self.bandwidth, str) and self.bandwidth in (AUTO, MEDIAN))):
-            raise ShallowsError(f"bandwidth must be a positive number, 'auto' or 'median', got {self.bandwidth!r}.")
 
     def _learn_targets(self, y: Any, weights: np.ndarray | None, classes: Any) -> ExpansionTargets:
         """The coding of targets, learned from all of them or from the first rows of a stream. A subclass defines it."""

@@ -11,12 +11,11 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from ... import arrays, kernels, streams
 from ...arrays.user_arrays import follows_input
-from ...errors import ShallowsError
 from ...features import FEATURE_MAPS, Blocks, FeatureMap
 from ...fitting.machine import Options
 from ...kernels import Kernel, precomputed
 from ...models.centering import Centering, check_scale, check_scores
-from ...utils.checks import check_whole, is_positive
+from ...utils.checks import check_whole
 from ..base import Estimator, keeps_model_on_failure
 from ..constructors import stores_parameters
 
@@ -96,7 +95,6 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
         n_features : int or "auto", default="auto"
             Columns of the result. "auto": an estimator with these features chooses it; alone, 1,000.
         random_state : int, RandomState or None, default=None
-            Seed of all random draws. An int gives the same features every time.
         options : shallows.Options, optional
             Device, memory and precision; dtype "auto" is the dtype of X. The result is a NumPy array.
         """
@@ -113,9 +111,6 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        rule = isinstance(self.bandwidth, str) and self.bandwidth in ("auto", "median")
-        if "bandwidth" in self.get_params(deep=False) and not (rule or is_positive(self.bandwidth)):
-            raise ShallowsError(f"bandwidth must be a positive number, 'auto' or 'median', got {self.bandwidth!r}.")
         if not (isinstance(self.n_features, str) and self.n_features == "auto"):
             check_whole(self, "n_features")
         precomputed.refuse(self, "Explicit features are made of points, and a kernel matrix shows none.")
@@ -131,10 +126,6 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
             Memory maps are read block by block.
         y : None
             Not used; for pipelines.
-
-        Returns
-        -------
-        self
 
         Raises
         ------
@@ -161,7 +152,7 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
             without_constants=False,
             may_stay_sparse=self._of_landmarks and kernel.takes_sparse_points,
         )
-        budget = self._working_budget(device)
+        budget = self._options().budget(device)
         with device.active():
             rows = streams.permutation(seed, "median bandwidth", 0, X.shape[0])[:SAMPLE]
             sample = self._centering.training_points(X, rows, device, self._dtype)
@@ -200,7 +191,7 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
         device = arrays.resolve_device(self._options().device)
         blocks = self._blocks.to(device)
         widest = max(span.stop - span.start for span in blocks.spans)
-        budget = min(self._working_budget(device) // 4, STRIP_BYTES)
+        budget = min(self._options().budget(device) // 4, STRIP_BYTES)
         at_a_time = max(1, budget // (widest * self._dtype.itemsize))
         n, room = X.shape[0], arrays.available_memory()
         needed, remedy = n * blocks.n_features * self._dtype.itemsize, "Take fewer features or rows."

@@ -23,7 +23,6 @@ class Fastfood(FourierTransformer):
     bandwidth_ : float
     feature_map_ : shallows.features.FastfoodMap
     report_ : dict
-        Values that the library chose, with seed, precision and device.
 
     See Also
     --------

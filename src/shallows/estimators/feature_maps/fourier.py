@@ -33,7 +33,6 @@ class FourierFeatures(FeatureMapTransformer):
     bandwidth_ : float
     feature_map_ : shallows.features.FourierMap
     report_ : dict
-        Values that the library chose, with seed, precision and device.
 
     See Also
     --------

@@ -63,7 +63,6 @@ class NystroemFeatures(LandmarkTransformer):
         In the units of X.
     feature_map_ : shallows.features.NystroemMap
     report_ : dict
-        Values that the library chose, with seed, precision and device.
 
     See Also
     --------
@@ -117,7 +116,6 @@ class RBFNetwork(LandmarkTransformer):
     bandwidth_ : float or None
     feature_map_ : shallows.features.RBFNetworkMap
     report_ : dict
-        Values that the library chose, with seed, precision and device.
 
     See Also
     --------

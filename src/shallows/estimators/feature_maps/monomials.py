@@ -24,7 +24,6 @@ class PolynomialFeatures(FeatureMapTransformer):
     ----------
     feature_map_ : shallows.features.PolynomialMap
     report_ : dict
-        Values that the library chose, with precision and device.
 
     See Also
     --------

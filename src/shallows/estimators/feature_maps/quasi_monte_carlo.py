@@ -22,7 +22,6 @@ class QuasiMonteCarloFeatures(FourierTransformer):
     bandwidth_ : float
     feature_map_ : shallows.features.QuasiMonteCarloMap
     report_ : dict
-        Values that the library chose, with seed, precision and device.
 
     See Also
     --------

@@ -68,7 +68,6 @@ class RandomBinning(FeatureMapTransformer):
         n_bins : int, default=4096
             Columns of a grid, a power of two. Two cells of a grid share a column with probability 1/n_bins.
         random_state : int, RandomState or None, default=None
-            Seed of all random draws. An int gives the same features every time.
         options : shallows.Options, optional
             Memory and precision; dtype "auto" is the dtype of X. Sparse rows are made on a CPU.
         """

@@ -37,7 +37,6 @@ class HiddenUnits(FeatureMapTransformer):
     bandwidth_ : float
     feature_map_ : shallows.features.FeatureMap
     report_ : dict
-        Values that the library chose, with seed, precision and device.
 
     See Also
     --------
@@ -83,7 +82,6 @@ class HiddenUnits(FeatureMapTransformer):
             σ, in the units of X. "median": the median distance of a subsample. "auto": an estimator with these features
             chooses it; alone, as "median".
         random_state : int, RandomState or None, default=None
-            Seed of all random draws. An int gives the same features every time.
         options : shallows.Options, optional
             Device, memory and precision; dtype "auto" is the dtype of X. The result is a NumPy array.
         """
@@ -123,7 +121,6 @@ class SemiRandomFeatures(FeatureMapTransformer):
     bandwidth_ : float
     feature_map_ : shallows.features.SemiRandomMap
     report_ : dict
-        Values that the library chose, with seed, precision and device.
 
     See Also
     --------
@@ -167,7 +164,6 @@ class SemiRandomFeatures(FeatureMapTransformer):
             σ, in the units of X. "median": the median distance of a subsample. "auto": an estimator with these features
             chooses it; alone, as "median".
         random_state : int, RandomState or None, default=None
-            Seed of all random draws. An int gives the same features every time.
         options : shallows.Options, optional
             Device, memory and precision; dtype "auto" is the dtype of X. The result is a NumPy array.
         """

@@ -47,7 +47,6 @@ class SparseRandomFeatures(FeatureMapTransformer):
         Weights of the features at the minimum, for targets of mean 0 and variance 1.
     feature_map_ : shallows.features.given_units.GivenUnits
     report_ : dict
-        Values that the library chose, with seed, precision and device.
 
     See Also
     --------
@@ -98,7 +97,6 @@ class SparseRandomFeatures(FeatureMapTransformer):
         n_iter : int, default=15
             Steps.
         random_state : int, RandomState or None, default=None
-            Seed of all random draws. An int gives the same features every time.
         options : shallows.Options, optional
             Device, memory and precision; dtype "auto" is the dtype of X. The result is a NumPy array.
         """
@@ -122,10 +120,6 @@ class SparseRandomFeatures(FeatureMapTransformer):
         X : array-like or CSR matrix, shape (n_samples, n_features)
         y : array-like, shape (n_samples,) or (n_samples, n_outputs)
             Values, of a float type, or labels.
-
-        Returns
-        -------
-        self
 
         Raises
         ------

@@ -21,7 +21,6 @@ class TensorSketch(FeatureMapTransformer):
     ----------
     feature_map_ : shallows.features.TensorSketchMap
     report_ : dict
-        Values that the library chose, with seed, precision and device.
 
     See Also
     --------
@@ -65,7 +64,6 @@ class TensorSketch(FeatureMapTransformer):
         n_features : int or "auto", default="auto"
             Columns of the result. "auto": an estimator with these features chooses it; alone, 1,000.
         random_state : int, RandomState or None, default=None
-            Seed of all random draws. An int gives the same features every time.
         options : shallows.Options, optional
             Device, memory and precision; dtype "auto" is the dtype of X. The result is a NumPy array.
         """

@@ -8,31 +8,32 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse
 
-from ... import arrays, kernels
+from ... import kernels
 from ...arrays.user_arrays import read_points
 from ...errors import ShallowsError, UnknownNameError
 from ...fitting.center_points import are_training_points
 from ...fitting.choices import check_automatic
 from ...fitting.kernel_centers import fit_kernel_centers
 from ...fitting.kernel_ridge import fit_kernel_ridge
-from ...fitting.leave_one_out_choice import check_bandwidth
 from ...fitting.machine import Options
-from ...fitting.rows import EarlyStopping, TrainingSet
+from ...fitting.rows import EarlyStopping
 from ...fitting.snapshot import FittedFunction
 from ...fitting.solver_choice import choose_for_rows
 from ...fitting.square_targets import SquareClassTargets
 from ...kernels import KERNELS, Kernel, precomputed
-from ...models.centering import check_scores
 from ...ranks import ALONE, Alone
 from ...solvers import settings
 from ...solvers.least_squares import KERNEL_RIDGE_SOLVERS
 from ...spectrum.kernel_ridge_choice import AUTO, is_automatic
 from ...training import Checkpoint, Observer
 from ...utils.checks import MOST, is_number, is_whole, warn_user
-from ..base import Estimator, keeps_model_on_failure, print_progress
+from ..base import Estimator, keeps_model_on_failure
 from ..constructors import stores_parameters, with_parameters
 from ..predictions import ValuePredictions
 from ..square_loss import SquareLossLabels
+
+OF_EARLIER_FIT = ["intercept_", "bandwidth_", "centers_", "step_size_", "validation_scores_", "best_validation_score_"]
+"""Attributes that only some fits set."""
 
 ON_CENTERS = "'nystrom_conjugate_gradients' or 'projected_eigenpro'"
 
@@ -81,7 +82,6 @@ class KernelRidgeMachine(Estimator):
             Continue the previous fit if only epochs or tolerance have changed. Exact solvers start from the previous
             coefficients, if ``random_state`` is the same: useful for a path over ``alpha``, from large to small.
         random_state : int, RandomState or None, default=None
-            Seed of all random draws. An int gives the same model every time.
         options : Options, optional
             Device, memory, precision, time limit and verbosity.
         """
@@ -114,10 +114,6 @@ class KernelRidgeMachine(Estimator):
         ranks : shallows.distributed.Mpi, optional
             The processes of an MPI program, each of which calls ``fit``. The default is one process.
 
-        Returns
-        -------
-        self
-
         Raises
         ------
         ValueError
@@ -130,10 +126,52 @@ class KernelRidgeMachine(Estimator):
         with ranks.fit_together(self, (X, y, sample_weight), checkpoint) as checkpoint:
             self._check_parameters()
             rows = self._validated_training_set(X, y, sample_weight)
-            found = self._train(rows, observers, checkpoint, ranks)
-        for name in ("intercept_", "bandwidth_", "step_size_", "validation_scores_", "best_validation_score_"):
-            vars(self).pop(name, None)  # of a fit with other parameters
-        model, self._model, self._targets = found.model, found.model, found.targets
+            solver, options, stopping = self._settings(), self._options(), EarlyStopping.of(self.early_stopping)
+            on_centers = self._is_on_centers(solver)
+            if solver is None and not on_centers:
+                of_choice = {"of_classes": not self._y_is_numeric, "in_epochs": stopping is not None}
+                solver = choose_for_rows(rows, options, all_points=self.centers is None, **of_choice)
+                on_centers = solver is None
+            shared: dict[str, Any] = {
+                "of_classes": not self._y_is_numeric,
+                "kernel": kernels.make(self.kernel, self.bandwidth),
+                "searches_bandwidth": is_automatic(self.bandwidth),
+                "n_components": self.n_components,
+                "calibrates": getattr(self, "calibration", None) is not None,
+                "class_weight": getattr(self, "class_weight", None),
+                "early_stopping": stopping,
+                "seed": ranks.from_first(self._seed()),
+                "options": options,
+                "observers": [*([] if ranks.rank else self._progress_observers()), *observers],
+                "checkpoint": checkpoint,
+            }
+            warm = self._parameters_of_fit(solver) if self.warm_start else None, vars(self).get("_ended")
+            found: FittedFunction
+            if on_centers:
+                centers = AUTO if self.centers is None else self.centers
+                if not are_training_points(centers):
+                    centers = points_of(centers, self.n_features_in_)
+                found = fit_kernel_centers(
+                    rows, centers=centers, regularization=self.alpha, solver=solver, warm=warm, ranks=ranks, **shared
+                )
+            else:
+                found = fit_kernel_ridge(
+                    rows,
+                    regularization=self.alpha if solver.takes_ridge else None,
+                    solver=ranks.divide(solver),
+                    warm=(None, None) if solver.is_exact else warm,
+                    before=(self.support_, self.dual_coef_) if solver.is_exact and self._has_coefficients() else None,
+                    **shared,
+                )
+        for name in OF_EARLIER_FIT:
+            vars(self).pop(name, None)
+        model, self._model, self._targets, self._share_of_block = found.model, found.model, found.targets, 2
+        if on_centers:
+            self._share_of_block = 4
+            if found.support is None:
+                self.centers_ = self.centers
+            elif rows.matrix is None:
+                self.centers_ = rows.X[np.searchsorted(rows.rows, found.support)]
         if isinstance(found.targets, SquareClassTargets):
             self.classes_ = found.targets.classes
         else:
@@ -146,53 +184,6 @@ class KernelRidgeMachine(Estimator):
         self.alpha_ = self.report_.get("alpha", 0.0)
         return self
 
-    def _train(self, rows: TrainingSet, observers: Sequence[Observer], checkpoint: Any, ranks: Alone) -> FittedFunction:
-        solver, options, stopping = self._settings(), self._options(), EarlyStopping.of(self.early_stopping)
-        on_centers = self._takes_centers(solver)
-        if solver is None and not on_centers:
-            of_choice = {"of_classes": not self._y_is_numeric, "in_epochs": stopping is not None}
-            solver = choose_for_rows(rows, options, all_points=self.centers is None, **of_choice)
-            on_centers = solver is None
-        shared: dict[str, Any] = {
-            "of_classes": not self._y_is_numeric,
-            "kernel": kernels.make(self.kernel, self.bandwidth),
-            "searches_bandwidth": is_automatic(self.bandwidth),
-            "n_components": self.n_components,
-            "calibrates": getattr(self, "calibration", None) is not None,
-            "class_weight": getattr(self, "class_weight", None),
-            "early_stopping": stopping,
-            "options": options,
-            "observers": [*([] if ranks.rank else self._progress_observers()), *observers],
-            "checkpoint": checkpoint,
-        }
-        goes_on = self._parameters_of_fit(solver) if self.warm_start else None, vars(self).get("_ended")
-        vars(self).pop("centers_", None)  # of a fit with other parameters
-        self._on_centers = on_centers
-        if on_centers:
-            sampled = are_training_points(self.centers)
-            centers = self.centers if sampled else points_of(self.centers, self.n_features_in_)
-            found = fit_kernel_centers(
-                rows,
-                centers=AUTO if self.centers is None else centers,
-                regularization=self.alpha,
-                solver=solver,
-                warm=goes_on,
-                seed=ranks.from_first(self._seed()),
-                ranks=ranks,
-                **shared,
-            )
-            self._set_centers(rows, found)
-            return found
-        return fit_kernel_ridge(
-            rows,
-            regularization=self.alpha if solver.takes_ridge else None,
-            solver=ranks.divide(solver),
-            warm=(None, None) if solver.is_exact else goes_on,
-            before=(self.support_, self.dual_coef_) if solver.is_exact and self._has_coefficients() else None,
-            seed=ranks.from_first(self._seed()),
-            **shared,
-        )
-
     @property
     def coef_(self) -> np.ndarray:
         """Coefficients of the features with a linear kernel, shape (n_outputs, n_features), as `SVC` has them."""
@@ -201,50 +192,25 @@ class KernelRidgeMachine(Estimator):
         coefficients = self._model.input_coefficients()
         return coefficients * self._targets.scale[:, None] if self._y_is_numeric else coefficients
 
-    def _raw_predict(self, X: Any) -> np.ndarray:
-        """Outputs in the units of the targets, shape (m, c), for checked X."""
-        device = arrays.resolve_device(self._options().device)
-        budget = self._options().prediction_budget(device, share=4 if self._on_centers else 2)
-        with print_progress(self):
-            scores = self._model.scores(X, device, budget)
-        check_scores(scores, X)
-        return self._targets.unscale(scores)
-
-    def _set_centers(self, rows: TrainingSet, found: FittedFunction) -> None:
-        """Set ``centers_``, unless there are only kernel values of them."""
-        if found.support is None:
-            self.centers_ = self.centers
-        elif rows.matrix is None:
-            self.centers_ = rows.X[np.searchsorted(rows.rows, found.support)]
-
     def _settings(self) -> Any:
         """The checked settings of the solver; None for "auto"."""
+        if is_automatic(self.solver):
+            return None
         if isinstance(self.solver, str):
-            if self.solver == AUTO:
-                return None
-            if self.solver not in KERNEL_RIDGE_SOLVERS:
-                raise UnknownNameError(f"solver of {type(self).__name__}", self.solver, [AUTO, *KERNEL_RIDGE_SOLVERS])
+            UnknownNameError.check(f"solver of {type(self).__name__}", self.solver, [AUTO, *KERNEL_RIDGE_SOLVERS])
         return settings.resolve(self.solver, KERNEL_RIDGE_SOLVERS, type(self).__name__)
 
-    def _takes_centers(self, solver: Any) -> bool:
+    def _is_on_centers(self, solver: Any) -> bool:
         """Whether centers span the model, and not all points; ``solver`` is None for "auto"."""
-        if solver is not None:
-            return solver.on_centers
-        return not (self.centers is None or (isinstance(self.centers, str) and self.centers == AUTO))
+        return not (self.centers is None or is_automatic(self.centers)) if solver is None else solver.on_centers
 
     def _divided_arrays(self) -> tuple[str, ...] | None:
         """Names of a checkpoint's arrays that several processes divide, "*" for all; None if one process must fit."""
         solver = self._settings()
-        on_centers = self._takes_centers(solver)
+        on_centers = self._is_on_centers(solver)
         if not (on_centers if solver is None else solver.takes_ranks):
             return None
         return () if on_centers else ("*",)
-
-    def _parameters_of_fit(self, solver: Any) -> dict[str, Any]:
-        """The parameters, with names replaced by their objects."""
-        objects = {"solver": solver, "options": self.options or Options()}
-        objects["early_stopping"] = EarlyStopping.of(self.early_stopping)
-        return {**self.get_params(deep=False), **objects}
 
     def _has_coefficients(self) -> bool:
         """Whether a warm start may begin from coefficients."""
@@ -260,34 +226,27 @@ class KernelRidgeMachine(Estimator):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         kernels.make(self.kernel, self.bandwidth)
-        check_bandwidth(self.bandwidth)
         if not (is_automatic(self.alpha) or (is_number(self.alpha) and 0 <= self.alpha < np.inf)):
             raise ShallowsError(f"alpha must be 'auto' or a number of at least 0, got {self.alpha!r}.")
         check_automatic("calibration", getattr(self, "calibration", None))
         check_automatic("n_components", self.n_components, whole=True)
         if is_whole(self.n_components) and precomputed.is_asked_for(self):
             warn_user(f"n_components={self.n_components} is ignored: a precomputed kernel has no inputs.")
-        self._check_centers()
-        self._check_solver(self._settings())
-
-    def _check_centers(self) -> None:
-        """Refuse centers that are no points and no number of points."""
-        centers = self.centers
-        if centers is None or (isinstance(centers, str) and centers == AUTO):
-            return
-        if np.ndim(centers) == 0 and not is_whole(centers) and not scipy.sparse.issparse(centers):
-            raise ShallowsError(
-                f"centers must be 'auto', None, a whole number from 1 to {MOST:,}, how many training points to use, or "
-                f"an array of points; got {centers!r}."
-            )
-        if not are_training_points(centers):
-            precomputed.refuse(self, "Given centers are points; with a matrix, centers is a number.")
+        centers, solver = self.centers, self._settings()
+        if self._is_on_centers(None):
+            if np.ndim(centers) == 0 and not is_whole(centers) and not scipy.sparse.issparse(centers):
+                raise ShallowsError(
+                    f"centers must be 'auto', None, a whole number from 1 to {MOST:,}, how many training points to "
+                    f"use, or an array of points; got {centers!r}."
+                )
+            if not are_training_points(centers):
+                precomputed.refuse(self, "Given centers are points; with a matrix, centers is a number.")
+        if solver is not None:
+            self._check_solver(solver)
 
     def _check_solver(self, solver: Any) -> None:
         """Refuse parameters that the solver cannot use."""
         stopping = EarlyStopping.of(self.early_stopping)
-        if solver is None:
-            return
         name = f"solver={type(solver).__name__}()" if not isinstance(self.solver, str) else f"solver={self.solver!r}"
         if solver.on_centers:
             if self.centers is None:
@@ -296,7 +255,7 @@ class KernelRidgeMachine(Estimator):
                     "solver='eigenpro' or 'conjugate_gradients'."
                 )
             return
-        if not (self.centers is None or (isinstance(self.centers, str) and self.centers == AUTO)):
+        if self._is_on_centers(None):
             raise ShallowsError(
                 f"{name} has all points as centers, so centers={self.centers!r:.60} cannot be used. Set centers=None, "
                 f"or use solver={ON_CENTERS}."
@@ -381,7 +340,6 @@ class KernelRidgeClassifier(SquareLossLabels, KernelRidgeMachine):
     validation_scores_ : list of float
         With ``early_stopping``: accuracy or R² after each epoch; ``best_validation_score_`` is the largest.
     report_ : dict
-        Values that the library chose, with kernel, seed, precision and device; see the documentation on defaults.
     options_ : Options
 
     See Also

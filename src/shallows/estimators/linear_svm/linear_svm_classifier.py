@@ -12,16 +12,16 @@ from ... import training
 from ...errors import ShallowsError, UnknownNameError
 from ...fitting.linear_svm import continue_linear_svm, fit_linear_svm
 from ...fitting.machine import Options
+from ...fitting.stream_training import Batch
 from ...fitting.targets import Machines
 from ...models.host_functions import LinearFunctions
 from ...solvers import settings
 from ...solvers.linear_svm import SOLVERS
 from ...solvers.linear_svm.problem import LinearSettings
 from ...utils.checks import is_positive
-from ..base import Estimator, keeps_model_on_failure
+from ..base import keeps_model_on_failure
 from ..constructors import stores_parameters
-from ..predictions import LabelPredictions
-from ..streaming import check_rows, end_beginning, rows_to_learn
+from ..streaming import OnlineClassifier, end_beginning
 
 WHY_NOT = {
     "hinge": "it needs gradients.",
@@ -35,7 +35,7 @@ def _is_online(model: Any) -> bool:
     return settings.has_online_solver(model.solver, SOLVERS)
 
 
-class LinearSVMClassifier(LabelPredictions, Estimator):
+class LinearSVMClassifier(OnlineClassifier):
     """Linear support vector machine, or logistic regression, on dense or sparse rows.
 
     Minimizes λ/2 ‖w‖² + (1/n) Σ ℓ(yᵢ wᵀxᵢ). For several classes, each is trained against the others. Memory: one copy
@@ -53,24 +53,18 @@ class LinearSVMClassifier(LabelPredictions, Estimator):
     fit_intercept : bool, default=True
         Add a constant feature of 1, which is regularized, and center columns with a very large mean.
     class_weight : dict or "balanced", optional
-        Factors of the sample weights by class (1 for missing classes). "balanced": n/(k nⱼ) for class j.
     random_state : int, RandomState or None, default=None
-        Seed of all random draws. An int gives the same model every time.
     options : Options, optional
-        Memory limit, precision, time limit and progress, see `shallows.Options`. The solvers run on the CPU.
+        Memory limit, precision, time limit and progress. The solvers run on the CPU.
 
     Attributes
     ----------
     classes_ : ndarray, shape (n_classes,)
-    coef_ : ndarray, shape (n_outputs, n_features)
-        One output for two classes, otherwise one for each class.
+    coef_ : ndarray, shape (n_outputs, n_features); one output for two classes, otherwise one for each class
     intercept_ : ndarray, shape (n_outputs,)
-    n_iter_ : int
-        Passes or iterations of the fit.
+    n_iter_ : int, passes or iterations of the fit
     options_ : Options
-        What the fit used.
-    report_ : dict
-        Values that the library chose; seconds of each phase. After `fit` only.
+    report_ : dict, after `fit` only
 
     See Also
     --------
@@ -80,8 +74,7 @@ class LinearSVMClassifier(LabelPredictions, Estimator):
     References
     ----------
     C.-J. Hsieh, K.-W. Chang, C.-J. Lin, S. S. Keerthi and S. Sundararajan (2008), "A dual coordinate descent method
-    for large-scale linear SVM", ICML 25. S. Shalev-Shwartz, Y. Singer, N. Srebro and A. Cotter (2011), "Pegasos: primal
-    estimated sub-gradient solver for SVM", Mathematical Programming 127. For the other solvers see the method guide.
+    for large-scale linear SVM", ICML 25. The other solvers name their own sources.
 
     Examples
     --------
@@ -133,10 +126,8 @@ class LinearSVMClassifier(LabelPredictions, Estimator):
 
         Raises
         ------
-        ValueError
-            NaN or infinity, shapes that do not agree, or a single class.
-        ShallowsError
-            A parameter out of its range, or a loss that the solver cannot minimize.
+        ValueError, ShallowsError
+            Wrong data, a parameter out of its range, or a loss that the solver cannot minimize.
         """
         self._check_parameters()
         solver, rows = self._settings(), self._validated_training_set(X, y, sample_weight)
@@ -153,38 +144,21 @@ class LinearSVMClassifier(LabelPredictions, Estimator):
             observers=[*self._progress_observers(), *observers],
             checkpoint=checkpoint,
         )
-        self.classes_, self._stream = found.targets.classes, found.stream
+        self._targets, self.classes_, self._stream = found.targets, found.targets.classes, found.stream
         self.coef_, self.intercept_ = found.model.coef, found.model.intercept
         end_beginning(self, len(rows.rows))
         self.n_iter_ = max(found.run.epoch, 1)
         self.report_ = {**found.report, "timings": found.seconds}
         return self
 
-    @available_if(_is_online)
-    @keeps_model_on_failure
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Continue with more rows, each visited once in order. The first 400 to 4,000 rows decide open parameters.
+    partial_fit = available_if(_is_online)(OnlineClassifier.partial_fit)
 
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-        y : array-like, shape (n_samples,)
-        classes : array-like, shape (n_classes,), optional
-            All labels that may come. The first call needs them.
-        sample_weight : array-like, shape (n_samples,), optional
-            Weights of the losses. A mean of 1 keeps the strength of the regularization.
-
-        Raises
-        ------
-        ValueError, ShallowsError
-            Wrong data or parameters, an unknown label, or ``class_weight="balanced"``, which needs all labels.
-        """
+    def _learn(self, rows: Batch, targets: Machines, begins: bool) -> None:
         solver = self._settings()
-        rows, begins = rows_to_learn(self, check_rows(self, X, y, classes, sample_weight)[:3])
         model, self._stream = continue_linear_svm(
             None if begins else self._stream,
             *rows,
-            Machines(self.classes_, "one_vs_rest"),
+            targets,
             loss=self._loss(solver),
             regularization=self.regularization,
             fit_intercept=bool(self.fit_intercept),
@@ -192,12 +166,10 @@ class LinearSVMClassifier(LabelPredictions, Estimator):
             seed=self._seed(),
             options=self._options(),
         )
-        self.coef_, self.intercept_ = model.coef, model.intercept
+        self._targets, self.coef_, self.intercept_ = targets, model.coef, model.intercept
         self.n_iter_ = getattr(self, "n_iter_", 0) + 1
-        return self
 
     def _settings(self) -> LinearSettings:
-        """The checked settings of the solver."""
         return settings.resolve(self.solver, SOLVERS, type(self).__name__)
 
     def _loss(self, solver: LinearSettings) -> str:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ... import arrays, kernels, losses, training
+from ... import kernels, losses, training
 from ...errors import ShallowsError
 from ...fitting import leave_one_out_choice
 from ...fitting.machine import Options
@@ -15,7 +15,6 @@ from ...fitting.regularized_risk import fit_regularized_risk
 from ...fitting.rows import EarlyStopping
 from ...fitting.snapshot import FittedFunction
 from ...kernels import precomputed
-from ...models.centering import check_scores
 from ...models.functions import FeatureFunction
 from ...solvers import settings
 from ...solvers.regularized import SOLVERS
@@ -67,7 +66,6 @@ class RegularizedRisk(Estimator):
         warm_start : bool, default=False
             Continue the previous fit if data and parameters, except limits of epochs and ``tol``, are unchanged.
         random_state : int, RandomState or None, default=None
-            Seed of all random draws. An int gives the same model every time.
         options : Options, optional
             Device, memory limit, precision, time limit and progress, see `shallows.Options`.
         """
@@ -133,7 +131,6 @@ class RegularizedRisk(Estimator):
         return self
 
     def _store(self, found: FittedFunction) -> None:
-        """Set the fitted attributes."""
         for name in ("coef_", "support_", "dual_coef_", "bandwidth_", "validation_scores_", "best_validation_score_"):
             vars(self).pop(name, None)  # of a fit with other parameters
         model, self._targets, self._model = found.model, found.targets, found.model
@@ -149,7 +146,6 @@ class RegularizedRisk(Estimator):
         self.report_ = {**found.report, "timings": found.seconds}
 
     def _settings(self) -> RiskSettings:
-        """The checked settings of the solver."""
         return settings.resolve(self.solver, SOLVERS, type(self).__name__)
 
     def _map_request(self) -> MapRequest:
@@ -166,7 +162,6 @@ class RegularizedRisk(Estimator):
         super()._check_parameters()
         solver = self._settings()
         name = settings.name_of(solver, SOLVERS)
-        leave_one_out_choice.check_bandwidth(self.bandwidth)
         self._map_request()
         leave_one_out_choice.check_or_auto(self, "regularization", optional=True)
         EarlyStopping.of(self.early_stopping)
@@ -183,14 +178,6 @@ class RegularizedRisk(Estimator):
             raise ShallowsError(f"solver={name!r} works on the kernel itself; features must be None.")
         if reason := solver.why_not(loss):
             raise ShallowsError(f"solver={name!r} does not take the loss {loss.name!r}: {reason}.")
-
-    def _raw_predict(self, X: Any) -> np.ndarray:
-        """Outputs in the units of the targets, shape (m, c), for checked X."""
-        options = self._options()
-        device = arrays.resolve_device(options.device)
-        scores = self._model.scores(X, device, options.prediction_budget(device))
-        check_scores(scores, X)
-        return self._targets.unscale(scores)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_model")
@@ -231,9 +218,7 @@ class RegularizedRiskClassifier(LossPredictions, RegularizedRisk):
     losses_, validation_scores_ : list of float
         Training loss of each epoch as a share of the zero function's loss; accuracy or R² with ``early_stopping``.
     options_ : Options
-        What the fit used.
     report_ : dict
-        Values that the library chose, with kernel, seed, precision and device; seconds of each phase.
 
     See Also
     --------
@@ -297,7 +282,6 @@ class RegularizedRiskRegressor(ValuePredictions, RegularizedRisk):
     losses_, validation_scores_ : list of float
         Training loss of each epoch as a share of the zero function's loss; accuracy or R² with ``early_stopping``.
     report_ : dict
-        Values that the library chose, with kernel, seed, precision and device; seconds of each phase.
 
     See Also
     --------

@@ -21,7 +21,6 @@ class SupportVectorMachine(Estimator):
     """Base of the estimators with functions Σ βᵢ k(xᵢ, x) + b of some training points, the support vectors."""
 
     def _check_kernel(self) -> None:
-        leave_one_out_choice.check_bandwidth(self.bandwidth)
         kernels.make(self.kernel, self.bandwidth)
 
     def _kernel(self) -> dict[str, Any]:
@@ -60,7 +59,7 @@ class SupportVectorMachine(Estimator):
             raise AttributeError(f"This {type(self).__name__} is not fitted yet. Call fit first.")
         return self._model.function
 
-    def _outputs(self, X: Any) -> np.ndarray:
+    def _raw_predict(self, X: Any) -> np.ndarray:
         """Outputs of all machines at checked points, float64, shape (m, n_problems)."""
         options = self._options()
         device = arrays.resolve_device(options.device)
@@ -110,6 +109,3 @@ class SupportVectorClassifier(LabelPredictions, SupportVectorMachine):
 
     def _sign_of_pairs(self) -> float:
         return -1.0 if self._targets.vote else 1.0
-
-    def _raw_predict(self, X: Any) -> np.ndarray:
-        return self._targets.decisions(self._outputs(X))

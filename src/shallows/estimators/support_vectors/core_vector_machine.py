@@ -21,9 +21,8 @@ class CoreVectorMachineClassifier(SupportVectorClassifier):
     """Support vector machine with the squared hinge by core vectors, which searches samples of large data.
 
     For two classes it minimizes ½ (‖f‖² + b²) + C Σ wᵢ ½ max(0, 1 − yᵢ(f(xᵢ) + b))². The dual problem is the smallest
-    ball around the training points in a feature space. The ball starts from two points and gains one outside point at a
-    time, until all points are within (1 + ε) times its radius. The function uses the added points only; their number
-    has a bound that does not depend on the number of rows.
+    ball around the training points in a feature space. The ball gains one outside point at a time, until all points
+    are within (1 + ε) times its radius. The function uses these points only; their number does not grow with the rows.
 
     Parameters
     ----------
@@ -43,9 +42,7 @@ class CoreVectorMachineClassifier(SupportVectorClassifier):
     max_core_points : int, optional
         Most core points m, which need m² numbers. None: what fits into the memory.
     class_weight : dict or "balanced", optional
-        Factors of the sample weights by class (1 for missing classes). "balanced": n/(k nⱼ) for class j.
     random_state : int, RandomState or None, default=None
-        Seed of all random draws. An int gives the same model every time.
     options : Options, optional
         Device of the kernel values, memory, precision, time limit and progress. The steps are taken on the CPU.
 
@@ -53,22 +50,16 @@ class CoreVectorMachineClassifier(SupportVectorClassifier):
     ----------
     classes_ : ndarray, shape (n_classes,)
     support_ : ndarray of int, shape (n_support,)
-        Numbers of the training rows with nonzero coefficients.
     support_vectors_ : ndarray or CSR matrix, shape (n_support, n_features)
-    n_support_ : ndarray of int
-        Support vectors of each class, or of all for values.
+    n_support_ : ndarray of int, of each class, or of all for values
     dual_coef_ : ndarray, shape (n_coefficients, n_support)
         As in scikit-learn's `SVC` and `SVR`; with "one_vs_rest" there is a row for each class.
-    coef_ : ndarray, shape (n_problems, n_features)
-        With a linear kernel.
+    coef_ : ndarray, shape (n_problems, n_features), with a linear kernel
     intercept_ : ndarray, shape (n_problems,)
     objectives_ : ndarray, shape (n_problems,)
-        The dual objective at the end.
     n_iter_, n_kernel_evaluations_ : int
-        Steps on two variables of the core; computed kernel values.
     bandwidth_ : float
     report_ : dict
-        Values that the library chose, with kernel, seed, precision and device; seconds of each phase.
     options_ : Options
 
     See Also
@@ -155,29 +146,22 @@ class CoreVectorMachineRegressor(RegressorMixin, SupportVectorMachine):
     max_core_points : int, optional
         Most core points m, which need m² numbers. None: what fits into the memory.
     random_state : int, RandomState or None, default=None
-        Seed of all random draws. An int gives the same model every time.
     options : Options, optional
         Device of the kernel values, memory, precision, time limit and progress. The steps are taken on the CPU.
 
     Attributes
     ----------
     support_ : ndarray of int, shape (n_support,)
-        Numbers of the training rows with nonzero coefficients.
     support_vectors_ : ndarray or CSR matrix, shape (n_support, n_features)
-    n_support_ : ndarray of int
-        Support vectors of each class, or of all for values.
+    n_support_ : ndarray of int, of each class, or of all for values
     dual_coef_ : ndarray, shape (n_coefficients, n_support)
         As in scikit-learn's `SVC` and `SVR`; with "one_vs_rest" there is a row for each class.
-    coef_ : ndarray, shape (n_problems, n_features)
-        With a linear kernel.
+    coef_ : ndarray, shape (n_problems, n_features), with a linear kernel
     intercept_ : ndarray, shape (n_problems,)
-    tube_ : float
-        Half the width of the tube, in the units of y.
+    tube_ : float, half the width of the tube, in the units of y
     n_iter_, n_kernel_evaluations_ : int
-        Steps on two variables of the core; computed kernel values.
     bandwidth_ : float
     report_ : dict
-        Values that the library chose, with kernel, seed, precision and device; seconds of each phase.
     options_ : Options
 
     See Also
@@ -230,10 +214,8 @@ class CoreVectorMachineRegressor(RegressorMixin, SupportVectorMachine):
 
         Raises
         ------
-        ValueError
-            NaN or infinity, shapes that do not agree.
-        ShallowsError
-            A parameter out of its range, or a kernel that is not positive semi-definite.
+        ValueError, ShallowsError
+            Wrong data, a parameter out of its range, or a kernel that is not positive semidefinite.
         """
         self._check_parameters()
         rows = self._validated_training_set(X, y, sample_weight)
@@ -271,7 +253,7 @@ class CoreVectorMachineRegressor(RegressorMixin, SupportVectorMachine):
         -------
         ndarray, shape (n_samples,)
         """
-        return self._outputs(self._validated(X))[:, 0]
+        return self._raw_predict(self._validated(X))[:, 0]
 
 
 def ball_of(estimator: Any) -> EnclosingBall:

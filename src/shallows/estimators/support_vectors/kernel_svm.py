@@ -44,14 +44,13 @@ class KernelSVMClassifier(SupportVectorClassifier):
         Factor of the sum of the losses. λ next to a mean of losses is 1/(C n).
     loss : {"auto", "hinge", "squared_hinge"}, default="auto"
         max(0, 1 − z) or ½ max(0, 1 − z)² of the margin z. "auto": the hinge if the solver takes it.
-    solver : str or object, default="smo"
-        A name or an object of `shallows.solvers`; see Notes.
+    solver : str or object of `shallows.solvers`, default="smo"
+        "smo", usually fastest, or "decomposition"; "interior_point" (few rows, large C) and "kernel_newton" (squared
+        hinge) need all of the matrix twice; "lasvm" takes one pass, is nearly exact, and has ``partial_fit``.
     multiclass : {"one_vs_one", "one_vs_rest"}, default="one_vs_one"
         A machine for each pair of classes, which vote, or for each class against the others.
     class_weight : dict or "balanced", optional
-        Factors of the sample weights by class (1 for missing classes). "balanced": n/(k nⱼ) for class j.
     random_state : int, RandomState or None, default=None
-        Seed of all random draws. An int gives the same model every time.
     options : Options, optional
         Device of the kernel values (the CPU for "lasvm"), memory, precision, time limit and progress. The steps are
         taken on the CPU.
@@ -63,32 +62,14 @@ class KernelSVMClassifier(SupportVectorClassifier):
         Numbers of the training rows with nonzero coefficients, class after class; a stream counts all rows.
     support_vectors_ : ndarray or CSR matrix, shape (n_support, n_features)
     n_support_ : ndarray of int, shape (n_classes,)
-        Support vectors of each class.
     dual_coef_ : ndarray, shape (n_classes - 1, n_support) or (n_problems, n_support)
         As in `SVC`: for each support vector the coefficients against the other classes. "one_vs_rest": a row each.
-    coef_ : ndarray, shape (n_problems, n_features)
-        With a linear kernel. Pairs of classes are in the order (0, 1), (0, 2), ..., (1, 2), ...
-    intercept_ : ndarray, shape (n_problems,)
-    objectives_ : ndarray, shape (n_problems,)
-        The dual objective at the end.
+    coef_ : ndarray, shape (n_problems, n_features), with a linear kernel
+    intercept_, objectives_ : ndarray, shape (n_problems,)
     n_iter_, n_kernel_evaluations_ : int
-        Steps, working sets or iterations; computed kernel values.
     bandwidth_ : float
     report_ : dict
-        Values that the library chose, with kernel, seed, precision and device; seconds of each phase.
     options_ : Options
-
-    Notes
-    -----
-    ================== ============================================================ ======================
-    solver             use                                                          object
-    ================== ============================================================ ======================
-    "smo"              usually fastest; keeps some rows of the kernel matrix        `solvers.SMO`
-    "decomposition"    SVM-light's method; keeps some rows of the kernel matrix     `solvers.Decomposition`
-    "interior_point"   few rows and a large C; all of the matrix twice, in float64  `solvers.InteriorPoint`
-    "kernel_newton"    squared hinge; all of the matrix twice, in float64           `solvers.KernelNewton`
-    "lasvm"            one pass, nearly exact, and ``partial_fit``                  `solvers.LASVM`
-    ================== ============================================================ ======================
 
     See Also
     --------
@@ -98,11 +79,8 @@ class KernelSVMClassifier(SupportVectorClassifier):
 
     References
     ----------
-    R.-E. Fan, P.-H. Chen and C.-J. Lin (2005), "Working set selection using second order information for training
-    support vector machines", JMLR 6. T. Joachims (1999), "Making large-scale SVM learning practical". M. C. Ferris and
-    T. S. Munson (2002), "Interior-point methods for massive support vector machines", SIAM Journal on Optimization 13.
-    O. Chapelle (2007), "Training a support vector machine in the primal", Neural Computation 19. A. Bordes, S. Ertekin,
-    J. Weston and L. Bottou (2005), "Fast kernel classifiers with online and active learning", JMLR 6.
+    C.-C. Chang and C.-J. Lin (2011), "LIBSVM: a library for support vector machines", ACM TIST 2, for the problem. The
+    solvers name their own sources.
 
     Examples
     --------
