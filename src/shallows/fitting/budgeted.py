@@ -12,7 +12,7 @@ import scipy.sparse
 from .. import arrays, kernels, streams, training
 from ..arrays import Device
 from ..errors import ShallowsError
-from ..models.centering import check_scores, stay_sparse
+from ..models.centering import check_scores, some_points
 from ..models.host_functions import GaussianSum, Hyperplanes
 from ..solvers.budgeted.sparse_rows import SparseRows, sparse_rows
 from ..spectrum.leave_one_out import RidgeChoice
@@ -70,7 +70,12 @@ def fit_budgeted_svm(
         choice = choose_bandwidth(X, targets.ridge_codes(y), weights, bandwidth, n * ridge, seed)
         width = float(leave_one_out_choice.given_bandwidth(bandwidth, choice) or median_distance(X, seed))
         selection = leave_one_out_choice.report(choice)
-        most = largest_budget(solver.budget, n, streamed=streamed)
+        most = solver.budget or DEFAULT_BUDGET
+        if not streamed:
+            if solver.budget is not None and most > n:
+                text = f"The budget of {most} is above the number of training rows, and brought down to {n}."
+                warn_user(text, UserWarning)
+            most = min(n, most)
         arrays.check_room(
             f"{most:,} support vectors take",
             8 * most * (X.shape[1] + 2 + (most if solver.maintenance == "projection" else 0)),
@@ -136,7 +141,13 @@ def fit_multi_hyperplane(
         "Take a smaller n_hyperplanes, or give more memory.",
     )
     stepper = solver.build(ridge)
-    state = None if before is None else state_of_hyperplanes(before, stepper.init(rows), constant)
+    state = None
+    if before is not None:
+        state, fitted, m = stepper.init(rows), before.model, len(before.model.coef)
+        state.weights[:m, :-1] = fitted.coef
+        state.weights[:m, -1] = fitted.shifted_intercept / constant if constant else 0.0
+        state.classes[:m] = fitted.classes
+        state.n_weights, state.n_steps, state.n_names = m, before.n_steps, len(state.names)
     phases.end("preparation")
     run = train_on_rows(
         stepper, rows, state, seed, None if streamed else solver.max_epochs, options.max_seconds, observers
@@ -253,12 +264,9 @@ def choose_bandwidth(
     """The choice of the bandwidth, for the sum of squared errors and a ridge term; None if the user gave it."""
 
     def points_of(rows: np.ndarray) -> arrays.Array:
-        if stay_sparse(X):
-            return kernels.augmented(arrays.SparsePoints(X[rows].astype(np.float64)))
-        some = X[rows].toarray() if scipy.sparse.issparse(X) else X[rows]
-        some = some.astype(np.float64)
+        some = some_points(X, rows).astype(np.float64)
         # Distances do not depend on the origin, and are more exact about the mean.
-        return kernels.augmented(some - some.mean(axis=0))
+        return kernels.augmented(some if arrays.is_sparse(some) else some - some.mean(axis=0))
 
     return leave_one_out_choice.choose_kernel_ridge(
         kernels.make("gaussian", bandwidth),
@@ -274,21 +282,10 @@ def choose_bandwidth(
 def median_distance(X: Any, seed: int) -> float:
     """The median distance between some points."""
     rows = streams.permutation(seed, "first look", 0, X.shape[0])[:1000]
-    if stay_sparse(X):
-        some = arrays.SparsePoints(X[rows])
-    else:
-        some = X[rows].toarray() if scipy.sparse.issparse(X) else X[rows]
     try:
-        return kernels.median_bandwidth(some.astype(np.float64), seed)
+        return kernels.median_bandwidth(some_points(X, rows).astype(np.float64), seed)
     except ShallowsError:
         return 1.0  # All points are equal, and so are the functions of all bandwidths.
-
-
-def largest_budget(budget: int | None, n: int, *, streamed: bool) -> int:
-    """The most support vectors: at most n, unless more rows of a stream follow."""
-    if not streamed and budget is not None and budget > n:
-        warn_user(f"The budget of {budget} is above the number of training rows, and brought down to {n}.", UserWarning)
-    return budget or DEFAULT_BUDGET if streamed else min(n, budget or DEFAULT_BUDGET)
 
 
 # ---------------------------------------------------------------------------------------------- several hyperplanes
@@ -300,14 +297,3 @@ def hyperplanes_of(state: Any, constant: float, n_classes: int, offsets: np.ndar
     coef = np.ascontiguousarray(found[:, :-1])
     intercept = found[:, -1] * constant - (coef * offsets).sum(axis=1)
     return Hyperplanes(coef, intercept, state.classes[: state.n_weights].copy(), n_classes, offsets)
-
-
-def state_of_hyperplanes(before: FittedBudgeted, state: Any, constant: float) -> Any:
-    """The state of a fitted machine, from an empty state."""
-    model, n = before.model, len(before.model.coef)
-    state.weights[:n, :-1] = model.coef
-    state.weights[:n, -1] = model.shifted_intercept / constant if constant else 0.0
-    state.classes[:n] = model.classes
-    state.n_weights, state.n_steps = n, before.n_steps
-    state.n_names = len(state.names)
-    return state

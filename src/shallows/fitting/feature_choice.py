@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse
 
 from .. import arrays, kernels, streams
-from ..models.centering import stay_sparse
+from ..models.centering import some_points
 from ..solvers.least_squares.normal_equations import solve_by_features
 from ..spectrum.kernel_ridge_choice import join_copies, with_enough_rows
 from ..spectrum.leave_one_out import RidgeChoice, choose_ridge
@@ -54,10 +54,7 @@ def choose_on_features(
 
     def first_rows(m: int) -> tuple[arrays.Array, np.ndarray, np.ndarray | None]:
         rows = order[:m]
-        if stay_sparse(X):
-            return arrays.SparsePoints(X[rows]), targets[rows], None if weights is None else weights[rows]
-        points = X[rows].toarray() if scipy.sparse.issparse(X) else arrays.to_numpy(arrays.take_rows(X, rows))
-        return points, targets[rows], None if weights is None else weights[rows]
+        return some_points(X, rows), targets[rows], None if weights is None else weights[rows]
 
     def choose_with(m: int) -> RidgeChoice | None:
         rows = first_rows(m)

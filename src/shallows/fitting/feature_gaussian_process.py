@@ -14,7 +14,6 @@ import scipy.sparse
 
 from .. import arrays, kernels, streams
 from ..errors import ShallowsError
-from ..kernels import Kernel
 from ..models.centering import check_scale, refuse_wide
 from ..models.functions import FeatureGaussianProcess, TransformedFunction, left_of_the_kernel
 from ..solvers.least_squares.normal_equations import sums_of_features
@@ -88,8 +87,31 @@ def fit_feature_gaussian_process(
     y = rows.y.astype(np.float64).reshape(n, -1)
     targets = SquareValueTargets(rows.y.ndim == 1, np.average(y, axis=0, weights=rows.weights), np.ones(y.shape[1]))
     codes = targets.encode(rows.y)
-    searches = is_automatic(transformer.bandwidth)
-    choice, width = choose_by_likelihood(rows, codes, transformer._make_kernel(), variances, seed, searches=searches)
+    refuse_wide(rows.X)
+    some = streams.permutation(seed, "rows to choose with", 0, n)[:ROWS_TO_CHOOSE_WITH]
+    points = rows.X[some].toarray() if scipy.sparse.issparse(rows.X) else np.asarray(rows.X[some])
+    with np.errstate(over="ignore", invalid="ignore"):
+        points = points.astype(np.float64) - points.mean(axis=0, dtype=np.float64)
+        augmented, finite = kernels.augmented(points), np.isfinite(np.vdot(codes, codes))
+    check_scale(augmented, points.dtype, may_vanish=True)
+    if not finite:
+        raise ShallowsError("The targets are too large: their squares overflow in float64. Scale y.")
+    kernel, median, all_equal = transformer._make_kernel(), None, not points.any()
+    if kernel.is_open and not all_equal:
+        median = kernels.median_bandwidth(points, seed)
+        kernel = kernel.with_bandwidth(median)
+    searches = median is not None and is_automatic(transformer.bandwidth)
+
+    def matrix_of(tried: float | None) -> np.ndarray:
+        if all_equal:
+            return np.ones((len(points), len(points)))
+        return np.asarray(kernels.matrix(kernel.with_bandwidth(tried) if tried else kernel, augmented))
+
+    weights = None if rows.weights is None else rows.weights[some]
+    choice = marginal_likelihood.choose(
+        matrix_of, codes[some], median=median if searches else None, weights=weights, **variances._asdict()
+    )
+    width = choice.bandwidth if searches else median
     transformer = (transformer if width is None else with_bandwidth(transformer, width)).fit(rows.X)
     phases.end("features")
 
@@ -117,43 +139,6 @@ def fit_feature_gaussian_process(
     mean = TransformedFunction(transformer, np.ascontiguousarray(coefficients.T))
     model = FeatureGaussianProcess(mean, found.factor, ratio, found.signal_variance)
     return FittedGaussianProcess(model, targets, found.log_likelihood, report, phases.seconds)
-
-
-def choose_by_likelihood(
-    rows: TrainingSet,
-    codes: np.ndarray,
-    kernel: Kernel,
-    variances: Variances,
-    seed: int,
-    *,
-    searches: bool,
-) -> tuple[marginal_likelihood.MarginalChoice, float | None]:
-    """The choice on some rows, and the bandwidth of the features; None means the given bandwidth, or any."""
-    refuse_wide(rows.X)
-    some = streams.permutation(seed, "rows to choose with", 0, rows.X.shape[0])[:ROWS_TO_CHOOSE_WITH]
-    points = rows.X[some].toarray() if scipy.sparse.issparse(rows.X) else np.asarray(rows.X[some])
-    with np.errstate(over="ignore", invalid="ignore"):
-        points = points.astype(np.float64) - points.mean(axis=0, dtype=np.float64)
-        augmented, finite = kernels.augmented(points), np.isfinite(np.vdot(codes, codes))
-    check_scale(augmented, points.dtype, may_vanish=True)
-    if not finite:
-        raise ShallowsError("The targets are too large: their squares overflow in float64. Scale y.")
-    median, all_equal = None, not points.any()
-    if kernel.is_open and not all_equal:
-        median = kernels.median_bandwidth(points, seed)
-        kernel = kernel.with_bandwidth(median)
-    searches = median is not None and searches
-
-    def matrix_of(tried: float | None) -> np.ndarray:
-        if all_equal:
-            return np.ones((len(points), len(points)))
-        return np.asarray(kernels.matrix(kernel.with_bandwidth(tried) if tried else kernel, augmented))
-
-    weights = None if rows.weights is None else rows.weights[some]
-    choice = marginal_likelihood.choose(
-        matrix_of, codes[some], median=median if searches else None, weights=weights, **variances._asdict()
-    )
-    return choice, choice.bandwidth if searches else median
 
 
 def sums_of_rows(transformer: Any, X: Any, codes: np.ndarray, noise: np.ndarray) -> RowSums:

@@ -291,6 +291,13 @@ def stay_sparse(x: Any) -> bool:
     return scipy.sparse.issparse(x) and d >= SPARSE_COLUMNS and x.nnz <= SPARSE_SHARE * n * d
 
 
+def some_points(x: Any, rows: np.ndarray) -> Array:
+    """Some rows as kernels need them: dense, or `arrays.SparsePoints` if the rows stay sparse."""
+    if stay_sparse(x):
+        return arrays.SparsePoints(x[rows])
+    return x[rows].toarray() if scipy.sparse.issparse(x) else arrays.to_numpy(arrays.take_rows(x, rows))
+
+
 def refuse_wide(x: Any) -> None:
     """Raise a `ShallowsError` for sparse rows that have too many columns for dense ones."""
     if x.shape[1] > MOST_DENSE_COLUMNS and stay_sparse(x):
