@@ -44,9 +44,9 @@ def problem(*, weights=False, p=P, n=N, rank=RANK, n_subsample=M, damping=1.0, x
         centres,
         lambda batch: points[batch, :],
         xp.asarray(y),
-        projection.make_projection(made, centres),
         preconditioner,
         None if w is None else xp.asarray(w[:, None]),
+        projection=projection.make_projection(made, centres),
     )
     return held, naive_kernel(kernel, 2.0, x, x[:p]), y, np.ones(n) if w is None else w
 

@@ -12,7 +12,7 @@ from ..gram import TILE
 from ..kernels import Kernel
 from ..ranks import ALONE, Alone
 from ..solvers.least_squares.eigenpro import EigenPro
-from ..solvers.least_squares.kernel_problem import AveragedState, KernelProblem, bounded_step, dots
+from ..solvers.least_squares.kernel_problem import AveragedState, KernelFit, KernelProblem, bounded_step, dots
 from ..solvers.least_squares.step_rules import Cycle, StepPlan, agreed_plan
 from ..spectrum import Preconditioner
 
@@ -224,25 +224,15 @@ class DistributedEigenProSettings(EigenPro):
 
     ranks: Any = ALONE
 
-    def plan(self, kernel: Any, points: Any, *args: Any, **options: Any) -> StepPlan:
+    def plan(self, fit: KernelFit) -> StepPlan:
         """The plan of the first process."""
-        return agreed_plan(super().plan(kernel, points, *args, **options), self.ranks, points)
+        return agreed_plan(super().plan(fit), self.ranks, fit.points)
 
     def build(
-        self,
-        plan: StepPlan,
-        points: Any,
-        targets: Any,
-        weights: Any,
-        ridge: float,
-        n_outputs: int,
-        budget: int,
-        *,
-        n_left_out: int,
-        start: Any,
+        self, plan: StepPlan, fit: KernelFit, targets: Array, weights: Array | None
     ) -> tuple[DistributedProblem, DistributedEigenPro]:
         """The problem and the stepper of this process."""
-        columns = OwnColumns(self.ranks, plan.kernel, points, budget=budget)
+        columns = OwnColumns(self.ranks, plan.kernel, fit.points, budget=fit.budget)
         own = OwnDirections.of(plan.preconditioner, self.ranks)
-        problem = DistributedProblem(columns, targets, weights, plan.preconditioner, ridge, own)
+        problem = DistributedProblem(columns, targets, weights, plan.preconditioner, fit.ridge, own)
         return problem, DistributedEigenPro(float(plan.step_size), plan.cycle)

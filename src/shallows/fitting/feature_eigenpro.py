@@ -15,6 +15,7 @@ from ..kernels import Kernel
 from ..models.centering import Centering, check_scale
 from ..models.functions import FeatureFunction
 from ..solvers.least_squares.feature_eigenpro import FeatureEigenPro, FeatureEigenProStepper, FeatureProblem, workers_of
+from ..solvers.least_squares.kernel_problem import KernelFit
 from ..solvers.least_squares.step_rules import StepPlan, given_step, report_steps
 from ..spectrum.kernel_ridge_choice import is_automatic, number_of_rows
 from ..utils.checks import is_whole
@@ -107,8 +108,8 @@ def fit_feature_eigenpro(
         choices = choose_on_features(request, choices, made, blocks, sample, named, calibrates=calibrates)
         phases.end("selection")
 
-        given = blocks, made, points, weights, choices.regularization, seed, room
-        plan = solver.plan(*given, by_kernel=named.startswith("rbf"), all_equal=centering.all_equal)
+        fit = KernelFit(made, points, weights, c, seed, room, choices.regularization, all_equal=centering.all_equal)
+        plan = solver.plan(blocks, fit, by_kernel=named.startswith("rbf"))
         phases.end("eigensystem")
 
         spans = held_out_spans(n, 0, c) if calibrates and held_out is None and choices.path is None else []

@@ -19,6 +19,7 @@ from ..models.centering import Centering, TrainingRows
 from ..models.functions import KernelSum
 from ..ranks import ALONE, Alone
 from ..solvers.least_squares import nystrom_conjugate_gradients
+from ..solvers.least_squares.kernel_problem import KernelFit
 from ..solvers.least_squares.nystrom_conjugate_gradients import (
     NystromConjugateGradients,
     NystromConjugateGradientsStepper,
@@ -301,12 +302,9 @@ def plan_training(
     if not isinstance(solver, ProjectedEigenPro):
         return None, n if all_equal else most_rows
     of_fresh = None if weights is None else weights[centers.fresh_rows]
-    plan = solver.plan(
-        *(kernel, points, centers.fresh, centers.weights_from(weights), of_fresh, n, most_rows, seed),
-        ridge=choices.regularization,
-        eigensystem=choices.eigensystem(),
-        all_equal=all_equal,
-    )
+    of_choices = choices.regularization, choices.eigensystem(), all_equal
+    fit = KernelFit(kernel, points, centers.weights_from(weights), 0, seed, 0, *of_choices)
+    plan = solver.plan(fit, centers.fresh, of_fresh, n, most_rows)
     agreed: Any = agreed_plan(plan, ranks, points)
     return agreed, agreed.batch_size
 
@@ -344,16 +342,15 @@ def make_problem(
     rows: Any = centers.rows
     rows = rows if rows.held_bytes else RowsAhead(rows, arrays.device_of(points), ranks.piece)
     if plan:
-        onto = plan.projection, plan.preconditioner
-        of_rows = rows, targets, *onto, weights, regularization, strips, kept
+        of_rows = rows, targets, plan.preconditioner, weights, regularization, strips, kept, ranks
         stepper = ProjectedEigenProStepper(float(plan.step_size), average=batch_size < n)
-        return CentersProblem(kernel, points, *of_rows, ranks=ranks), stepper, batch_size
+        return CentersProblem(kernel, points, *of_rows, projection=plan.projection), stepper, batch_size
     preconditioner = nystrom_conjugate_gradients.make_preconditioner(
         *(kernel, points, n, regularization, centers.weights_from(None if weights is None else weights[:, 0])),
         of_all_points=centers.sampled and centers.n == n,
     )
     batch_size, n_first = ranks.from_first(first_rows_to_learn(n, centers.n, kept.n_rows, batch_size))
-    of_problem = rows, targets, preconditioner, weights, regularization, strips, kept, n_first, batch_size, ranks
+    of_problem = rows, targets, preconditioner, weights, regularization, strips, kept, ranks, n_first, batch_size
     return NystromProblem(kernel, points, *of_problem), NystromConjugateGradientsStepper(), batch_size
 
 

@@ -15,7 +15,7 @@ from .. import arrays, gram, kernels, training
 from ..kernels import Kernel
 from ..models.functions import KernelSum
 from ..ranks import ALONE
-from ..solvers.least_squares.kernel_problem import KernelSolver, kernel_of_preconditioner, subsample_first
+from ..solvers.least_squares.kernel_problem import KernelFit, KernelSolver, kernel_of_preconditioner, subsample_first
 from ..solvers.least_squares.step_rules import given_step
 from ..spectrum.certificates import different
 from ..spectrum.kernel_ridge_choice import AUTO, is_automatic, number_of_rows
@@ -111,12 +111,9 @@ def fit_kernel_ridge(
         phases.end("selection")
 
         room = budget - points.nbytes
-        plan = solver.plan(
-            *(kernel, points, sample.weights, c, seed, room),
-            ridge=choices.regularization,
-            eigensystem=choices.eigensystem(),
-            all_equal=all_equal,
-        )
+        of_choices = choices.regularization, choices.eigensystem(), all_equal
+        fit = KernelFit(kernel, points, sample.weights, c, seed, room, *of_choices)
+        plan = solver.plan(fit)
         choices = replace(choices, regularization=ranks.from_first(choices.regularization))
         phases.end("eigensystem")
 
@@ -125,8 +122,9 @@ def fit_kernel_ridge(
         columns, weights = add_left_out_columns(sample.targets, sample.weights, [] if solver.is_exact else spans)
         room -= solver.n_arrays * columns.nbytes + solver.step_bytes(plan, columns.shape[1], dtype.itemsize)
         first = None if before is None else coefficients_before(before, rows.rows[order], device, dtype)
-        of_exact = {"n_left_out": MOST_LEFT_OUT if calibrates else 0, "start": first}
-        problem, stepper = solver.build(plan, points, columns, weights, choices.regularization, c, room, **of_exact)
+        n_left_out = MOST_LEFT_OUT if calibrates else 0
+        fit = replace(fit, budget=room, ridge=choices.regularization, n_left_out=n_left_out, start=first)
+        problem, stepper = solver.build(plan, fit, columns, weights)
         matrix, keeps_values = problem.gram, isinstance(problem.gram, (gram.Gram, gram.ShuffledGram))
         cache = (
             EvaluationCache(n, arrays.itemsize(points), matrix.spare_bytes - BLOCKS_BYTES)

@@ -13,13 +13,12 @@ from ...gpu import gpu_checks
 from ...gram import Gram, fused
 from ...gram.split_products import split_kernel
 from ...gram.whole import WholeGram, whole_bytes
-from ...kernels import Kernel
 from ...spectrum import Preconditioner
 from ...spectrum.kernel_preconditioner import EIGENSYSTEMS
 from ..settings import SMALL, at_least_zero, choice, count, flag, setting, share
 from . import step_rules
 from .conjugate_residuals import ConjugateResiduals
-from .kernel_problem import AveragedState, KernelProblem, KernelSolver, bounded_step, dots, gram_of_rows
+from .kernel_problem import AveragedState, KernelFit, KernelProblem, KernelSolver, bounded_step, dots, gram_of_rows
 from .lifted_eigenpro import FullLengthEigenPro, LiftedEigenPro, lifted, lifted_numbers, with_functions
 from .step_rules import (
     SMALL_FLOOR,
@@ -145,21 +144,8 @@ class EigenPro(KernelSolver):
     def n_kept(self, n: int, itemsize: int, budget: int) -> int:  # noqa: D102
         return subsample_size(self, n, itemsize, budget)
 
-    def plan(  # noqa: D102
-        self,
-        kernel: Kernel,
-        points: Any,
-        weights: Any,
-        n_outputs: int,
-        seed: int,
-        budget: int,
-        *,
-        ridge: float,
-        eigensystem: tuple[Any, Any] | None,
-        all_equal: bool,
-    ) -> StepPlan:
-        n, itemsize = points.shape[0], arrays.itemsize(points)
-        p = self._preconditioner(kernel, points, weights, ridge, eigensystem, seed, budget)
+    def plan(self, fit: KernelFit) -> StepPlan:  # noqa: D102
+        n, points, p = fit.points.shape[0], fit.points, self._preconditioner(fit)
         released = RELEASED_BATCH if self.eigensystem == "rsvd" else None
         batch_size = self.batch_size or released
         if batch_size is None:
@@ -169,22 +155,13 @@ class EigenPro(KernelSolver):
         certified = given_step(self) is None and isinstance(step_rules.make(self.step), step_rules.Certified)
         if certified and self.batch_size is None and n > SMALL and arrays.device_of(points).kind != "cpu":
             # Larger than half of the critical size, so that the GPU is busy.
-            batch_size = filling_batch(batch_size, n, n_outputs, p.rank, itemsize, budget)
-        return plan_steps(self, kernel, p, batch_size, n, ridge, all_equal=all_equal)
+            batch_size = filling_batch(batch_size, n, fit.n_outputs, p.rank, arrays.itemsize(points), fit.budget)
+        return plan_steps(self, fit.kernel, p, batch_size, n, fit.ridge, all_equal=fit.all_equal)
 
     def build(  # noqa: D102
-        self,
-        plan: StepPlan,
-        points: Any,
-        targets: Any,
-        weights: Any,
-        ridge: float,
-        n_outputs: int,
-        budget: int,
-        *,
-        n_left_out: int,
-        start: Any,
+        self, plan: StepPlan, fit: KernelFit, targets: Array, weights: Array | None
     ) -> tuple[KernelProblem, Any]:
+        points, ridge, budget = fit.points, fit.ridge, fit.budget
         p, step_size, cycle = plan.preconditioner, float(plan.step_size), plan.cycle
         on_cpu = arrays.device_of(points).kind == "cpu"
         plain = not (ridge or cycle) and self.precision == "full"
@@ -195,7 +172,7 @@ class EigenPro(KernelSolver):
         if self.shuffle:
             matrix = gram_of_rows(plan.kernel, points, budget, plan.batch_size, shuffle=True)
             return KernelProblem(matrix, targets, weights, p, ridge), EigenProStepper(step_size, cycle)
-        stepper = solver_for(step_size, cycle, plan.batch_size, n_outputs)
+        stepper = solver_for(step_size, cycle, plan.batch_size, fit.n_outputs)
         of_steps = 0
         if isinstance(stepper, ConjugateResiduals):
             budget -= stepper.held_numbers(*targets.shape, p.rank) * arrays.itemsize(targets)
@@ -230,48 +207,34 @@ class EigenPro(KernelSolver):
             **({"precision_of_blocks": "split"} if splits else {}),
         }
 
-    def _preconditioner(
-        self,
-        kernel: Kernel,
-        points: Any,
-        weights: Any,
-        ridge: float,
-        eigensystem: tuple[Any, Any] | None,
-        seed: int,
-        budget: int,
-    ) -> Preconditioner:
-        n, power = points.shape[0], float(self.power)
+    def _preconditioner(self, fit: KernelFit) -> Preconditioner:
+        points, n, ridge = fit.points, fit.points.shape[0], fit.ridge
         if self.preconditioner is not None:
-            if weights is not None:
+            if fit.weights is not None:
                 raise ShallowsError(
                     "preconditioner was made without sample weights. Leave preconditioner or sample_weight out."
                 )
             return self.preconditioner.to(arrays.device_of(points), points.dtype)
-        n_subsample, rank = subsample_size(self, n, arrays.itemsize(points), budget), self.rank
+        n_subsample, rank = subsample_size(self, n, arrays.itemsize(points), fit.budget), self.rank
         if rank is None:
             rank = n_subsample - 1 if n_subsample == n else n_subsample // 5
         rank = min(rank, n_subsample - 1)
+        options: Any = {"rank": rank, "seed": fit.seed, "damping": self.damping, "power": float(self.power)}
         if self.eigensystem == "rsvd":
-            if weights is not None:
+            if fit.weights is not None:
                 raise ShallowsError("eigensystem='rsvd' has no sample weights. Use eigensystem='subsample'.")
-            return spectrum.make_rsvd_preconditioner(
-                kernel, points, rank=rank, n_rows=n_subsample, seed=seed, damping=self.damping, power=power
-            )
+            return spectrum.make_rsvd_preconditioner(fit.kernel, points, n_rows=n_subsample, **options)
         # If λ_{q+1} is 1/n, a single batch of all n points makes full progress, so more flattening is useless. With a
         # ridge λ the same is true below λ/n.
         smallest = (ridge or float(n > SMALL and self.rank is None)) / n
         return spectrum.make_preconditioner(
-            kernel,
-            points,
-            rank=rank,
+            *(fit.kernel, points),
+            **options,
             n_subsample=n_subsample,
-            seed=seed,
-            damping=self.damping,
-            power=power,
-            weights=weights,
+            weights=fit.weights,
             smallest=smallest,
             smallest_share=SMALL_FLOOR if self.rank is None and n <= SMALL and not ridge else 0.0,
-            known=eigensystem if n_subsample == n else None,
+            known=fit.eigensystem if n_subsample == n else None,
             resolves_more=ridge > 0,
         )
 

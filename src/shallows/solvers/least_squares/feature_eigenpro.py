@@ -12,7 +12,7 @@ from ...features import Blocks, Design
 from ...spectrum import FeaturePreconditioner
 from ..settings import SMALL, at_least_zero, count, setting, share
 from .feature_solver import FeatureSolver
-from .kernel_problem import AveragedState, residual
+from .kernel_problem import AveragedState, KernelFit, residual
 from .step_rules import SMALL_FLOOR, Cycle, StepPlan, StepRule, any_step, plan_steps, subsample_size
 
 LEAST_LEVEL, RIDGE_FLOOR = 0.1, 0.1
@@ -86,37 +86,26 @@ class FeatureEigenPro(FeatureSolver):
         super().check()
         UnknownNameError.check("eigensystem", self.eigensystem, spectrum.EIGENSYSTEMS)
 
-    def plan(
-        self,
-        blocks: Blocks,
-        kernel: Any,
-        points: Any,
-        weights: Any,
-        ridge: float,
-        seed: int,
-        budget: int,
-        *,
-        by_kernel: bool,
-        all_equal: bool,
-    ) -> StepPlan:
+    def plan(self, blocks: Blocks, fit: KernelFit, *, by_kernel: bool) -> StepPlan:
         """Decide the preconditioner, the batch size and the step from the training points.
 
         ``by_kernel``: whether the features are kernel functions, whose eigenvalues are the squares of the kernel's.
         """
-        n, small = points.shape[0], self.rank is None and points.shape[0] <= SMALL
-        n_subsample, rank = self._sizes(n, blocks.n_features, arrays.itemsize(points), budget)
+        n, ridge = fit.points.shape[0], fit.ridge
+        small = self.rank is None and n <= SMALL
+        n_subsample, rank = self._sizes(n, blocks.n_features, arrays.itemsize(fit.points), fit.budget)
         floor = SMALL_FLOOR**2 if by_kernel else SMALL_FLOOR
         level = ridge if small else max(ridge, LEAST_LEVEL if ridge else 1.0)
         p = spectrum.make_feature_preconditioner(
             blocks,
-            points[:, :-2],
+            fit.points[:, :-2],
             rank=rank,
             n_subsample=n_subsample,
             eigensystem=self.eigensystem,
-            seed=seed,
+            seed=fit.seed,
             damping=self.damping,
             power=float(self.power),
-            weights=weights,
+            weights=fit.weights,
             # If λ_{q+1} is 1/n of κ, a single batch of all points makes full progress, so more flattening is useless.
             smallest_share=0.0 if not small else floor * (RIDGE_FLOOR if ridge else 1.0),
             smallest=(ridge if self.rank is not None else level) / n,
@@ -124,7 +113,7 @@ class FeatureEigenPro(FeatureSolver):
         whole = n <= SMALL and p.n_subsample == n
         critical = n if whole else max(16, p.critical_batch_size() / 2)
         batch_size = int(min(n, self.batch_size or critical))
-        return plan_steps(self, kernel, p, batch_size, n, ridge * batch_size / n, all_equal=all_equal)
+        return plan_steps(self, fit.kernel, p, batch_size, n, ridge * batch_size / n, all_equal=fit.all_equal)
 
     def _sizes(self, n: int, n_features: int, itemsize: int, budget: int) -> tuple[int, int]:
         """M and q: the user's sizes, limited by n and the features, or sizes chosen from the data and the budget."""

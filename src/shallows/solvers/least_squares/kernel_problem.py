@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -12,14 +13,31 @@ from ... import arrays
 from ...arrays import Array
 from ...errors import ShallowsError
 from ...gpu.fused_expressions import FusedExpression
-from ...gram import Gram, ShuffledGram
+from ...gram import Gram, ShuffledGram, rectangular
 from ...kernels import Kernel
-from ...ranks import ALONE
+from ...ranks import ALONE, Alone
 from ...spectrum import Preconditioner
 from ..settings import Settings
 
 DIRECT_BYTES = 8 * 1.2
 """Bytes of a factorization for every entry of the matrix: a double, factored in place, and room for the check."""
+
+
+@dataclass(frozen=True)
+class KernelFit:
+    """What a solver plans its steps from, before any large array exists, and makes its problem from."""
+
+    kernel: Kernel
+    points: Array  # (n, d + 2): augmented training points, in the order of the fit
+    weights: Array | None  # (n,): sample weights
+    n_outputs: int  # Of the model; further outputs may be trained for a calibration
+    seed: int
+    budget: int  # Bytes for everything but the points
+    ridge: float  # λ
+    eigensystem: Any = None  # Eigenvalues and eigenvectors of the kernel matrix, if the choice of λ computed them
+    all_equal: bool = False  # Whether all points are the same
+    n_left_out: int = 0  # The last rows that an exact solver leaves out one by one in closed form
+    start: Array | None = None  # (n, c): first coefficients, for exact solvers
 
 
 @dataclass(frozen=True)
@@ -59,61 +77,14 @@ class KernelSolver(Settings):
         """The solver for n points and this number of bytes, with the user's preconditioner read."""
         return self
 
-    def plan(
-        self,
-        kernel: Kernel,
-        points: Array,
-        weights: Array | None,
-        n_outputs: int,
-        seed: int,
-        budget: int,
-        *,
-        ridge: float,
-        eigensystem: Any,
-        all_equal: bool,
-    ) -> Any:
-        """Decide the sizes and the steps before any large array exists.
-
-        Parameters
-        ----------
-        points : array, shape (n, d + 2)
-            Augmented training points, in the order of the fit.
-        weights : array of shape (n,), optional
-            Sample weights.
-        budget : int
-            Bytes for everything but the points.
-        ridge : float
-            λ.
-        eigensystem : tuple, optional
-            Eigenvalues and eigenvectors of the kernel matrix, if the choice of λ computed them.
-        all_equal : bool
-            Whether all points are the same.
-        """
+    def plan(self, fit: KernelFit) -> Any:
+        """Decide the sizes and the steps."""
         raise NotImplementedError
 
-    def build(
-        self,
-        plan: Any,
-        points: Array,
-        targets: Array,
-        weights: Array | None,
-        ridge: float,
-        n_outputs: int,
-        budget: int,
-        *,
-        n_left_out: int,
-        start: Array | None,
-    ) -> tuple[KernelProblem, Any]:
+    def build(self, plan: Any, fit: KernelFit, targets: Array, weights: Array | None) -> tuple[KernelProblem, Any]:
         """Make the problem, with its kernel matrix, and the stepper.
 
-        Parameters
-        ----------
-        targets, weights : array, shape (n, c)
-            The first ``n_outputs`` columns are the model's, the others are trained for a calibration.
-        n_left_out : int
-            How many of the last rows an exact solver leaves out one by one in closed form.
-        start : array of shape (n, c), optional
-            Coefficients to start from; for exact solvers.
+        ``targets`` and ``weights``, shape (n, c), may have further columns for a calibration.
         """
         raise NotImplementedError
 
@@ -159,37 +130,15 @@ class RidgeSolver(KernelSolver):
         """The most passes over the rows."""
         raise NotImplementedError
 
-    def plan(  # noqa: D102
-        self,
-        kernel: Kernel,
-        points: Array,
-        weights: Array | None,
-        n_outputs: int,
-        seed: int,
-        budget: int,
-        *,
-        ridge: float,
-        eigensystem: Any,
-        all_equal: bool,
-    ) -> RidgePlan:
-        sizes = self.sizes(points.shape[0], arrays.itemsize(points), budget, all_equal=all_equal)
-        return RidgePlan(kernel, *sizes, seed=seed)
+    def plan(self, fit: KernelFit) -> RidgePlan:  # noqa: D102
+        sizes = self.sizes(fit.points.shape[0], arrays.itemsize(fit.points), fit.budget, all_equal=fit.all_equal)
+        return RidgePlan(fit.kernel, *sizes, seed=fit.seed)
 
     def build(  # noqa: D102
-        self,
-        plan: RidgePlan,
-        points: Array,
-        targets: Array,
-        weights: Array | None,
-        ridge: float,
-        n_outputs: int,
-        budget: int,
-        *,
-        n_left_out: int,
-        start: Array | None,
+        self, plan: RidgePlan, fit: KernelFit, targets: Array, weights: Array | None
     ) -> tuple[KernelProblem, Any]:
-        problem = KernelProblem(Gram(plan.kernel, points, budget=budget), targets, weights)
-        return problem, self.stepper(plan, points, ridge, n_left_out, start)
+        problem = KernelProblem(Gram(plan.kernel, fit.points, budget=fit.budget), targets, weights)
+        return problem, self.stepper(plan, fit.points, fit.ridge, fit.n_left_out, fit.start)
 
     def report(self, plan: RidgePlan, problem: Any, stepper: Any, run: Any) -> dict[str, Any]:  # noqa: D102
         return {
@@ -228,6 +177,43 @@ class KernelProblem:
             return 1.0
         xp, here = arrays.namespace(self.weights), self.weights[rows, :]
         return xp.where(here > 0, 1.0 / xp.where(here > 0, here, xp.ones_like(here)), xp.zeros_like(here))
+
+
+@dataclass(frozen=True)
+class SpanProblem:
+    """Minimize Σᵢ wᵢ ‖f(xᵢ) − yᵢ‖² + λ ‖f‖² over f = Σⱼ αⱼ k(zⱼ, ·) with p centers zⱼ."""
+
+    kernel: Kernel
+    centers: Array  # (p, d + 2): augmented
+    points: Callable[[slice], Array]  # Returns a slice of the n augmented training points, shape (m, d + 2)
+    targets: Array  # (n, c)
+    preconditioner: Any
+    weights: Array | None = None  # (n, 1) or (n, c)
+    regularization: float = 0.0  # λ
+    budget: int = 2**28  # Bytes that strips of the kernel matrix may take
+    kept: rectangular.KeptStrips | None = None  # Strips that stay from epoch to epoch
+    ranks: Alone = ALONE  # Each process computes the part of its piece of a batch
+
+    def forward_and_back(
+        self, a: Array, batch: slice, respond: Callable[[Array, slice], tuple[Array, Any]], sums: Any = None
+    ) -> tuple[Array, Any]:
+        """K_ZS ``respond(K_SZ a)`` for the rows S of a batch, and the sum of the second results of ``respond``.
+
+        ``respond`` gets values and their rows. ``sums``: dtype of the products, or None for the dtype of ``a``.
+        """
+        mine, xp = self.ranks.piece(batch), arrays.namespace(a)
+        product, total = xp.zeros(a.shape, dtype=sums or a.dtype), 0.0
+        if mine.start < mine.stop:
+            product, total = rectangular.forward_and_back(
+                *(self.kernel, self.points(mine), self.centers, a),
+                lambda values, rows: respond(values, slice(mine.start + rows.start, mine.start + rows.stop)),
+                budget=self.budget,
+                kept=self.kept,
+                first=mine.start,
+                sums=sums,
+            )
+            self.ranks.count((mine.stop - mine.start) * a.shape[0])
+        return self.ranks.sum_with_row(product, total)
 
 
 _SMALLEST_SCALE = 2.0**-20

@@ -6,10 +6,19 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ... import arrays, spectrum
-from ...kernels import Kernel
+from ...arrays import Array
 from ..settings import at_least_zero, count, flag, setting
 from . import step_rules
-from .kernel_problem import AveragedState, KernelProblem, KernelSolver, bounded_step, dots, gram_of_rows, residual
+from .kernel_problem import (
+    AveragedState,
+    KernelFit,
+    KernelProblem,
+    KernelSolver,
+    bounded_step,
+    dots,
+    gram_of_rows,
+    residual,
+)
 from .step_rules import Cycle, StepPlan, given_step, named_step, one_step, report_steps
 
 RULES = ("certified", "constant")
@@ -58,44 +67,22 @@ class KernelSGD(KernelSolver):
     takes_ridge: ClassVar[bool] = False
     damping: ClassVar[float] = 1.0
 
-    def plan(  # noqa: D102
-        self,
-        kernel: Kernel,
-        points: Any,
-        weights: Any,
-        n_outputs: int,
-        seed: int,
-        budget: int,
-        *,
-        ridge: float,
-        eigensystem: Any,
-        all_equal: bool,
-    ) -> StepPlan:
+    def plan(self, fit: KernelFit) -> StepPlan:  # noqa: D102
         # A preconditioner of rank 0 changes nothing; λ and β, from which the step follows, are measured with it.
-        n = points.shape[0]
-        bare = spectrum.make_preconditioner(kernel, points, rank=0, n_subsample=1, seed=seed, weights=weights)
+        n, kernel, options = fit.points.shape[0], fit.kernel, {"seed": fit.seed, "weights": fit.weights}
+        bare = spectrum.make_preconditioner(kernel, fit.points, rank=0, n_subsample=1, **options)
         batch_size = min(n, self.batch_size or max(16, round(bare.critical_batch_size())))
-        if self.step == "certified" and not all_equal:
+        if self.step == "certified" and not fit.all_equal:
             step_size, cycle = step_rules.planned("certified", bare, batch_size, n)
             return StepPlan(kernel, bare, batch_size, step_size, bare.top_eigenvalue, bare.largest_diagonal, cycle)
         step_size = given_step(self) or CONSTANT * bare.step_size(batch_size)
         plan = StepPlan(kernel, None, batch_size, step_size, bare.top_eigenvalue, bare.largest_diagonal)
-        return one_step(self, plan, n) if all_equal else plan
+        return one_step(self, plan, n) if fit.all_equal else plan
 
     def build(  # noqa: D102
-        self,
-        plan: StepPlan,
-        points: Any,
-        targets: Any,
-        weights: Any,
-        ridge: float,
-        n_outputs: int,
-        budget: int,
-        *,
-        n_left_out: int,
-        start: Any,
+        self, plan: StepPlan, fit: KernelFit, targets: Array, weights: Array | None
     ) -> tuple[KernelProblem, KernelSGDStepper]:
-        matrix = gram_of_rows(plan.kernel, points, budget, plan.batch_size, shuffle=self.shuffle)
+        matrix = gram_of_rows(plan.kernel, fit.points, fit.budget, plan.batch_size, shuffle=self.shuffle)
         stepper = KernelSGDStepper(float(plan.step_size), plan.cycle)
         return KernelProblem(matrix, targets, weights, plan.preconditioner), stepper
 

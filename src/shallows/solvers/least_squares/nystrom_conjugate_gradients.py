@@ -11,11 +11,9 @@ import numpy as np
 from ... import arrays, kernels
 from ...arrays import Array
 from ...errors import ShallowsError
-from ...gram import rectangular
 from ...kernels import Kernel
-from ...ranks import ALONE, Alone
 from ..settings import Settings, at_least_zero, count, setting
-from .kernel_problem import DeviceState, ratio
+from .kernel_problem import DeviceState, SpanProblem, ratio
 
 SETTLED = 1e-3
 """The iteration stops when it lowers the objective by less than this share."""
@@ -122,23 +120,13 @@ def _lower_triangle(kernel: Kernel, centers: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class NystromProblem:
-    """Minimize Σᵢ wᵢ ‖f(xᵢ) − yᵢ‖² + λ ‖f‖² over f = Σⱼ αⱼ k(zⱼ, ·) with p centers zⱼ."""
+class NystromProblem(SpanProblem):
+    """The problem of the centers, which may begin with a part of the rows."""
 
-    kernel: Kernel
-    centers: Array  # (p, d + 2): augmented
-    points: Callable[[slice], Array]  # Returns a slice of the n augmented training points, shape (m, d + 2)
-    targets: Array  # (n, c)
-    preconditioner: NystromPreconditioner
-    weights: Array | None = None  # (n, 1) or (n, c)
-    regularization: float = 0.0  # λ
-    budget: int = 2**28  # Bytes that strips of the kernel matrix may take
-    kept: rectangular.KeptStrips | None = None  # Strips that stay from pass to pass
     # The iteration starts from the solution of these first rows, which are read in batches of `batch_size`; 0: from
     # zero
     n_first: int = 0
     batch_size: int = 0
-    ranks: Alone = ALONE  # Each process computes the part of its piece of a batch
 
     def of_first_rows(self) -> NystromProblem:
         """The problem of the first rows, with their share of λ."""
@@ -314,30 +302,14 @@ class NystromConjugateGradientsStepper:
     @staticmethod
     def _product(problem: NystromProblem, a: Array, batch: slice, *, subtracts_targets: bool) -> tuple[Array, Any]:
         """K_ZS W K_SZ a for the rows S of a batch; or K_ZS W (K_SZ a − y), and Σ wᵢ (f(xᵢ) − yᵢ)² of each output."""
-        xp, targets, weights = arrays.namespace(problem.targets), problem.targets, problem.weights
-        mine = problem.ranks.piece(batch)
+        targets, weights = problem.targets, problem.weights
 
-        def respond(values: Array, rows: slice) -> tuple[Array, Any]:
-            here = slice(mine.start + rows.start, mine.start + rows.stop)
+        def respond(values: Array, here: slice) -> tuple[Array, Any]:
             values = values - targets[here, :] if subtracts_targets else values
             weighted = values if weights is None else weights[here, :] * values
             return weighted, _dots(weighted, values) if subtracts_targets else 0.0
 
-        image, squares = xp.zeros(a.shape, dtype=xp.float64), 0.0
-        if mine.start < mine.stop:
-            image, squares = rectangular.forward_and_back(
-                problem.kernel,
-                problem.points(mine),
-                problem.centers,
-                a,
-                respond,
-                budget=problem.budget,
-                kept=problem.kept,
-                first=mine.start,
-                sums=xp.float64,
-            )
-            problem.ranks.count((mine.stop - mine.start) * a.shape[0])
-        return problem.ranks.sum_with_row(image, squares)
+        return problem.forward_and_back(a, batch, respond, sums=arrays.namespace(targets).float64)
 
 
 def _dots(a: Array, b: Array) -> Array:

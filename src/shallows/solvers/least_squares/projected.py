@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ... import arrays, kernels, spectrum
 from ...arrays import Array
-from ...gram import rectangular
 from ...kernels import Kernel
-from ...ranks import ALONE, Alone
 from ...spectrum import Preconditioner, eigensystem, filtered, top_eigensystem
 from ..settings import SMALL, Settings, at_least_zero, count, setting, share
-from .kernel_problem import DeviceState
+from .kernel_problem import DeviceState, KernelFit, SpanProblem, residual
 from .projection import Projection, make_projection
 from .step_rules import SMALL_FLOOR, StepPlan, given_step, named_step, one_step
 
@@ -22,21 +19,11 @@ FORGETTING = 8.0
 """Exponent of the running average: the last ninth of the iterates has about two thirds of the weight."""
 
 
-@dataclass(frozen=True)
-class CentersProblem:
-    """Minimize Σᵢ wᵢ ‖f(xᵢ) − yᵢ‖² + λ ‖f‖² over f = Σⱼ αⱼ k(zⱼ, ·) with p centers zⱼ."""
+@dataclass(frozen=True, kw_only=True)
+class CentersProblem(SpanProblem):
+    """The problem of the centers with their projection; the preconditioner's subsample is the first M centers."""
 
-    kernel: Kernel
-    centers: Array  # (p, d + 2): augmented; the preconditioner's subsample comes first
-    points: Callable[[slice], Array]  # Returns a slice of the n augmented training points, shape (m, d + 2)
-    targets: Array  # (n, c)
     projection: Projection  # Onto the span of the centers
-    preconditioner: Preconditioner  # Its subsample is the first M centers
-    weights: Array | None = None  # (n, 1) or (n, c)
-    regularization: float = 0.0  # λ
-    budget: int = 2**28  # Bytes that strips of the kernel matrix may take
-    kept: rectangular.KeptStrips | None = None  # Strips that stay from epoch to epoch
-    ranks: Alone = ALONE  # Each process computes the part of its piece of a batch
 
     @cached_property
     def functions_at_centers(self) -> Array:
@@ -117,26 +104,13 @@ class ProjectedEigenPro(Settings):
     limit: ClassVar[str] = "max_epochs"
     takes_ranks: ClassVar[bool] = True
 
-    def plan(
-        self,
-        kernel: Kernel,
-        centers: Array,
-        fresh: Array,
-        weights: Array | None,
-        of_fresh: Array | None,
-        n: int,
-        most_rows: int,
-        seed: int,
-        *,
-        ridge: float,
-        eigensystem: tuple[Any, Any] | None,
-        all_equal: bool,
-    ) -> ProjectedPlan:
+    def plan(self, fit: KernelFit, fresh: Array, of_fresh: Array | None, n: int, most_rows: int) -> ProjectedPlan:
         """Decide the preconditioner, the batch size and the step for n rows.
 
-        ``fresh`` are points that are no centers; ``weights`` and ``of_fresh`` belong to the centers and to these.
-        ``most_rows``: the largest batch for which there is memory.
+        The points of ``fit`` are the centers; ``fresh`` are other points, with the weights ``of_fresh``. ``most_rows``:
+        the largest batch for which there is memory.
         """
+        kernel, centers, weights, ridge = fit.kernel, fit.points, fit.weights, fit.ridge
         p, xp = centers.shape[0], arrays.namespace(centers)
         n_subsample = min(p, self.n_subsample or max(6000, 2 * (self.rank or 0)))
         rank, smallest, smallest_share = self.rank, ridge / n, 0.0
@@ -150,16 +124,16 @@ class ProjectedEigenPro(Settings):
             xp.concat([centers[:n_subsample, :], fresh]),
             rank=min(rank, n_subsample - 1),
             n_subsample=n_subsample,
-            seed=seed,
+            seed=fit.seed,
             damping=self.damping,
             weights=None if weights is None else xp.concat([weights[:n_subsample], of_fresh]),
             smallest=smallest,
             smallest_share=smallest_share,
-            known=eigensystem if n_subsample == n else None,
+            known=fit.eigensystem if n_subsample == n else None,
             resolves_more=ridge > 0,
         )
         onto = make_projection(kernel, centers)
-        found = certificate(kernel, centers, onto, preconditioner, fresh, of_fresh, seed)
+        found = certificate(kernel, centers, onto, preconditioner, fresh, of_fresh, fit.seed)
         batch_size = self.batch_size
         if batch_size is None:
             # A batch of up to half of the critical size costs no progress. Twice p keeps the solve with p² numbers near
@@ -171,7 +145,7 @@ class ProjectedEigenPro(Settings):
         step = given_step(self) or 1.0 / (1.0 / step_size(found, batch_size) + ridge * batch_size / n)
         of_batch = found.eigenvalue(batch_size), found.largest_diagonal
         plan = ProjectedPlan(kernel, preconditioner, batch_size, step, *of_batch, projection=onto)
-        return one_step(self, plan, n) if all_equal else plan
+        return one_step(self, plan, n) if fit.all_equal else plan
 
 
 @dataclass(frozen=True)
@@ -226,29 +200,8 @@ class ProjectedEigenProStepper:
 
     @staticmethod
     def _gradient(problem: CentersProblem, iterate: Array, batch: slice) -> tuple[Array, float]:
-        xp, mine = arrays.namespace(iterate), problem.ranks.piece(batch)
-
-        def respond(values: Array, rows: slice) -> tuple[Array, float]:
-            here = slice(mine.start + rows.start, mine.start + rows.stop)
-            difference = values - problem.targets[here, :]
-            gradient = difference if problem.weights is None else problem.weights[here, :] * difference
-            return gradient, float(xp.sum(gradient * difference))
-
-        h, loss = xp.zeros_like(iterate), 0.0
-        if mine.start < mine.stop:
-            h, loss = rectangular.forward_and_back(
-                problem.kernel,
-                problem.points(mine),
-                problem.centers,
-                iterate,
-                respond,
-                budget=problem.budget,
-                kept=problem.kept,
-                first=mine.start,
-            )
-            problem.ranks.count((mine.stop - mine.start) * iterate.shape[0])
-        h, of_batch = problem.ranks.sum_with_row(h, loss)
-        return h, of_batch if isinstance(of_batch, float) else float(of_batch[0, 0])
+        h, loss = problem.forward_and_back(iterate, batch, lambda values, here: residual(problem, values, here))
+        return h, loss if isinstance(loss, float) else float(loss[0, 0])
 
 
 @dataclass(frozen=True)
