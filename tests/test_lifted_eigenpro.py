@@ -123,7 +123,7 @@ def test_a_whole_matrix_beyond_its_budget_is_refused():
 
 # --------------------------------------------------------------------------------- the text of the expressions
 
-EXPRESSIONS = [lifted_eigenpro.RESIDUAL, lifted_eigenpro.BOUNDED_MOVE, lifted_eigenpro.MOVE]
+EXPRESSIONS = [lifted_eigenpro.residuals, lifted_eigenpro.bounded_move, lifted_eigenpro.move]
 
 
 @pytest.fixture(scope="session")

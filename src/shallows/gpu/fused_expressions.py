@@ -6,6 +6,7 @@ time for arrays of a few thousand numbers.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -62,6 +63,17 @@ class FusedExpression:
             return made
 
         return cuda.first_use(("expression", self.name, self.operation, str(like.dtype)), make, like)
+
+
+def fused(operation: str, *example: tuple[int, ...]) -> Callable[[Callable[..., None]], FusedExpression]:
+    """Make a `FusedExpression` of its plain form, whose parameters are the inputs, as many as examples, and outputs."""
+
+    def decorate(plain: Callable[..., None]) -> FusedExpression:
+        names = tuple(inspect.signature(plain).parameters)
+        inputs, outputs = names[: len(example)], names[len(example) :]
+        return FusedExpression(plain.__name__, inputs, outputs, operation, plain, example)
+
+    return decorate
 
 
 def compiled(xp: Any, expression: FusedExpression) -> Callable[..., None]:

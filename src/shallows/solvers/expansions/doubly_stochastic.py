@@ -22,7 +22,7 @@ from ... import arrays
 from ...arrays import Array
 from ...errors import ShallowsError
 from ...features import block_sums
-from ...gpu.fused_expressions import FusedExpression
+from ...gpu.fused_expressions import fused
 from ..examples import Examples
 from ..settings import (
     Checked,
@@ -39,6 +39,7 @@ from ..settings import (
 from .batch_losses import observe, slope_along
 from .block_policies import REUSE, CheckedReuse, Fresh, UniformReuse
 from .expansion import ExpansionProblem, ExpansionState
+from .growing_expansion import add
 
 PRECONDITIONINGS = (None, "block", "decoupled")
 
@@ -285,7 +286,7 @@ class DoublyStochasticStepper:
         )
         last, kappa = state.last_step, state.direction_shrinkage
         before, direction = (arrays.namespace(scores).empty_like(scores) for _ in range(2))
-        BEFORE_STEP(scores, change, last, kappa, into=(before, direction))
+        before_step(scores, change, last, kappa, into=(before, direction))
 
         def slope(s: float) -> float:
             return slope_along(problem, state, examples, before, direction, s)
@@ -298,34 +299,18 @@ class DoublyStochasticStepper:
         # A step of zero would stay zero, so the next block starts from a small one.
         state.last_step = max(best, 1e-3 * state.step_size)
         state.direction = None
-        MOVE(direction, best, into=(before,))
+        add(direction, best, 1.0, into=(before,))
         return before
 
 
-def _plain_before_step(scores, change, last, kappa, before, direction):
+@fused(
+    "before = (scores - last * change) / (T(1) - last * kappa); direction = change - kappa * before",
+    *((5, 3), (5, 3), (), ()),
+)
+def before_step(scores, change, last, kappa, before, direction):
+    """The function before the last step, and its change by a step of one, from f after the step."""
     before[...] = (scores - last * change) / (1.0 - last * kappa)
     direction[...] = change - kappa * before
-
-
-BEFORE_STEP = FusedExpression(
-    "before_step",
-    ("scores", "change", "last", "kappa"),
-    ("before", "direction"),
-    "before = (scores - last * change) / (T(1) - last * kappa); direction = change - kappa * before",
-    _plain_before_step,
-    ((5, 3), (5, 3), (), ()),
-)
-"""f before the last step, and its change by a step of one, from f after the step."""
-
-
-def _plain_move(direction, step, values):
-    values[...] += step * direction
-
-
-MOVE = FusedExpression(
-    "move_values", ("direction", "step"), ("values",), "values += step * direction", _plain_move, ((5, 3), ())
-)
-"""f after a step."""
 
 
 def minimize_convex(slope: Any, highest: float, guess: float) -> float:

@@ -11,7 +11,7 @@ from ... import arrays
 from ...arrays import Array
 from ...features import block_sums
 from ...features.base import FeatureStream
-from ...gpu.fused_expressions import FusedExpression
+from ...gpu.fused_expressions import fused
 from ..examples import Examples, ExampleSet
 from .growing_expansion import FIRST_CAPACITY, GrowingExpansion, zeros
 
@@ -19,20 +19,11 @@ SMALLEST_FACTOR = 1e-200
 """If the factor of known values falls below this they are forgotten, before they vanish in the smallest numbers."""
 
 
-def _plain_update(scale, known, factor, values):
+@fused("values = values * scale + known * factor", (), (5, 3), ())
+def update(scale, known, factor, values):
+    """Values of f from the sums over the new blocks and from its earlier values."""
     values *= scale
     values += known * factor
-
-
-UPDATE = FusedExpression(
-    "update_values",
-    ("scale", "known", "factor"),
-    ("values",),
-    "values = values * scale + known * factor",
-    _plain_update,
-    ((), (5, 3), ()),
-)
-"""f from the sums over the new blocks and from its earlier values."""
 
 
 class KnownValues:
@@ -56,7 +47,7 @@ class KnownValues:
         n_blocks, factor = self._noted[batch.start]
         new = state.buffer[n_blocks : state.n_blocks, :, :]
         values = block_sums.evaluate(problem.features, x, new, first=n_blocks, budget=problem.budget)
-        UPDATE(state.scale, self.values[batch, :], self.factor / factor, into=(values,))
+        update(state.scale, self.values[batch, :], self.factor / factor, into=(values,))
         return values
 
     def note(self, state: Any, batch: slice, values: Array) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from ... import arrays
 from ...arrays import Array, Device
 from ...features import block_sums
-from ...gpu.fused_expressions import FusedExpression
+from ...gpu.fused_expressions import fused
 
 FOLD_BELOW, FOLD_ABOVE = 1e-6, 1e6
 """The common factor is multiplied into the coefficients if it is outside this range or 0, before digits are lost."""
@@ -23,21 +23,16 @@ WORST_CONDITION = 100.0
 FIRST_CAPACITY = 8
 
 
-def _plain_stored(change, step, scale, kept):
+@fused("kept = change * step / scale", (5, 3), (), ())
+def store(change, step, scale, kept):
+    """Store a step along a change of coefficients, divided by the common factor."""
     kept[...] = change * step / scale
 
 
-def _plain_added(change, step, scale, kept):
+@fused("kept += change * step / scale", (5, 3), (), ())
+def add(change, step, scale, kept):
+    """Add a step along a change of coefficients, divided by the common factor."""
     kept[...] += change * step / scale
-
-
-STORED, ADDED = (
-    FusedExpression(
-        name, ("change", "step", "scale"), ("kept",), f"kept {sign} change * step / scale", plain, ((5, 3), (), ())
-    )
-    for name, sign, plain in (("stored", "=", _plain_stored), ("added", "+=", _plain_added))
-)
-"""A step along a change of coefficients, divided by the common factor: stored, and added."""
 
 
 @dataclass
@@ -136,7 +131,7 @@ class GrowingExpansion:
     def _store(self, change: Array, step: float, place: Array, added: bool = False) -> None:
         """Store or add ``step`` times ``change``, without s and M, in ``place``."""
         if self._unmixing is None:
-            (ADDED if added else STORED)(change, step, self.scale, into=(place,))
+            (add if added else store)(change, step, self.scale, into=(place,))
             return
         stored = change * step / self.scale @ arrays.astype(self._unmixing, change.dtype)
         place[...] = place + stored if added else stored

@@ -7,85 +7,55 @@ from typing import ClassVar
 
 from ... import arrays
 from ...arrays import Array
-from ...gpu.fused_expressions import FusedExpression
+from ...gpu.fused_expressions import fused
 from .kernel_problem import DeviceState, KernelProblem, dots, ratio
 
 CHECK_EVERY = 25
 """Epochs after which the residual is recomputed: in float32 the recursion drifts from the true residual."""
 
 
-def _plain_beyond(direction, image, known_direction, known_image, new_direction, new_image):
+@fused("new_direction = direction - known_direction; new_image = image - known_image", (5, 3), (5, 3), (5, 3), (5, 3))
+def beyond(direction, image, known_direction, known_image, new_direction, new_image):
+    """A direction and its image without their components along earlier steps."""
     new_direction[...] = direction - known_direction
     new_image[...] = image - known_image
 
 
-BEYOND = FusedExpression(
-    "beyond",
-    ("direction", "image", "known_direction", "known_image"),
-    ("new_direction", "new_image"),
-    "new_direction = direction - known_direction; new_image = image - known_image",
-    _plain_beyond,
-    ((5, 3), (5, 3), (5, 3), (5, 3)),
+@fused(
+    "moves = energy > noise * square ? going : T(0); good = left > eps * own ? T(1) : T(0); "
+    "norm = left > eps * own ? left : own",
+    *((1, 3), (1, 3), (1, 3), (), (1, 3), (1, 3), ()),
 )
-"""A direction and its image without their components along earlier steps."""
+def verdicts(going, energy, square, noise, left, own, eps, moves, good, norm):
+    """For each output: whether it moves, whether its new direction is more than rounding, and the norm of its image.
 
-
-def _plain_verdicts(going, energy, square, noise, left, own, eps, moves, good, norm):
+    An output stays if the image of its residual is only rounding, for instance with different targets of points that
+    coincide. If its new direction is only rounding, it moves along the old one.
+    """
     moves[...] = going * (energy > noise * square)
     good[...] = left > eps * own
     norm[...] = arrays.namespace(norm).where(left > eps * own, left, own)
 
 
-VERDICTS = FusedExpression(
-    "verdicts",
-    ("going", "energy", "square", "noise", "left", "own", "eps"),
-    ("moves", "good", "norm"),
-    "moves = energy > noise * square ? going : T(0); good = left > eps * own ? T(1) : T(0); "
-    "norm = left > eps * own ? left : own",
-    _plain_verdicts,
-    ((1, 3), (1, 3), (1, 3), (), (1, 3), (1, 3), ()),
-)
-"""For each output: whether it moves, whether its new direction is more than rounding, and the norm of its image.
-
-An output stays if the image of its residual is only rounding, for instance with different targets of points that
-coincide. If its new direction is only rounding, it moves along the old one.
-"""
-
-
-def _plain_chosen(direction, image, good, new_direction, new_image):
+@fused("if (good < T(1)) { new_direction = direction; new_image = image; }", (5, 3), (5, 3), (1, 3))
+def chosen(direction, image, good, new_direction, new_image):
+    """The new direction and image, or the old ones if the new direction is only rounding."""
     xp = arrays.namespace(image)
     new_direction[...] = xp.where(good < 1, direction, new_direction)
     new_image[...] = xp.where(good < 1, image, new_image)
 
 
-CHOSEN = FusedExpression(
-    "chosen",
-    ("direction", "image", "good"),
-    ("new_direction", "new_image"),
-    "if (good < T(1)) { new_direction = direction; new_image = image; }",
-    _plain_chosen,
-    ((5, 3), (5, 3), (1, 3)),
+@fused(
+    "const T length = norm > 0 ? moves * (fitting / norm) : T(0); after = before + length * direction; "
+    "left = residual - length * image; kept_direction = direction; kept_image = image",
+    *((5, 3), (5, 3), (5, 3), (5, 3), (1, 3), (1, 3), (1, 3)),
 )
-"""The new direction and image, or the old ones if the new direction is only rounding."""
-
-
-def _plain_moved(before, residual, direction, image, moves, fitting, norm, after, left, kept_direction, kept_image):
+def moved(before, residual, direction, image, moves, fitting, norm, after, left, kept_direction, kept_image):
+    """Coefficients and residual after a step along a direction, which is remembered."""
     length = moves * ratio(fitting, norm)
     after[...] = before + length * direction
     left[...] = residual - length * image
     kept_direction[...], kept_image[...] = direction, image
-
-
-MOVED = FusedExpression(
-    "moved",
-    ("before", "residual", "direction", "image", "moves", "fitting", "norm"),
-    ("after", "left", "kept_direction", "kept_image"),
-    "const T length = norm > 0 ? moves * (fitting / norm) : T(0); after = before + length * direction; "
-    "left = residual - length * image; kept_direction = direction; kept_image = image",
-    _plain_moved,
-    ((5, 3), (5, 3), (5, 3), (5, 3), (1, 3), (1, 3), (1, 3)),
-)
-"""Coefficients and residual after a step along a direction, which is remembered."""
 
 
 @dataclass
@@ -175,17 +145,17 @@ class ConjugateResiduals:
         share = ratio((s.images @ turned[:, :, None])[:, :, 0], s.norms)[:, None, :]
         known = ((share @ held)[:, 0, :].T for held in (s.directions, s.images))
         new = xp.empty_like(direction), xp.empty_like(image)
-        BEYOND(direction, image, *known, into=new)
+        beyond(direction, image, *known, into=new)
 
         place = s.n_steps % s.norms.shape[1]
         moves, good, norm = xp.empty_like(s.going), xp.empty_like(s.going), s.norms[:, place][None, :]
         left, own = _norms(problem, new[1]), dots(image, turned.T)
-        VERDICTS(s.going, energy, square, noise, left, own, eps, into=(moves, good, norm))
-        CHOSEN(direction, image, good, into=new)
+        verdicts(s.going, energy, square, noise, left, own, eps, into=(moves, good, norm))
+        chosen(direction, image, good, into=new)
 
         after = xp.empty_like(s.coefficients), xp.empty_like(s.residual)
         fitting, kept = dots(weighted, new[1]), (s.directions[:, place, :].T, s.images[:, place, :].T)
-        MOVED(s.coefficients, s.residual, *new, moves, fitting, norm, into=(*after, *kept))
+        moved(s.coefficients, s.residual, *new, moves, fitting, norm, into=(*after, *kept))
         s.coefficients, s.residual = after
         s.n_steps += 1
         return s

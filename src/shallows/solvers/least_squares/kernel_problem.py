@@ -12,7 +12,7 @@ import numpy as np
 from ... import arrays
 from ...arrays import Array
 from ...errors import ShallowsError
-from ...gpu.fused_expressions import FusedExpression
+from ...gpu.fused_expressions import fused
 from ...gram import Gram, ShuffledGram, rectangular
 from ...kernels import Kernel
 from ...ranks import ALONE, Alone
@@ -326,22 +326,18 @@ def dots(a: Array, b: Array) -> Array:
     return arrays.namespace(a).sum(a * b, axis=0)[None, :]
 
 
-def _plain_quotient(a: Array, b: Array, quotient: Array) -> None:
+@fused("quotient = b > 0 ? a / b : T(0)", (5, 3), (5, 3))
+def write_ratio(a: Array, b: Array, quotient: Array) -> None:
+    """A / b, and 0 where b is not positive."""
     xp = arrays.namespace(a)
     positive = b > 0
     quotient[...] = xp.where(positive, a / xp.where(positive, b, xp.ones_like(b)), xp.zeros_like(a))
 
 
-QUOTIENT = FusedExpression(
-    "quotient", ("a", "b"), ("quotient",), "quotient = b > 0 ? a / b : T(0)", _plain_quotient, ((5, 3), (5, 3))
-)
-"""A / b, and 0 where b is not positive."""
-
-
 def ratio(a: Array, b: Array) -> Array:
     """A / b, and 0 where b is not positive, for arrays of one shape and dtype."""
     quotient = arrays.namespace(a).empty_like(a)
-    QUOTIENT(a, b, into=(quotient,))
+    write_ratio(a, b, into=(quotient,))
     return quotient
 
 

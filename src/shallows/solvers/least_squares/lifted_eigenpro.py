@@ -8,7 +8,7 @@ import numpy as np
 
 from ... import arrays
 from ...arrays import Array
-from ...gpu.fused_expressions import FusedExpression
+from ...gpu.fused_expressions import fused
 from ...gram.whole import diagonal_of_product
 from .kernel_problem import AveragedState, KernelProblem, bounded_step, residual
 from .step_rules import Cycle
@@ -17,52 +17,36 @@ READ_EVERY = 32
 """Steps between two readings of the losses on a GPU. Waiting for a number costs a tenth of a millisecond."""
 
 
-def _plain_residual(values, lifted, target, coefficient, ridge, weight, difference, gradient, ridged):
+@fused(
+    "difference = values + lifted - target + ridge * coefficient; gradient = weight * difference; "
+    "ridged = ridge * gradient",
+    *((5, 3), (5, 3), (5, 3), (5, 3), (5, 1), (5, 1)),
+)
+def residuals(values, lifted, target, coefficient, ridge, weight, difference, gradient, ridged):
+    """The residual of a batch with λ α, the weighted residual, and the weighted residual times λ/w."""
     difference[...] = values + lifted - target + ridge * coefficient
     gradient[...] = weight * difference
     ridged[...] = ridge * gradient
 
 
-RESIDUAL = FusedExpression(
-    "residual",
-    ("values", "lifted", "target", "coefficient", "ridge", "weight"),
-    ("difference", "gradient", "ridged"),
-    "difference = values + lifted - target + ridge * coefficient; gradient = weight * difference; "
-    "ridged = ridge * gradient",
-    _plain_residual,
-    ((5, 3), (5, 3), (5, 3), (5, 3), (5, 1), (5, 1)),
+@fused(
+    "const T left = energy + of_ridge - removed; const T most = fitting / left; "
+    "const T length = left > 0 && most < step ? most : step; const T change = sign * length * direction; "
+    "iterate += change; lag += change * over_scale",
+    *((5, 3), (3,), (3,), (3,), (3,), (), (), ()),
 )
-"""The residual of a batch with λ α, the weighted residual, and the weighted residual times λ/w."""
-
-
-def _plain_bounded_move(direction, fitting, energy, of_ridge, removed, step, sign, over_scale, iterate, lag):
+def bounded_move(direction, fitting, energy, of_ridge, removed, step, sign, over_scale, iterate, lag):
+    """A step along a direction, with the length of `bounded_step`, for the iterate and for its average."""
     length = bounded_step(step, fitting, energy + of_ridge - removed)
     change = (sign * length) * direction
     iterate[...] += change
     lag[...] += change * over_scale
 
 
-BOUNDED_MOVE = FusedExpression(
-    "bounded_move",
-    ("direction", "fitting", "energy", "of_ridge", "removed", "step", "sign", "over_scale"),
-    ("iterate", "lag"),
-    "const T left = energy + of_ridge - removed; const T most = fitting / left; "
-    "const T length = left > 0 && most < step ? most : step; const T change = sign * length * direction; "
-    "iterate += change; lag += change * over_scale",
-    _plain_bounded_move,
-    ((5, 3), (3,), (3,), (3,), (3,), (), (), ()),
-)
-"""A step along a direction, with the length of `bounded_step`, for the iterate and for its average."""
-
-
-def _plain_move(direction, step, iterate):
+@fused("iterate += step * direction", (5, 3), ())
+def move(direction, step, iterate):
+    """A step along a direction."""
     iterate[...] += step * direction
-
-
-MOVE = FusedExpression(
-    "move", ("direction", "step"), ("iterate",), "iterate += step * direction", _plain_move, ((5, 3), ())
-)
-"""A step along a direction."""
 
 
 @dataclass(frozen=True)
@@ -238,7 +222,7 @@ class LiftedEigenPro:
         weight = 1.0 if problem.weights is None else problem.weights[batch, :]
         lifted_values, targets = problem.functions_of(batch) @ flattened, problem.targets[batch, :]
         inputs = (values, lifted_values, targets, points[batch, :], ridge, weight)
-        RESIDUAL(*inputs, into=(difference, gradient, ridged))
+        residuals(*inputs, into=(difference, gradient, ridged))
         products = state.losses[state.n_unread, :, :]
         arrays.matmul_into(gradient.T, difference, products)
         projected = problem.functions[batch, :].T @ gradient
@@ -250,11 +234,11 @@ class LiftedEigenPro:
             of_ridge = 0.0 if problem.ridge is None else diagonal_of_product(gradient, ridged)
             bound = (arrays.diagonal(products), energy, of_ridge, diagonal_of_product(projected, projected), step)
             over_scale = 1.0 / state.scale
-            BOUNDED_MOVE(gradient, *bound, -1.0, over_scale, into=(points[batch, :], state.lag[batch, :]))
-            BOUNDED_MOVE(projected, *bound, 1.0, over_scale, into=(flattened, state.lag[n:, :]))
+            bounded_move(gradient, *bound, -1.0, over_scale, into=(points[batch, :], state.lag[batch, :]))
+            bounded_move(projected, *bound, 1.0, over_scale, into=(flattened, state.lag[n:, :]))
         else:
-            MOVE(gradient, -step, into=(points[batch, :],))
-            MOVE(projected, step, into=(flattened,))
+            move(gradient, -step, into=(points[batch, :],))
+            move(projected, step, into=(flattened,))
         state.advance(share)
         zero_loss = problem.zero_losses[batch.stop] - problem.zero_losses[batch.start]
         state.note(float(zero_loss), state.n_steps % self.n_batches == 0)
