@@ -10,7 +10,6 @@ import numpy as np
 
 from ...errors import ShallowsError
 from ...utils.compilation import njit
-from ..pieces import steps_of_a_piece
 from ..settings import Parameter, setting
 from .dual_problem import (
     DualProblem,
@@ -19,9 +18,20 @@ from .dual_problem import (
     activate_all,
     indefinite_kernel,
     most_pair_steps,
-    refuse_indefinite,
 )
-from .smo import INDEFINITE, MISSING, MOST_RECONSTRUCTIONS, OPTIMAL, SMALLEST_CURVATURE, SPENT
+from .smo import (
+    INDEFINITE,
+    MISSING,
+    MOST_RECONSTRUCTIONS,
+    OPTIMAL,
+    SMALLEST_CURVATURE,
+    SPENT,
+    SQUARED_DISTANCE,
+    best_partner,
+    largest_to_grow,
+    move_pair,
+    steps_until_change,
+)
 
 MOST_PAIRS_PER_VARIABLE = 200  # limit of the steps on pairs within a working set, for each of its variables
 
@@ -78,34 +88,19 @@ def solve_small(tolerance, rounding, beta, gradient, lower, upper, K):
 
     Returns whether a pair had negative curvature.
     """
-    q = len(beta)
-    for _ in range(MOST_PAIRS_PER_VARIABLE * q):
-        i, largest = -1, -np.inf
-        for a in range(q):
-            if beta[a] < upper[a] and gradient[a] > largest:
-                i, largest = a, gradient[a]
+    active, diagonal = np.arange(len(beta)), np.diag(K)
+    for _ in range(MOST_PAIRS_PER_VARIABLE * len(beta)):
+        i = largest_to_grow(beta, gradient, upper, active)
         if i < 0:
             return False
-        j, most, smallest = -1, -np.inf, np.inf
-        for a in range(q):
-            if beta[a] > lower[a]:
-                smallest = min(smallest, gradient[a])
-                difference = largest - gradient[a]
-                if difference > 0.0:
-                    gain = difference * difference / max(K[i, i] + K[a, a] - 2.0 * K[i, a], SMALLEST_CURVATURE)
-                    if gain > most:
-                        j, most = a, gain
-        if j < 0 or largest - smallest <= tolerance:
+        j, smallest = best_partner(i, beta, gradient, lower, active, diagonal, K[i])
+        if j < 0 or gradient[i] - smallest <= tolerance:
             return False
         curvature = K[i, i] + K[j, j] - 2.0 * K[i, j]
         if curvature < -rounding * (K[i, i] + K[j, j]):
             return True
-        room_i, room_j = upper[i] - beta[i], beta[j] - lower[j]
-        step = min((largest - gradient[j]) / max(curvature, SMALLEST_CURVATURE), room_i, room_j)
-        beta[i] = upper[i] if step == room_i else beta[i] + step
-        beta[j] = lower[j] if step == room_j else beta[j] - step
-        for a in range(q):
-            gradient[a] -= step * (K[i, a] - K[j, a])
+        step = (gradient[i] - gradient[j]) / max(curvature, SMALLEST_CURVATURE)
+        move_pair(i, j, step, beta, gradient, lower, upper, active, K[i], K[j])
     return False
 
 
@@ -199,37 +194,25 @@ class DecompositionStepper:
 
     def step(self, problem: DualProblem, state: DecompositionState, batch: int) -> DecompositionState:
         """Up to ``batch`` working sets."""
-        rows = problem.rows
-        size = max(2, min(self.size, rows.capacity // 2 * 2))
-        rounding = 1e-3 if rows.dtype == np.float32 else 1e-6
-        left = int(batch)
-        while left > 0 and not state.exhausted:
-            # A working set reads the active variables three times, and once more for each variable in it.
-            most = min(left, steps_of_a_piece((3 + size) * len(state.active)))
-            most = min(most, state.until_shrinking) if self.shrinking else most
-            variables = state.coefficients, state.gradient, problem.lower, problem.upper, state.active, state.settled
-            taken, status, row, gap = take_working_sets(most, size, self.tolerance, rounding, variables, rows.compiled)
-            left -= taken
-            state.n_steps += taken
-            state.until_shrinking -= taken
-            state.gap = gap if np.isfinite(gap) else state.gap
-            if status == MISSING:
-                rows.fetch(row)
-            elif status == INDEFINITE:
-                raise indefinite_kernel(
-                    problem, "k(x, x) + k(z, z) − 2k(x, z), a squared distance, is negative for two rows"
-                )
-            elif status == OPTIMAL and len(state.active) == rows.n:
-                refuse_indefinite(problem, state)
-                state.gap, state.exhausted = gap, True
-            elif status == OPTIMAL:
+        size = max(2, min(self.size, problem.rows.capacity // 2 * 2))
+
+        def take(most: int, rounding: float, variables: tuple[np.ndarray, ...]) -> tuple[int, int, int, float]:
+            variables = *variables, state.settled
+            found = take_working_sets(most, size, self.tolerance, rounding, variables, problem.rows.compiled)
+            if found[1] == INDEFINITE:
+                raise indefinite_kernel(problem, f"{SQUARED_DISTANCE} is negative for two rows")
+            return found
+
+        # A working set reads the active variables three times, and once more for each variable in it.
+        for is_optimal in steps_until_change(problem, state, batch, take, 3 + size, shrinks=self.shrinking):
+            if is_optimal:
                 activate_all(problem, state)
                 state.settled[:] = 0
                 state.until_shrinking = self.patience
-            elif self.shrinking and state.until_shrinking <= 0:
-                if state.n_reconstructions < MOST_RECONSTRUCTIONS:
-                    state.active = state.active[state.settled[state.active] < self.patience]
-                state.until_shrinking = max(1, self.patience // 4)
+                continue
+            if state.n_reconstructions < MOST_RECONSTRUCTIONS:
+                state.active = state.active[state.settled[state.active] < self.patience]
+            state.until_shrinking = max(1, self.patience // 4)
         return state
 
 

@@ -61,15 +61,7 @@ class DenseState(ArrayState):
 
 @dataclass(frozen=True, kw_only=True)
 class DenseSettings(DualSettings):
-    """Base of the settings of solvers that need the whole kernel matrix.
-
-    Parameters
-    ----------
-    tol : float
-        Largest relative gap between the primal and the dual objective.
-    max_iterations : int, optional
-        Most iterations for two classes. None: 300.
-    """
+    """Base of the settings of solvers that need the whole kernel matrix."""
 
     max_iterations: int | None = setting(count())
 

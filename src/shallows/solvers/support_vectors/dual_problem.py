@@ -164,9 +164,6 @@ class TwoClassSettings(Settings):
         """The problem of two classes of augmented points, shape (n, d + 2); ``budget`` is for kernel values."""
         raise NotImplementedError
 
-    def build(self, seed: int) -> Any:
-        raise NotImplementedError
-
     def solution(self, problem: Any, state: Any) -> Solution:
         """The function at the end of a training."""
         raise NotImplementedError
@@ -178,13 +175,7 @@ class TwoClassSettings(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class DualSettings(TwoClassSettings):
-    """Base of the settings of solvers that stop when the conditions of optimality hold within a tolerance.
-
-    Parameters
-    ----------
-    tol : float
-        The largest violation of the conditions of optimality.
-    """
+    """Base of the settings of solvers that stop when the conditions of optimality hold within a tolerance."""
 
     tol: float = setting(positive(1e-3))
 
@@ -201,19 +192,7 @@ class DualSettings(TwoClassSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class RowSettings(DualSettings):
-    """Base of the settings of solvers that keep some rows of the kernel matrix.
-
-    Parameters
-    ----------
-    shrinking : bool
-        Whether to skip rows that stay at a bound for a while.
-    cache : int or str, optional
-        Bytes for rows of the kernel matrix, such as "500MB". The rows of a step are always kept.
-    tol : float
-        The largest violation of the conditions of optimality, in units of the targets ±1.
-    max_steps : int, optional
-        The most steps for two classes. None: max(10⁷, 100 n) steps on two variables for n rows.
-    """
+    """Base of the settings of solvers that keep some rows of the kernel matrix."""
 
     shrinking: bool = setting(flag(True))
     cache: int | str | None = setting(size("500MB"))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -29,6 +30,7 @@ MOST_RECONSTRUCTIONS = 10
 SPENT, OPTIMAL, MISSING, INDEFINITE = 0, 1, 2, 3
 """Why steps end: all were taken; the gap is within the tolerance; a row is missing; a pair has negative curvature."""
 
+SQUARED_DISTANCE = "k(x, x) + k(z, z) − 2k(x, z), a squared distance,"
 SMALLEST_CURVATURE = 1e-12  # lower limit of k(x, x) + k(z, z) − 2k(x, z), which rounding may make zero
 
 
@@ -118,6 +120,34 @@ def take_steps(n_steps, tolerance, rounding, variables, held):
     return n_steps, SPENT, -1, -1, gap
 
 
+def steps_until_change(
+    problem: DualProblem, state: DualState, batch: int, take: Callable[..., Any], reads: int, *, shrinks: bool
+) -> Iterator[bool]:
+    """Take up to ``batch`` steps; yields where the active rows should change: True if they are optimal, but not all.
+
+    False: it is time to remove rows. ``take(most, rounding, variables)`` returns the steps that it took, each of which
+    reads the active rows ``reads`` times, why it ended, the row that is missing, and the gap.
+    """
+    rows, left = problem.rows, int(batch)
+    rounding = 1e-3 if rows.dtype == np.float32 else 1e-6
+    while left > 0 and not state.exhausted:
+        most = min(left, steps_of_a_piece(reads * len(state.active)))
+        most = min(most, state.until_shrinking) if shrinks else most
+        variables = state.coefficients, state.gradient, problem.lower, problem.upper, state.active
+        taken, status, row, gap = take(most, rounding, variables)
+        left -= taken
+        state.n_steps += taken
+        state.until_shrinking -= taken
+        state.gap = gap if np.isfinite(gap) else state.gap
+        if status == MISSING:
+            rows.fetch(row)
+        elif status == OPTIMAL and len(state.active) == rows.n:
+            refuse_indefinite(problem, state)
+            state.gap, state.exhausted = gap, True
+        elif status == OPTIMAL or (shrinks and state.until_shrinking <= 0):
+            yield status == OPTIMAL
+
+
 @dataclass(frozen=True)
 class SMOStepper:
     """β ← β + s (eᵢ − eⱼ) on the pair with the largest gain to second order, with the best s within the bounds.
@@ -136,32 +166,20 @@ class SMOStepper:
     def step(self, problem: DualProblem, state: DualState, batch: int) -> DualState:
         """Up to ``batch`` pairs."""
         rows = problem.rows
-        rounding = 1e-3 if rows.dtype == np.float32 else 1e-6
-        left = int(batch)
-        while left > 0 and not state.exhausted:
-            # A step reads the active rows about four times.
-            most = min(left, steps_of_a_piece(4 * len(state.active)))
-            most = min(most, state.until_shrinking) if self.shrinking else most
-            variables = state.coefficients, state.gradient, problem.lower, problem.upper, state.active
+
+        def take(most: int, rounding: float, variables: tuple[np.ndarray, ...]) -> tuple[int, int, int, float]:
             taken, status, i, j, gap = take_steps(most, self.tolerance, rounding, variables, rows.compiled)
-            left -= taken
-            state.n_steps += taken
-            state.until_shrinking -= taken
-            state.gap = gap if np.isfinite(gap) else state.gap
-            if status == MISSING:
-                rows.fetch(i)
-            elif status == INDEFINITE:
+            if status == INDEFINITE:
                 distance = rows.diagonal[i] + rows.diagonal[j] - 2.0 * float(rows.fetch(i)[j])
-                raise indefinite_kernel(
-                    problem, f"k(x, x) + k(z, z) − 2k(x, z), a squared distance, is {distance:.3g} for two rows"
-                )
-            elif status == OPTIMAL and len(state.active) == rows.n:
-                refuse_indefinite(problem, state)
-                state.gap, state.exhausted = gap, True
-            elif status == OPTIMAL:
+                raise indefinite_kernel(problem, f"{SQUARED_DISTANCE} is {distance:.3g} for two rows")
+            return taken, status, i, gap
+
+        # A step reads the active rows about four times.
+        for is_optimal in steps_until_change(problem, state, batch, take, 4, shrinks=self.shrinking):
+            if is_optimal:
                 activate_all(problem, state)
                 state.until_shrinking = 1
-            elif self.shrinking and state.until_shrinking == 0:
+            else:
                 self._shrink(problem, state)
                 state.until_shrinking = min(rows.n, SHRINKING_INTERVAL)
         return state
