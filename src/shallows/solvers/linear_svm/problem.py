@@ -156,13 +156,7 @@ class OneVersusRest:
 
 @dataclass(frozen=True, kw_only=True)
 class LinearSettings(Settings):
-    """Base of the settings of solvers of linear support vector machines.
-
-    Parameters
-    ----------
-    max_epochs : int, optional
-        The most passes or rounds. None: 20, and as many as visit 20,000 rows.
-    """
+    """Base of the settings of solvers of linear support vector machines."""
 
     max_epochs: int | None = setting(count())
 
@@ -186,15 +180,7 @@ class LinearSettings(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class ConvergingSettings(LinearSettings):
-    """Base of the settings of solvers that stop at a tolerance.
-
-    Parameters
-    ----------
-    max_epochs : int
-        The most passes or iterations.
-    tol : float
-        Tolerance at which the solver stops.
-    """
+    """Base of the settings of solvers that stop at a tolerance."""
 
     max_epochs: int = setting(count(default=1000))
     tol: float = setting(at_least_zero(1e-3))

@@ -118,20 +118,18 @@ def _steps(problem, visited, batch_size, t, offset, forward_looking, projection,
     scales[SCALE], scales[NORM], scales[OLD], scales[OWN] = s, norm, r, z
 
 
-@dataclass(frozen=True)
-class LinearPegasosStepper:
-    """w ← (1 − 1/t) w + (1/(λ t k)) Σ yᵢ xᵢ over the examples among k with yᵢ wᵀxᵢ < 1, then perhaps a projection.
-
-    Sources: S. Shalev-Shwartz, Y. Singer, N. Srebro and A. Cotter (2011), Mathematical Programming 127; O. Shamir and
-    T. Zhang (2013), ICML 30 (the growing weights).
-    """
+@dataclass(frozen=True, kw_only=True)
+class SubgradientStepper:
+    """Base of the methods of this module."""
 
     batch_size: int = 1  # k
-    projection: bool = False  # onto the ball ‖w‖ ≤ 1/√λ, which contains the optimum
     averaging: str = "none"  # one of `AVERAGINGS`
-    # One of `SAMPLINGS`. The paper prints "subsets"; the authors' release uses "uniform".
+    # One of `SAMPLINGS`. The paper on Pegasos prints "subsets"; the authors' release uses "uniform".
     sampling: str = "uniform"
     seed: int = 0
+
+    forward_looking: ClassVar[bool] = False
+    projection: ClassVar[bool] = False
 
     def init(self, problem: LinearSVMProblem) -> SubgradientState:
         return zero_state(problem)
@@ -140,56 +138,47 @@ class LinearPegasosStepper:
         """Visit ``batch`` examples."""
         size = min(self.batch_size, problem.n)
         chosen = visits(self.sampling, self.seed, state.n_visits, batch, problem.n, state._held, size)
-        take_steps(problem, state, chosen, batch_size=size, projection=self.projection, averaging=self.averaging)
+        rule = {"forward_looking": self.forward_looking, "projection": self.projection, "averaging": self.averaging}
+        take_steps(problem, state, chosen, batch_size=size, **rule)
         return state
 
 
-@dataclass(frozen=True)
-class FOLOSStepper:
+@dataclass(frozen=True, kw_only=True)
+class LinearPegasosStepper(SubgradientStepper):
+    """w ← (1 − 1/t) w + (1/(λ t k)) Σ yᵢ xᵢ over the examples among k with yᵢ wᵀxᵢ < 1, then perhaps a projection.
+
+    Sources: S. Shalev-Shwartz, Y. Singer, N. Srebro and A. Cotter (2011), Mathematical Programming 127; O. Shamir and
+    T. Zhang (2013), ICML 30 (the growing weights).
+    """
+
+    projection: bool = False  # onto the ball ‖w‖ ≤ 1/√λ, which contains the optimum
+
+
+@dataclass(frozen=True, kw_only=True)
+class FOLOSStepper(SubgradientStepper):
     """w ← (w + η yᵢ xᵢ [yᵢ wᵀxᵢ < 1])/(1 + ηλ) with η = 1/(λt): a step along the loss, then the regularizer exactly.
 
     Source: J. Duchi and Y. Singer (2009), "Efficient online and batch learning using forward backward splitting", JMLR
     10.
     """
 
-    batch_size: int = 1
-    averaging: str = "none"
-    sampling: str = "uniform"
-    seed: int = 0
-
-    def init(self, problem: LinearSVMProblem) -> SubgradientState:
-        return zero_state(problem)
-
-    def step(self, problem: LinearSVMProblem, state: SubgradientState, batch: int) -> SubgradientState:
-        """Visit ``batch`` examples."""
-        size = min(self.batch_size, problem.n)
-        chosen = visits(self.sampling, self.seed, state.n_visits, batch, problem.n, state._held)
-        take_steps(problem, state, chosen, batch_size=size, forward_looking=True, averaging=self.averaging)
-        return state
+    forward_looking: ClassVar[bool] = True
 
 
-@dataclass(frozen=True)
-class SVMSGDStepper:
+@dataclass(frozen=True, kw_only=True)
+class SVMSGDStepper(SubgradientStepper):
     """w ← (1 − η_t λ) w + η_t yᵢ xᵢ · (−ℓ') with η_t = 1/(λ(t + t₀)) and t₀ = 1/(λη₀), η₀ from `best_first_step`.
 
     Source: L. Bottou (2010), COMPSTAT 19, and his program ``svmsgd`` (version 2: the trial of first steps).
     """
 
     step_size: float | None = None  # η₀; None tries steps on a sample
-    averaging: str = "none"
     sampling: str = "new_permutation"
-    seed: int = 0
 
     def init(self, problem: LinearSVMProblem) -> SubgradientState:
         """The zero vector, with the best first step."""
         step = best_first_step(problem, self.seed) if self.step_size is None else self.step_size
         return zero_state(problem, 1.0 / (problem.regularization * step))
-
-    def step(self, problem: LinearSVMProblem, state: SubgradientState, batch: int) -> SubgradientState:
-        """Visit ``batch`` examples."""
-        chosen = visits(self.sampling, self.seed, state.n_visits, batch, problem.n, state._held)
-        take_steps(problem, state, chosen, averaging=self.averaging)
-        return state
 
 
 def best_first_step(problem: LinearSVMProblem, seed: int) -> float:
@@ -227,6 +216,10 @@ class StochasticSettings(LinearSettings):
 
     is_online: ClassVar[bool] = True
 
+    def _rows(self, seed: int) -> dict[str, Any]:
+        """What the steppers share."""
+        return {"averaging": self.averaging, "sampling": self.sampling, "seed": seed}
+
 
 @dataclass(frozen=True, kw_only=True)
 class LinearPegasos(StochasticSettings):
@@ -252,7 +245,7 @@ class LinearPegasos(StochasticSettings):
     losses: ClassVar[tuple[str, ...]] = ("hinge",)
 
     def build(self, seed: int) -> LinearPegasosStepper:
-        return LinearPegasosStepper(self.batch_size, bool(self.projection), self.averaging, self.sampling, seed)
+        return LinearPegasosStepper(batch_size=self.batch_size, projection=bool(self.projection), **self._rows(seed))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -276,7 +269,7 @@ class FOLOS(StochasticSettings):
     losses: ClassVar[tuple[str, ...]] = ("hinge",)
 
     def build(self, seed: int) -> FOLOSStepper:
-        return FOLOSStepper(self.batch_size, self.averaging, self.sampling, seed)
+        return FOLOSStepper(batch_size=self.batch_size, **self._rows(seed))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -294,4 +287,4 @@ class SVMSGD(StochasticSettings):
     """
 
     def build(self, seed: int) -> SVMSGDStepper:
-        return SVMSGDStepper(None, self.averaging, self.sampling, seed)
+        return SVMSGDStepper(**self._rows(seed))

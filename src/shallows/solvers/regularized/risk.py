@@ -200,17 +200,7 @@ class RiskState(ArrayState):
 
 @dataclass(frozen=True, kw_only=True)
 class RiskSettings(Settings):
-    """Base of the settings of solvers of a regularized risk.
-
-    Parameters
-    ----------
-    batch_size : int, optional
-        Rows of a step. None is a twentieth of the rows: 16 to 256 with a kernel, 8 to 64 with features.
-    max_epochs : int
-        The most passes over the training data.
-    tol : float
-        Stop after an epoch whose training loss is at most this share of the zero function's loss.
-    """
+    """Base of the settings of solvers of a regularized risk."""
 
     batch_size: int | None = setting(count())
     max_epochs: int = setting(count(default=20))
