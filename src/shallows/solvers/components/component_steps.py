@@ -18,6 +18,7 @@ from ..settings import Settings, at_least_zero, count, flag, positive, setting
 FIRST_STEP = 0.5
 """η₁ of the scaled rules: half of a step that would replace the functions completely."""
 
+SHORTEST, LONGEST = 3.0, 50.0  # bounds of c λ_k in the limit c/t of the steps of Oja's rule
 RESOLUTION = 100.0
 """Eigenvalues below this many units in the last place of k(x, x) = 1 count as zero."""
 
@@ -28,7 +29,12 @@ LEAST_EIGENVALUE = 1e-7
 
 @dataclass(frozen=True, kw_only=True)
 class ComponentSettings(Settings):
-    """Base of the settings of solvers of components, in one view or in two."""
+    """Base of the settings of solvers of components, in one view or in two.
+
+    A solver adds `default_batch_size` for n rows; `choose_start`: functions in the features of the first blocks, from a
+    sample of each view; `build_problem`, with the points of each view on the device; and `build`: the stepper, by the
+    values of the start. CCA alone uses the ridge, in units of k(x, x) = 1.
+    """
 
     step_size: float | None = setting(positive())
     decrease: float | None = setting(at_least_zero())
@@ -52,41 +58,24 @@ class ComponentSettings(Settings):
         """The rule of the steps, for ``report_``."""
         return {name: getattr(self, name) for name in ("method", "scaling") if hasattr(self, name)}
 
-    def default_batch_size(self, n: int, start: Any, n_components: int, block_size: int) -> int:
-        """Rows of a step, for n rows."""
-        raise NotImplementedError
-
-    def choose_start(
-        self, features: Any, samples: Any, n_components: int, *, n_blocks: int, centered: bool, ridge: float, seed: int
-    ) -> Any:
-        """The functions at the start, in the features of the first blocks, from a sample of each view."""
-        raise NotImplementedError
-
-    def build_problem(
-        self, features: Any, start: Any, points: Any, n_components: int, *, centered: bool, budget: int
-    ) -> Any:
-        """The problem, with the points of each view on the device."""
-        raise NotImplementedError
-
-    def build(self, values: np.ndarray, n_components: int, *, ridge: float, max_blocks: int, seed: int) -> Any:
-        """The stepper, by the values of the start. CCA alone uses the ridge, in units of k(x, x) = 1."""
-        raise NotImplementedError
-
     def steps(self, eigenvalues: np.ndarray, n_components: int, *, scaled: bool) -> tuple[float, float]:
-        """η₁ and ρ.
-
-        The default ρ makes steps tend to c/t, with c twice the inverse of the relative gap 1 − λ_{k+1}/λ_k. With c =
-        1/gap the error falls as fast as 1/t allows, and with less than half of that more slowly than 1/t. Twice as much
-        costs a third and is safe if the gap is overestimated.
-        """
-        k = n_components
+        """η₁ and ρ."""
         step = self.step_size or FIRST_STEP / (1.0 if scaled else float(eigenvalues[0]))
-        if self.decrease is not None:
-            return float(step), float(self.decrease)
-        smallest = float(eigenvalues[k - 1])
-        gap = 1.0 if len(eigenvalues) <= k else 1.0 - float(eigenvalues[k]) / smallest
-        # In units of 1/λ_k, in which the scaled rule steps.
-        return float(step), step * (1.0 if scaled else smallest) / min(50.0, max(3.0, 2.0 / max(gap, 1e-6)))
+        decrease = self.decrease
+        if decrease is None:
+            decrease = default_decrease(step, eigenvalues, n_components, scaled=scaled)
+        return float(step), float(decrease)
+
+
+def default_decrease(step: float, eigenvalues: np.ndarray, n_components: int, *, scaled: bool = False) -> float:
+    """The ρ that makes steps tend to c/t, with c twice the inverse of the relative gap 1 − λ_{k+1}/λ_k.
+
+    With c = 1/gap the error falls as fast as 1/t allows, and with less than half of that more slowly than 1/t. Twice as
+    much costs a third and is safe if the gap is overestimated. ``scaled`` steps are in units of 1/λ_k.
+    """
+    smallest = float(eigenvalues[n_components - 1])
+    gap = 1.0 if len(eigenvalues) <= n_components else 1.0 - float(eigenvalues[n_components]) / smallest
+    return step * (1.0 if scaled else smallest) / min(LONGEST, max(SHORTEST, 2.0 / max(gap, 1e-6)))
 
 
 @dataclass(frozen=True)

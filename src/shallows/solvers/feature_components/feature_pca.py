@@ -12,11 +12,10 @@ from ... import arrays
 from ...arrays import Array
 from ...errors import ShallowsError
 from ...spectrum.eigensystems import orthonormal
+from ..components.component_steps import default_decrease
 from ..examples import Examples
 from ..settings import count, positive, setting
 from .problem import FeaturePCAPlan, FeaturePCAProblem, FeaturePCASettings, FeaturePCAState
-
-SHORTEST, LONGEST = 3.0, 50.0  # bounds of c λ_k in the limit c/t of the steps of Oja's rule
 
 
 @dataclass(frozen=True)
@@ -207,13 +206,8 @@ class FeatureOja(FeaturePCASettings):
     decrease: float | None = setting(positive())
 
     def build(self, plan: FeaturePCAPlan) -> FeatureOjaStepper:
-        step, decrease = self.step_size or plan.step_size, self.decrease
-        if decrease is None:
-            # With c = 1/gap the error falls as fast as 1/t allows, and with less than half of that more slowly than
-            # 1/t.
-            values, k = plan.eigenvalues, plan.n_components
-            gap = 1.0 - float(values[k]) / float(values[k - 1]) if len(values) > k else 1.0
-            decrease = step * float(values[k - 1]) / min(LONGEST, max(SHORTEST, 2.0 / max(gap, 1e-6)))
+        step = self.step_size or plan.step_size
+        decrease = self.decrease or default_decrease(step, plan.eigenvalues, plan.n_components)
         return FeatureOjaStepper(float(step), float(decrease))
 
 

@@ -15,13 +15,12 @@ from ...arrays import Array, Device
 from ...errors import TooFewDirectionsError
 from ...features.design import Blocks, Design
 from ..array_state import ArrayState
-from ..components.component_steps import random_feature_components, share_of_batch
+from ..components.component_steps import FIRST_STEP, random_feature_components, share_of_batch
 from ..examples import Examples
 from ..settings import Settings, count, setting
 
 ROWS = 4096  # rows at a time of a pass over all of them
 SHARE_OF_A_BATCH = 0.1  # weight of a batch in the running moment, if it has enough examples
-FIRST_STEP = 0.5  # in units of 1/λ_k; orthonormal columns cannot grow, so the largest eigenvalue sets no limit
 
 
 @dataclass(frozen=True)
@@ -122,7 +121,7 @@ class FeaturePCAPlan:
 
     @property
     def step_size(self) -> float:
-        """`FIRST_STEP` / λ_k."""
+        """`FIRST_STEP` / λ_k: orthonormal columns cannot grow, so the largest eigenvalue sets no limit."""
         return FIRST_STEP / float(self.eigenvalues[self.n_components - 1])
 
 
@@ -139,9 +138,6 @@ class FeaturePCASettings(Settings):
     takes_weights: ClassVar[bool] = False
     takes_outputs: ClassVar[bool] = False  # Principal components have no targets.
     is_online: ClassVar[bool] = True
-
-    def build(self, plan: FeaturePCAPlan) -> Any:
-        raise NotImplementedError
 
 
 def sample_components(Z: Array, n_components: int, seed: int, *, centered: bool) -> tuple[Array, np.ndarray]:

@@ -18,7 +18,7 @@ from ...spectrum.kernel_preconditioner import EIGENSYSTEMS
 from ..settings import SMALL, at_least_zero, choice, count, flag, setting, share
 from . import step_rules
 from .conjugate_residuals import ConjugateResiduals
-from .kernel_problem import AveragedState, KernelFit, KernelProblem, KernelSolver, bounded_step, dots, gram_of_rows
+from .kernel_problem import AveragedState, KernelFit, KernelProblem, KernelSolver, gradient_step, gram_of_rows
 from .lifted_eigenpro import FullLengthEigenPro, LiftedEigenPro, lifted, lifted_numbers, with_functions
 from .step_rules import (
     SMALL_FLOOR,
@@ -267,29 +267,7 @@ class EigenProStepper:
 
     def step(self, problem: KernelProblem, state: AveragedState, batch: slice) -> AveragedState:
         """One batch."""
-        preconditioner = problem.preconditioner
-        m = preconditioner.n_subsample
-        values, columns = problem.gram.rows_dot(batch, state.iterate, head=m)
-        difference = values - problem.targets[batch, :]
-        diagonal = 0.0
-        if problem.regularization:
-            diagonal = problem.regularization * problem.inverse_weights(batch)
-            difference += diagonal * state.iterate[batch, :]
-        gradient = difference if problem.weights is None else problem.weights[batch, :] * difference
-        state.loss = float(arrays.namespace(gradient).sum(gradient * difference))
-        projected = preconditioner.project(columns, gradient)
-        factor, share = (1.0, 0.0) if self.cycle is None else self.cycle.at(state.n_steps)
-        step_size = state.step_size * factor
-        if share:
-            fitting = dots(gradient, difference)
-            energy = problem.gram.energy(batch, gradient) - preconditioner.energy(projected)
-            if problem.regularization:
-                energy = energy + dots(gradient, diagonal * gradient)
-            step_size = bounded_step(step_size, fitting, energy)
-        state.move(batch, -step_size * gradient)
-        state.move(slice(0, m), step_size * preconditioner.expand(projected))
-        state.advance(share)
-        return state
+        return gradient_step(problem, state, batch, self.cycle, problem.preconditioner)
 
 
 def solver_for(

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.linalg
@@ -18,20 +17,12 @@ BLOCK_SIZE = 2048
 """Default number of features of a block."""
 
 
-class FeatureMatrix(Protocol):
-    """The matrix Z of features in blocks of columns, each of which comes in strips of rows."""
-
-    spans: list[slice]
-
-    def strips(self, k: int) -> Iterator[tuple[slice, np.ndarray]]:
-        """All rows strip by strip, with their values in block k."""
-
-
 @dataclass(frozen=True)
 class FeatureBlockProblem:
     """Minimize Σᵢ ‖zᵢᵀw − yᵢ‖² + λ ‖w‖²."""
 
-    columns: FeatureMatrix  # Z, of shape (n, D) in all
+    # Z, of shape (n, D): ``spans`` are the columns of its blocks, ``strips(k)`` yields rows and their values in block k
+    columns: Any
     targets: np.ndarray  # (n, c)
     regularization: float  # λ > 0
     most_factors: int = 0  # Blocks whose factors are kept from one pass to the next

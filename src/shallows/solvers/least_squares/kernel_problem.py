@@ -125,11 +125,6 @@ class RidgeSolver(KernelSolver):
     tol: ClassVar[float] = 1e-4
     """Stop when the residual is at most this share of the targets' norm."""
 
-    @property
-    def max_epochs(self) -> int:
-        """The most passes over the rows."""
-        raise NotImplementedError
-
     def plan(self, fit: KernelFit) -> RidgePlan:  # noqa: D102
         sizes = self.sizes(fit.points.shape[0], arrays.itemsize(fit.points), fit.budget, all_equal=fit.all_equal)
         return RidgePlan(fit.kernel, *sizes, seed=fit.seed)
@@ -319,6 +314,32 @@ def bounded_step(step_size: float, fitting: Array, energy: Array) -> Array:
     xp = arrays.namespace(energy)
     usual, positive = step_size + xp.zeros_like(energy), energy > 0
     return xp.where(positive, xp.minimum(usual, fitting / xp.where(positive, energy, usual)), usual)
+
+
+def gradient_step(
+    problem: KernelProblem, state: AveragedState, batch: slice, cycle: Any, p: Preconditioner | None
+) -> AveragedState:
+    """A step of `EigenProStepper` with the preconditioner p, or of `KernelSGDStepper` without one."""
+    values, columns = problem.gram.rows_dot(batch, state.iterate, head=p.n_subsample if p else 0)
+    difference, diagonal = values - problem.targets[batch, :], None
+    if problem.regularization:
+        diagonal = problem.regularization * problem.inverse_weights(batch)
+        difference += diagonal * state.iterate[batch, :]
+    gradient = difference if problem.weights is None else problem.weights[batch, :] * difference
+    state.loss = float(arrays.namespace(gradient).sum(gradient * difference))
+    projected = p.project(columns, gradient) if p else None
+    factor, share = (1.0, 0.0) if cycle is None else cycle.at(state.n_steps)
+    step_size = state.step_size * factor
+    if share:
+        energy = problem.gram.energy(batch, gradient)
+        energy = energy - p.energy(projected) if p else energy
+        energy = energy if diagonal is None else energy + dots(gradient, diagonal * gradient)
+        step_size = bounded_step(step_size, dots(gradient, difference), energy)
+    state.move(batch, -step_size * gradient)
+    if p:
+        state.move(slice(0, p.n_subsample), step_size * p.expand(projected))
+    state.advance(share)
+    return state
 
 
 def dots(a: Array, b: Array) -> Array:

@@ -9,16 +9,7 @@ from ... import arrays, spectrum
 from ...arrays import Array
 from ..settings import at_least_zero, count, flag, setting
 from . import step_rules
-from .kernel_problem import (
-    AveragedState,
-    KernelFit,
-    KernelProblem,
-    KernelSolver,
-    bounded_step,
-    dots,
-    gram_of_rows,
-    residual,
-)
+from .kernel_problem import AveragedState, KernelFit, KernelProblem, KernelSolver, gradient_step, gram_of_rows
 from .step_rules import Cycle, StepPlan, given_step, named_step, one_step, report_steps
 
 RULES = ("certified", "constant")
@@ -108,13 +99,4 @@ class KernelSGDStepper:
 
     def step(self, problem: KernelProblem, state: AveragedState, batch: slice) -> AveragedState:
         """One batch."""
-        values, _ = problem.gram.rows_dot(batch, state.iterate)
-        gradient, state.loss = residual(problem, values, batch)
-        factor, share = (1.0, 0.0) if self.cycle is None else self.cycle.at(state.n_steps)
-        step_size = state.step_size * factor
-        if share:
-            fitting = dots(gradient, values - problem.targets[batch, :])
-            step_size = bounded_step(step_size, fitting, problem.gram.energy(batch, gradient))
-        state.move(batch, -step_size * gradient)
-        state.advance(share)
-        return state
+        return gradient_step(problem, state, batch, self.cycle, None)

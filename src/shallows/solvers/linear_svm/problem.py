@@ -156,7 +156,7 @@ class OneVersusRest:
 
 @dataclass(frozen=True, kw_only=True)
 class LinearSettings(Settings):
-    """Base of the settings of solvers of linear support vector machines."""
+    """Base of the settings of solvers of linear machines, which add ``build(seed)`` of the stepper for one class."""
 
     max_epochs: int | None = setting(count())
 
@@ -172,10 +172,6 @@ class LinearSettings(Settings):
         if self.max_epochs is not None:
             return int(self.max_epochs)
         return max(USUAL_EPOCHS, -(-FEWEST_VISITS // n))
-
-    def build(self, seed: int) -> Any:
-        """The stepper for the machine of one class."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -200,7 +200,7 @@ class RiskState(ArrayState):
 
 @dataclass(frozen=True, kw_only=True)
 class RiskSettings(Settings):
-    """Base of the settings of solvers of a regularized risk."""
+    """Base of the settings of solvers of a regularized risk, which add ``build(problem, batch_size)`` of a stepper."""
 
     batch_size: int | None = setting(count())
     max_epochs: int = setting(count(default=20))
@@ -222,7 +222,3 @@ class RiskSettings(Settings):
     def growth(self, loss: Loss) -> float:
         """The multiple of the zero function's loss at which a training has diverged."""
         return math.inf
-
-    def build(self, problem: RiskProblem, batch_size: int) -> Any:
-        """The stepper for a problem and the size of its batches."""
-        raise NotImplementedError

@@ -142,17 +142,13 @@ def batch_smoothness(problem: RiskProblem, m: int, n_batches: int = 8, n_iterati
 
 @dataclass(frozen=True, kw_only=True)
 class SmoothRiskSettings(RiskSettings):
-    """Base of the settings of SAG, SAGA and SVRG."""
+    """Base of the settings of SAG, SAGA and SVRG, whose default step is 1/(divisor · L)."""
 
     step_size: float | None = setting(positive())
 
     takes: ClassVar[str] = "features"
     default_loss: ClassVar[Loss] = Logistic()
-
-    @property
-    def divisor(self) -> float:
-        """The default step is 1/(divisor · L)."""
-        raise NotImplementedError
+    divisor: ClassVar[float] = 6.0
 
     def why_not(self, loss: Loss) -> str:
         """Only smooth losses."""
@@ -193,10 +189,6 @@ class SVRG(SmoothRiskSettings):
 
     period: float = setting(positive(2.0))
 
-    @property
-    def divisor(self) -> float:
-        return 6.0
-
     def build(self, problem: RiskProblem, batch_size: int) -> SVRGStepper:
         return SVRGStepper(self.step_on(problem, batch_size), float(self.period))
 
@@ -226,7 +218,7 @@ class SAG(SmoothRiskSettings):
     draws_batches: ClassVar[bool] = True
 
     @property
-    def divisor(self) -> float:
+    def divisor(self) -> float:  # type: ignore[override]
         """1 is the advice of Schmidt, Le Roux and Bach; their proof has 16."""
         return 3.0 if self.unbiased else 1.0
 

@@ -137,7 +137,12 @@ class Solution:
 
 @dataclass(frozen=True, kw_only=True)
 class TwoClassSettings(Settings):
-    """Base of the settings of solvers that separate two classes and choose the rows they use."""
+    """Base of the settings of solvers that separate two classes and choose the rows they use.
+
+    A solver adds `most_steps` for n rows, `build_problem` of augmented points (n, d + 2) with a budget for kernel
+    values, `build` of the stepper, `solution` at the end of a training, and `left_undone`: what is not solved yet, and
+    what the user can do; None if the problem is solved.
+    """
 
     losses: ClassVar[tuple[str, ...]] = ("hinge", "squared_hinge")
     """The losses that the solver takes; loss="auto" means the first."""
@@ -153,24 +158,6 @@ class TwoClassSettings(Settings):
     """The largest bandwidth that is chosen automatically, as a multiple of the median distance."""
     compares_at_C: ClassVar[bool] = True
     """Whether bandwidths are compared with λ = 1/C."""
-
-    def most_steps(self, n: int) -> int:
-        """The limit of steps for n rows."""
-        raise NotImplementedError
-
-    def build_problem(
-        self, kernel: Kernel, points: Array, signs: np.ndarray, C: np.ndarray, squared: bool, budget: int, seed: int
-    ) -> Any:
-        """The problem of two classes of augmented points, shape (n, d + 2); ``budget`` is for kernel values."""
-        raise NotImplementedError
-
-    def solution(self, problem: Any, state: Any) -> Solution:
-        """The function at the end of a training."""
-        raise NotImplementedError
-
-    def left_undone(self, state: Any, solution: Solution, most: int) -> tuple[str, str] | None:
-        """What is not solved yet, and what the user can do; None if the problem is solved."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, kw_only=True)
