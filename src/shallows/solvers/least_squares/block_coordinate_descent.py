@@ -34,13 +34,11 @@ class BlockDescentStepper:
     start: Array | None = None  # (n, c): The first coefficients, such as the solution for another λ. None is zero
 
     def init(self, problem: KernelProblem) -> KernelState:
-        """The first coefficients."""
         xp = arrays.namespace(problem.targets)
         given = self.start is not None and self.start.shape == problem.targets.shape
         return KernelState(xp.asarray(self.start, copy=True) if given else xp.zeros_like(problem.targets), 1.0)
 
     def step(self, problem: KernelProblem, state: KernelState, batch: slice) -> KernelState:
-        """One block."""
         gram, targets, a = problem.gram, problem.targets[batch, :], state.coefficients
         xp = arrays.namespace(targets)
         values, _ = gram.rows_dot(batch, a)
@@ -111,23 +109,20 @@ class BlockDescent(RidgeSolver):
 
     @property
     def max_epochs(self) -> int:
-        """The most passes."""
         return self.max_passes
 
     def sizes(self, n: int, itemsize: int, budget: int, *, all_equal: bool) -> tuple[int]:
-        """The points of a block."""
         # A block in double precision, its factor and what they are made from.
         affordable = max(1, math.isqrt(max(0, budget) // 96))
         return (n if all_equal else min(n, self.block_size or min(BLOCK, affordable)),)
 
-    def step_bytes(self, plan: RidgePlan, n_outputs: int, itemsize: int) -> int:  # noqa: D102
+    def step_bytes(self, plan: RidgePlan, n_outputs: int, itemsize: int) -> int:
         return 24 * plan.batch_size**2 + 8 * plan.batch_size * n_outputs * itemsize
 
     def stepper(
         self, plan: RidgePlan, points: Array, ridge: float, n_left_out: int, start: Array | None
     ) -> BlockDescentStepper:
-        """The stepper."""
         return BlockDescentStepper(ridge, start)
 
-    def report(self, plan: RidgePlan, problem: Any, stepper: Any, run: Any) -> dict[str, Any]:  # noqa: D102
+    def report(self, plan: RidgePlan, problem: Any, stepper: Any, run: Any) -> dict[str, Any]:
         return {"batch_size": plan.batch_size, **super().report(plan, problem, stepper, run)}

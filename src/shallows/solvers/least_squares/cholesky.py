@@ -49,7 +49,6 @@ class CholeskyStepper:
     n_left_out: int = 0  # The number of last points for which the diagonal of the inverse is computed
 
     def init(self, problem: KernelProblem) -> RidgeState:
-        """Coefficients of zero."""
         return RidgeState(arrays.namespace(problem.targets).zeros_like(problem.targets), 1.0)
 
     def step(self, problem: KernelProblem, state: RidgeState, batch: slice) -> RidgeState:
@@ -140,15 +139,13 @@ class Cholesky(RidgeSolver):
         return 1
 
     def sizes(self, n: int, itemsize: int, budget: int, *, all_equal: bool) -> tuple[int]:
-        """All rows in a batch."""
         remedy = "Use solver='conjugate_gradients', or give more memory."
         needed = DIRECT_BYTES / 8 * itemsize * n * n
         arrays.check_room(f"A factorisation of {n:,} points takes", needed, budget, remedy)
         return (n,)
 
-    def step_bytes(self, plan: RidgePlan, n_outputs: int, itemsize: int) -> int:  # noqa: D102
+    def step_bytes(self, plan: RidgePlan, n_outputs: int, itemsize: int) -> int:
         return int(DIRECT_BYTES / 8 * itemsize * plan.batch_size**2)
 
     def stepper(self, plan: RidgePlan, points: Array, ridge: float, n_left_out: int, start: Any) -> CholeskyStepper:
-        """The stepper."""
         return CholeskyStepper(ridge, n_left_out)

@@ -155,7 +155,6 @@ class ConjugateGradientsStepper:
     preconditioner: str = NYSTROM
 
     def init(self, problem: KernelProblem) -> ConjugateGradientState:
-        """The first coefficients."""
         xp = arrays.namespace(problem.targets)
         given = self.start is not None and self.start.shape == problem.targets.shape
         first = xp.asarray(self.start, copy=True) if given else xp.zeros_like(problem.targets)
@@ -269,21 +268,20 @@ class ConjugateGradients(RidgeSolver):
         rank = max(0, min(self.rank or (n_subsample // 3 if of_sample else n_subsample), n, affordable))
         return n, rank, n_subsample if of_sample else 0
 
-    def step_bytes(self, plan: RidgePlan, n_outputs: int, itemsize: int) -> int:  # noqa: D102
+    def step_bytes(self, plan: RidgePlan, n_outputs: int, itemsize: int) -> int:
         squares = 2 * plan.n_subsample**2 if self.preconditioner == NYSTROM else 4 * plan.rank**2
         return itemsize * (2 * plan.batch_size * plan.rank + squares + 12 * plan.batch_size * n_outputs)
 
     def stepper(
         self, plan: RidgePlan, points: Array, ridge: float, n_left_out: int, start: Array | None
     ) -> ConjugateGradientsStepper:
-        """The stepper."""
         rounding = rounding_of(plan.kernel, points)
         # Rounding of the entries is a random matrix of this norm at most; without λ it alone could make K indefinite.
         jitter = rounding if ridge < rounding else 0.0
         of_plan = plan.rank, plan.n_subsample, plan.seed
         return ConjugateGradientsStepper(ridge, jitter, 2.0 * rounding, *of_plan, start, self.preconditioner)
 
-    def report(self, plan: RidgePlan, problem: Any, stepper: Any, run: Any) -> dict[str, Any]:  # noqa: D102
+    def report(self, plan: RidgePlan, problem: Any, stepper: Any, run: Any) -> dict[str, Any]:
         return {"preconditioner": self.preconditioner, **super().report(plan, problem, stepper, run)}
 
 

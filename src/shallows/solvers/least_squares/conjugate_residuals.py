@@ -121,13 +121,11 @@ class ConjugateResiduals:
         return n * (rank + 4 * n_outputs * (3 + 2 * self.n_remembered))
 
     def init(self, problem: KernelProblem) -> ConjugateResidualState:
-        """Coefficients of zero."""
         if problem.preconditioner is None:
             raise ValueError("Conjugate residuals need a problem with a preconditioner.")
         return ConjugateResidualState(arrays.namespace(problem.targets).zeros_like(problem.targets), self.step_size)
 
     def step(self, problem: KernelProblem, state: ConjugateResidualState, batch: slice) -> ConjugateResidualState:
-        """One batch."""
         s, xp = state, arrays.namespace(state.coefficients)
         if s.n_steps % (CHECK_EVERY * self.n_batches) == 0:
             _check(problem, s)

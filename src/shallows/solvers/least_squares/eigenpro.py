@@ -120,7 +120,7 @@ class EigenPro(KernelSolver):
     n_arrays: ClassVar[int] = 10  # The average of the iterates doubles the arrays of a state.
     own_threads: ClassVar[bool] = True
 
-    def check(self) -> None:  # noqa: D102
+    def check(self) -> None:
         super().check()
         if self.eigensystem != "rsvd":
             return
@@ -133,7 +133,7 @@ class EigenPro(KernelSolver):
                 "preconditioner has its own eigensystem, so eigensystem='rsvd' cannot be used with it. Leave one out."
             )
 
-    def for_size(self, n: int, budget: int) -> EigenPro:  # noqa: D102
+    def for_size(self, n: int, budget: int) -> EigenPro:
         if self.preconditioner is None or isinstance(self.preconditioner, Preconditioner):
             return self
         try:
@@ -141,10 +141,10 @@ class EigenPro(KernelSolver):
         except FileNotFoundError:
             raise ShallowsError(f"There is no file {self.preconditioner} (preconditioner).") from None
 
-    def n_kept(self, n: int, itemsize: int, budget: int) -> int:  # noqa: D102
+    def n_kept(self, n: int, itemsize: int, budget: int) -> int:
         return subsample_size(self, n, itemsize, budget)
 
-    def plan(self, fit: KernelFit) -> StepPlan:  # noqa: D102
+    def plan(self, fit: KernelFit) -> StepPlan:
         n, points, p = fit.points.shape[0], fit.points, self._preconditioner(fit)
         released = RELEASED_BATCH if self.eigensystem == "rsvd" else None
         batch_size = self.batch_size or released
@@ -158,9 +158,7 @@ class EigenPro(KernelSolver):
             batch_size = filling_batch(batch_size, n, fit.n_outputs, p.rank, arrays.itemsize(points), fit.budget)
         return plan_steps(self, fit.kernel, p, batch_size, n, fit.ridge, all_equal=fit.all_equal)
 
-    def build(  # noqa: D102
-        self, plan: StepPlan, fit: KernelFit, targets: Array, weights: Array | None
-    ) -> tuple[KernelProblem, Any]:
+    def build(self, plan: StepPlan, fit: KernelFit, targets: Array, weights: Array | None) -> tuple[KernelProblem, Any]:
         points, ridge, budget = fit.points, fit.ridge, fit.budget
         p, step_size, cycle = plan.preconditioner, float(plan.step_size), plan.cycle
         on_cpu = arrays.device_of(points).kind == "cpu"
@@ -193,7 +191,7 @@ class EigenPro(KernelSolver):
         n_batches = -(-matrix.n // plan.batch_size)
         return lifted(problem, plan.batch_size), LiftedEigenPro(step_size, cycle, n_batches)
 
-    def report(self, plan: StepPlan, problem: KernelProblem, stepper: Any, run: Any) -> dict[str, Any]:  # noqa: D102
+    def report(self, plan: StepPlan, problem: KernelProblem, stepper: Any, run: Any) -> dict[str, Any]:
         vectors = plan.preconditioner.vectors
         splits = problem.gram.kernel is not plan.kernel
         return {
@@ -260,13 +258,11 @@ class EigenProStepper:
     cycle: Cycle | None = None  # Factors of η and the average of the iterates. None keeps η and the last iterate
 
     def init(self, problem: KernelProblem) -> AveragedState:
-        """Coefficients of zero."""
         if problem.preconditioner is None:
             raise ValueError("EigenPro needs a problem with a preconditioner.")
         return AveragedState(arrays.namespace(problem.targets).zeros_like(problem.targets), self.step_size)
 
     def step(self, problem: KernelProblem, state: AveragedState, batch: slice) -> AveragedState:
-        """One batch."""
         return gradient_step(problem, state, batch, self.cycle, problem.preconditioner)
 
 

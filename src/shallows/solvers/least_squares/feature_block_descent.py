@@ -55,7 +55,6 @@ class FeatureBlockDescentStepper:
     seed: int = 0  # Decides the orders
 
     def init(self, problem: FeatureBlockProblem) -> FeatureBlockState:
-        """Coefficients of zero."""
         width = problem.columns.spans[-1].stop
         return FeatureBlockState(np.zeros((width, problem.targets.shape[1])), problem.targets.copy())
 

@@ -82,7 +82,7 @@ class FeatureEigenPro(FeatureSolver):
 
     has_epochs: ClassVar[bool] = True
 
-    def check(self) -> None:  # noqa: D102
+    def check(self) -> None:
         super().check()
         UnknownNameError.check("eigensystem", self.eigensystem, spectrum.EIGENSYSTEMS)
 
@@ -143,13 +143,11 @@ class FeatureEigenProStepper:
     cycle: Cycle | None = None  # Factors of η and the average of the iterates. None keeps η and the last iterate
 
     def init(self, problem: FeatureProblem) -> AveragedState:
-        """Coefficients of zero, shape (n_features, c)."""
         xp = arrays.namespace(problem.targets)
         shape = (problem.design.n_features, problem.targets.shape[1])
         return AveragedState(xp.zeros(shape, dtype=problem.targets.dtype), self.step_size)
 
     def step(self, problem: FeatureProblem, state: AveragedState, batch: slice) -> AveragedState:
-        """One batch."""
         design, p = problem.design, problem.preconditioner
         A, spans = state.iterate, design.spans
         # Each range of columns is read before the residual is known and after. It is kept in between if the rows fit.

@@ -125,17 +125,17 @@ class RidgeSolver(KernelSolver):
     tol: ClassVar[float] = 1e-4
     """Stop when the residual is at most this share of the targets' norm."""
 
-    def plan(self, fit: KernelFit) -> RidgePlan:  # noqa: D102
+    def plan(self, fit: KernelFit) -> RidgePlan:
         sizes = self.sizes(fit.points.shape[0], arrays.itemsize(fit.points), fit.budget, all_equal=fit.all_equal)
         return RidgePlan(fit.kernel, *sizes, seed=fit.seed)
 
-    def build(  # noqa: D102
+    def build(
         self, plan: RidgePlan, fit: KernelFit, targets: Array, weights: Array | None
     ) -> tuple[KernelProblem, Any]:
         problem = KernelProblem(Gram(plan.kernel, fit.points, budget=fit.budget), targets, weights)
         return problem, self.stepper(plan, fit.points, fit.ridge, fit.n_left_out, fit.start)
 
-    def report(self, plan: RidgePlan, problem: Any, stepper: Any, run: Any) -> dict[str, Any]:  # noqa: D102
+    def report(self, plan: RidgePlan, problem: Any, stepper: Any, run: Any) -> dict[str, Any]:
         return {
             "solver": self.name,
             "jitter": getattr(run.state, "jitter", 0.0),
@@ -232,7 +232,6 @@ class DeviceState:
         return held, {name: getattr(self, name) for name in self.counted}
 
     def recall(self, held: dict[str, Array], numbers: dict[str, Any]) -> None:
-        """Go back to the result of `remember`."""
         first = getattr(self, self.kept[0])
         xp = arrays.namespace(first)
         for name in self.kept:

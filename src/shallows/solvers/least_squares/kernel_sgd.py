@@ -58,7 +58,7 @@ class KernelSGD(KernelSolver):
     takes_ridge: ClassVar[bool] = False
     damping: ClassVar[float] = 1.0
 
-    def plan(self, fit: KernelFit) -> StepPlan:  # noqa: D102
+    def plan(self, fit: KernelFit) -> StepPlan:
         # A preconditioner of rank 0 changes nothing; λ and β, from which the step follows, are measured with it.
         n, kernel, options = fit.points.shape[0], fit.kernel, {"seed": fit.seed, "weights": fit.weights}
         bare = spectrum.make_preconditioner(kernel, fit.points, rank=0, n_subsample=1, **options)
@@ -70,14 +70,14 @@ class KernelSGD(KernelSolver):
         plan = StepPlan(kernel, None, batch_size, step_size, bare.top_eigenvalue, bare.largest_diagonal)
         return one_step(self, plan, n) if fit.all_equal else plan
 
-    def build(  # noqa: D102
+    def build(
         self, plan: StepPlan, fit: KernelFit, targets: Array, weights: Array | None
     ) -> tuple[KernelProblem, KernelSGDStepper]:
         matrix = gram_of_rows(plan.kernel, fit.points, fit.budget, plan.batch_size, shuffle=self.shuffle)
         stepper = KernelSGDStepper(float(plan.step_size), plan.cycle)
         return KernelProblem(matrix, targets, weights, plan.preconditioner), stepper
 
-    def report(self, plan: StepPlan, problem: KernelProblem, stepper: Any, run: Any) -> dict[str, Any]:  # noqa: D102
+    def report(self, plan: StepPlan, problem: KernelProblem, stepper: Any, run: Any) -> dict[str, Any]:
         return {"solver": self.name, **report_steps(self, plan, run)}
 
 
@@ -94,9 +94,7 @@ class KernelSGDStepper:
     cycle: Cycle | None = None  # Factors of η and the average of the iterates. None: constant η, the last iterate
 
     def init(self, problem: KernelProblem) -> AveragedState:
-        """Coefficients of zero."""
         return AveragedState(arrays.namespace(problem.targets).zeros_like(problem.targets), self.step_size)
 
     def step(self, problem: KernelProblem, state: AveragedState, batch: slice) -> AveragedState:
-        """One batch."""
         return gradient_step(problem, state, batch, self.cycle, None)

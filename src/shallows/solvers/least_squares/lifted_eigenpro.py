@@ -164,7 +164,6 @@ class LiftedState(AveragedState):
         return held, {**numbers, "carried": list(self.carried)}
 
     def recall(self, held: dict[str, Array], numbers: dict[str, float]) -> None:
-        """Go back to the result of `remember`."""
         xp, (q, c) = arrays.namespace(self.iterate), (self.directions.shape[1], self.iterate.shape[1])
         averages, none = self.lag is not None, xp.zeros((q, c), dtype=self.iterate.dtype)
         super().recall(
@@ -200,7 +199,6 @@ class LiftedEigenPro:
     read_every: int = READ_EVERY  # Steps after which the losses are also read
 
     def init(self, problem: LiftedProblem) -> LiftedState:
-        """Coefficients of zero."""
         xp, (n, c) = arrays.namespace(problem.targets), problem.targets.shape
         q, dtype = problem.directions.shape[1], problem.targets.dtype
         averages = self.cycle is not None and self.cycle.memory
@@ -213,7 +211,6 @@ class LiftedEigenPro:
         )
 
     def step(self, problem: LiftedProblem, state: LiftedState, batch: slice) -> LiftedState:
-        """One batch."""
         xp, n = arrays.namespace(state.iterate), problem.gram.n
         points, flattened = state.iterate[:n, :], state.iterate[n:, :]
         values, _ = problem.gram.rows_dot(batch, points)
@@ -297,7 +294,6 @@ class FullLengthEigenPro:
     step_size: float  # η, for a sum over the batch
 
     def init(self, problem: FullLengthProblem) -> FullLengthState:
-        """Coefficients of zero."""
         xp, (n, c) = arrays.namespace(problem.targets), problem.targets.shape
         q, dtype = problem.directions.shape[1], problem.targets.dtype
         return FullLengthState(
@@ -305,7 +301,6 @@ class FullLengthEigenPro:
         )
 
     def step(self, problem: FullLengthProblem, state: FullLengthState, batch: slice) -> FullLengthState:
-        """One batch."""
         values, _ = problem.gram.rows_dot(batch, state.points)
         functions = problem.functions[batch, :]
         gradient, state.loss = residual(problem, values + functions @ state.flattened, batch)

@@ -226,7 +226,6 @@ class NystromConjugateGradientsStepper:
     settled: float = SETTLED
 
     def init(self, problem: NystromProblem) -> NystromState:
-        """Coefficients of zero."""
         xp, targets = arrays.namespace(problem.targets), problem.targets
         made = {}
         for name in NystromState.kept:

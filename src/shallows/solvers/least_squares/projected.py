@@ -175,13 +175,11 @@ class ProjectedEigenProStepper:
     average: bool = True  # Without noise, if every batch has all rows, the last iterate is better
 
     def init(self, problem: CentersProblem) -> ProjectedState:
-        """Coefficients of zero."""
         xp = arrays.namespace(problem.targets)
         shape, dtype = (problem.centers.shape[0], problem.targets.shape[1]), problem.targets.dtype
         return ProjectedState(xp.zeros(shape, dtype=dtype), xp.zeros(shape, dtype=dtype), self.step_size)
 
     def step(self, problem: CentersProblem, state: ProjectedState, batch: slice) -> ProjectedState:
-        """One batch."""
         h, state.loss = self._gradient(problem, state.iterate, batch)
         direction = problem.projection.solve(h)
         p = problem.preconditioner

@@ -126,7 +126,6 @@ class Certified(Checked):
     memory: float = setting(at_least_zero(MEMORY))
 
     def __call__(self, p: Any, batch_size: int, n: int) -> float:
-        """η for a sum over the batch."""
         return p.step_size(batch_size)
 
     def cycle(self, p: Any, batch_size: int, n: int) -> Cycle:
@@ -161,7 +160,6 @@ class Exact(Checked):
     """The reciprocal of the largest eigenvalue, which is known if the subsample and the batch have all points."""
 
     def __call__(self, p: Any, batch_size: int, n: int) -> float:
-        """η for a sum over the batch."""
         if not batch_size == n == p.n_subsample:
             raise ShallowsError(
                 f"step='exact' needs all {n} training points in the subsample and in the batch; here they are "
@@ -188,7 +186,6 @@ class Theorem(Checked):
         return following + linear + math.sqrt(2.0 * following * kappa / batch_size * log)
 
     def __call__(self, p: Any, batch_size: int, n: int) -> float:
-        """η for a sum over the batch."""
         return 1.0 / (batch_size * self.bound(p, batch_size))
 
 
@@ -203,7 +200,6 @@ class Paper(Checked):
     c2: float = setting(at_least_zero(1.0))
 
     def __call__(self, p: Any, batch_size: int, n: int) -> float:
-        """η for a sum over the batch."""
         following, share = p.flattened_top, p.bound / batch_size
         return 1.0 / (batch_size * (following + self.c1 * share + self.c2 * math.sqrt(following * share)))
 
@@ -218,7 +214,6 @@ class Release2017(Checked):
     eta: float | None = setting(positive())  # η; None takes 1.5/λ₁
 
     def __call__(self, p: Any, batch_size: int, n: int) -> float:
-        """η for a sum over the batch."""
         first, following = float(p.eigenvalues[0]), float(p.eigenvalues[-1])
         if self.eta is not None:
             return self.eta / batch_size * math.sqrt(first / following)
@@ -234,7 +229,6 @@ class Release2019(Checked):
     """
 
     def __call__(self, p: Any, batch_size: int, n: int) -> float:
-        """η for a sum over the batch."""
         first, following = float(p.eigenvalues[0]), float(p.eigenvalues[-1])
         top, beta = first * (following / first) ** 0.95, p.subsample_diagonal
         if batch_size >= n:
@@ -274,7 +268,7 @@ def given_step(settings: Any) -> float | None:
 class Step(Parameter):
     """The rule for a field of settings that is a step: a positive number, a `StepRule` or its name."""
 
-    def allows(self, value: Any) -> bool:  # noqa: D102
+    def allows(self, value: Any) -> bool:
         if isinstance(value, str):
             make(value)
             return True
@@ -285,7 +279,7 @@ class Step(Parameter):
 class NamedStep(Parameter):
     """The rule for a field of settings that is a positive number or one of few names."""
 
-    def allows(self, value: Any) -> bool:  # noqa: D102
+    def allows(self, value: Any) -> bool:
         return value in self.names if isinstance(value, str) else is_positive(value)
 
 
