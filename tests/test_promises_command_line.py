@@ -121,7 +121,7 @@ def test_words_for_missing_are_an_option(folder, typed):
     assert status == 2 and "'NA' in land (21 cells)" in said.err and "--na-values '[]'" in said.err
     status, _ = typed("fit", "lands.csv", "--na-values", "[]", *CHEAP)
     assert status == 0
-    assert saved_model.load("lands.model").columns["features"][0]["values"] == ["NA", "ZA"]
+    assert saved_model.load("lands.model").columns["options"]["features"][0]["values"] == ["NA", "ZA"]
 
 
 # Names of folders -----------------------------------------------------------------------------------------------------

@@ -139,7 +139,7 @@ def test_missing_values_are_filled_as_in_the_preparation_or_refused_where_none_w
     new, filled = tmp_path / "new.csv", tmp_path / "filled.csv"
     new.write_text("area,age,kind,lift\n100,,,True\n")
     values = model.preparation.features["impute"].statistics_
-    kinds = model.columns["features"][2]["values"]
+    kinds = model.columns["options"]["features"][2]["values"]
     filled.write_text(f"area,age,kind,lift\n100,{values[1]},{kinds[int(values[2])]},True\n")
     np.testing.assert_array_equal(model.predict(new), model.predict(filled))
 
@@ -222,15 +222,10 @@ def test_an_estimator_comes_back_with_equal_predictions(tmp_path, call, sparse):
 
 def test_a_file_that_is_not_the_models_own_is_refused(tmp_path):
     flats_model(tmp_path, HistGradientBoostingRegressor(max_iter=5, random_state=0))
-    for name in ("estimator.skops", "preparation.skops"):
-        place = tmp_path / "model" / name
-        before = place.read_bytes()
-        place.write_bytes(before[:-1] + b"x")
-        with pytest.raises(
-            ShallowsError, match=f"{name} is missing, or is not the file that was written with the rest"
-        ):
-            saved_model.load(tmp_path / "model")
-        place.write_bytes(before)
+    place = tmp_path / "model" / saved_model.PIPELINE
+    place.write_bytes(place.read_bytes()[:-1] + b"x")
+    with pytest.raises(ShallowsError, match=r"model\.skops is missing, or was not written with model\.json"):
+        saved_model.load(tmp_path / "model")
 
 
 @pytest.mark.parametrize("function", [os.system, subprocess.check_output, cli.main, datasets.fetch, np.fromfile])
@@ -240,9 +235,9 @@ def test_a_model_makes_nothing_but_estimators(tmp_path, function, monkeypatch):
     path = tmp_path / "model" / saved_model.NAME
     with monkeypatch.context() as patched:
         patched.setattr(archive, "_is_trusted", lambda name: True)
-        archive.write(FunctionTransformer(function), path.with_name("estimator.skops"), drawn=[])
+        archive.write(FunctionTransformer(function), path.with_name(saved_model.PIPELINE), drawn=[])
     content = json.loads(path.read_text())
-    content["files"]["estimator"]["sha256"] = digest(path.with_name("estimator.skops"))
+    content["sha256"] = digest(path.with_name(saved_model.PIPELINE))
     path.write_text(json.dumps(content))
     with pytest.raises(ShallowsError, match="is not a class of a model in this version"):
         saved_model.load(tmp_path / "model")
@@ -253,12 +248,9 @@ def test_a_model_makes_nothing_but_estimators(tmp_path, function, monkeypatch):
     [
         (lambda content: content.pop("about"), "does not describe a saved model"),
         (lambda content: content.update(format=1), "was written by another version .*Fit the model again"),
-        (lambda content: content["files"].pop("preparation"), "cannot be read"),
-        (
-            lambda content: content["files"]["estimator"].update(name="preparation.skops"),
-            "not the file that was written",
-        ),
-        (lambda content: content["files"].update(preparation=content["files"]["estimator"]), "cannot be read"),
+        (lambda content: content.pop("preparation"), "cannot be read"),
+        (lambda content: content.pop("sha256"), "was not written with model.json"),
+        (lambda content: content["preparation"].pop("classes"), "cannot be read"),
     ],
 )
 def test_an_edited_description_of_a_model_is_told(tmp_path, change, told):

@@ -59,7 +59,7 @@ class FittedPreparation:
         predictions = np.asarray(predictions)
         if self.classes is not None:
             return np.asarray(self.classes, dtype=object)[predictions.astype(int)]
-        mean, scale = self.target
+        mean, scale = map(np.asarray, self.target)
         return predictions * scale + mean
 
     def _numbers(self, block: Any) -> Any:

@@ -22,33 +22,21 @@ _MAGNITUDE = f"Every value must be a finite number of at most {LARGEST:.2g}."
 
 def columns_of(description: Mapping[str, Any]) -> dict[str, Any]:
     """Return, as plain data, what finds the columns of a user's file again in a file of new rows."""
-    options = description["entry"]["options"]
-    layout = options["layout"]
+    entry, request = description["entry"], description["request"]
+    options = {key: value for key, value in entry["options"].items() if key != "test_layout"}
+    stated = {key: request.get(key) for key in ("separator", "decimal")}
+    # A Parquet file has no words for a missing value; a table of new rows may have the usual ones.
+    stated["na_values"] = None if options["form"] == "parquet" else options["layout"].get("na_values")
     file = description["files"][0]["name"]
-    known = {"form": options["form"], "n_features": description["entry"]["n_features"], "file": file, "layout": layout}
-    if "features" not in options:
-        return {**known, "options": {key: value for key, value in options.items() if key != "layout"}}
-    names = layout["names"]
-    return {
-        **known,
-        "named": layout["named"],
-        "layout": {},
-        "stated": {
-            # A Parquet file has no words for a missing value; a table of new rows may have the usual ones.
-            "na_values": None if options["form"] == "parquet" else layout["na_values"],
-            **{key: description["request"].get(key) for key in ("separator", "decimal")},
-        },
-        "n_columns": len(names),
-        "features": options["features"],
-        "targets": [{"column": place, "name": names[place]} for place in options["targets"]],
-    }
+    return {"file": file, "n_features": entry["n_features"], "options": options, "stated": stated}
 
 
 def column_name(columns: Mapping[str, Any], column: int) -> str:
     """Return the name of a column of the rows in the file."""
-    if "features" in columns:
-        return f"column {columns['features'][column]['name']}"
-    first = columns["options"].get("first_index")
+    options = columns["options"]
+    if "features" in options:
+        return f"column {options['features'][column]['name']}"
+    first = options.get("first_index")
     return f"column {column}" if first is None else f"index {column + first}"
 
 
@@ -62,7 +50,7 @@ def raw_rows(path: str | Path, columns: Mapping[str, Any], *, fills_missing: boo
     path = Path(path)
     if not path.is_file():
         raise DatasetError(f"There is no file {path}.")
-    if "features" in columns:
+    if "features" in columns["options"]:
         return _table_rows(path, columns, fills_missing)
     return _array_rows(path, columns, fills_missing)
 
@@ -74,10 +62,10 @@ def _table_rows(path: Path, columns: Mapping[str, Any], fills_missing: bool) -> 
     form = FORMS[form_of(path)]
     if form.read is None:
         raise DatasetError(f"{path} is {form.title}, and the model was fitted to a table, {columns['file']}.")
-    stated = columns.get("stated", {})
-    layout = form.layout(path, FileRequest(name="new", file=str(path), header=columns["named"] or None, **stated))
-    features = columns["features"]
-    places = _places(path, columns, list(layout.names), named=layout.named and columns["named"])
+    features, named = columns["options"]["features"], columns["options"]["layout"]["named"]
+    asked = FileRequest(name="new", file=str(path), header=named or None, **columns["stated"])
+    layout = form.layout(path, asked)
+    places = _places(path, columns, list(layout.names), named=layout.named and named)
     words = {place for one, place in zip(features, places, strict=True) if one["values"] is not None}
     found = form.read(path, layout, words, sorted(set(places)))
     for one, place in zip(features, places, strict=True):
@@ -90,21 +78,21 @@ def _table_rows(path: Path, columns: Mapping[str, Any], fills_missing: bool) -> 
 
 def _places(path: Path, columns: Mapping[str, Any], names: Sequence[str], *, named: bool) -> list[int]:
     """Return the column of a new file for each feature."""
-    features = columns["features"]
+    options, n_columns = columns["options"], len(columns["options"]["layout"]["names"])
+    features, targets = options["features"], options["targets"]
     if named:
         missing = [one["name"] for one in features if one["name"] not in names]
         if missing:
             others = [name for name in names if name not in {one["name"] for one in features}]
             raise DatasetError(_lacking(path, columns["file"], missing, names, others))
         return [names.index(one["name"]) for one in features]
-    targets = [one["column"] for one in columns["targets"]]
-    if len(names) == columns["n_columns"]:
+    if len(names) == n_columns:
         return [one["column"] for one in features]
-    if len(names) == columns["n_columns"] - len(targets):  # the same without the target
+    if len(names) == n_columns - len(targets):  # the same without the target
         return [one["column"] - sum(target < one["column"] for target in targets) for one in features]
     raise DatasetError(
         f"{path} has {len(names)} columns, where {columns['file']}, to which the model was fitted, has "
-        f"{columns['n_columns']} with the target, and names none. Give the new rows the same columns in the same order."
+        f"{n_columns} with the target, and names none. Give the new rows the same columns in the same order."
     )
 
 
@@ -151,10 +139,12 @@ def _check_column(path: Path, feature: Mapping[str, Any], column: Column, fills_
 
 
 def _array_rows(path: Path, columns: Mapping[str, Any], fills_missing: bool) -> Iterator[Any]:
-    fitted, form, width = FORMS[columns["form"]], FORMS[form_of(path)], columns["n_features"]
-    options, layout = columns["options"], {**columns["layout"], "y": None}
-    targets = options.get("targets") or []
-    if columns["form"] != "libsvm":
+    options, width = columns["options"], columns["n_features"]
+    layout, targets = {**options["layout"], "y": None}, options.get("targets") or []
+    fitted, form = FORMS[options["form"]], FORMS[form_of(path)]
+    if options["form"] == "libsvm":
+        form = fitted
+    else:
         if form.title not in ("a NumPy file", "a MATLAB file"):
             raise DatasetError(f"{path} is {form.title}; the model was fitted to {fitted.title}.")
         first_block = next(form.blocks(path, {"layout": layout, "targets": []}, 1), None)
@@ -166,7 +156,7 @@ def _array_rows(path: Path, columns: Mapping[str, Any], fills_missing: bool) -> 
             )
         options = {"layout": layout, "targets": targets if n_columns > width else []}
     first = 1
-    for block in (fitted if columns["form"] == "libsvm" else form).blocks(path, options, _ROWS):
+    for block in form.blocks(path, options, _ROWS):
         value, row, column = largest_of(block.x, nan=0.0 if fills_missing else np.inf)
         if value > LARGEST:
             what = f"{value:g}" if value < np.inf else "a value that is not finite"

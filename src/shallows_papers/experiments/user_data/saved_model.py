@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +12,6 @@ import numpy as np
 
 from shallows import saving
 from shallows.errors import MissingExtraError, ShallowsError
-from shallows.saving import archive
 from shallows.utils.atomic import replacing
 from shallows_papers.datasets.files import DatasetError, digest, write_json
 from shallows_papers.datasets.user_data.fitted_preparation import FittedPreparation
@@ -21,9 +19,9 @@ from shallows_papers.datasets.user_data.new_rows import column_name, columns_of,
 
 MissingExtraError.check("data", "A model of your own file", "pandas")
 
-NAME = "model.json"
+NAME, PIPELINE = "model.json", "model.skops"
 #: Version of the files; raised when older files would be read in another sense.
-FORMAT = 3
+FORMAT = 4
 
 
 @dataclass
@@ -68,22 +66,25 @@ class SavedModel:
 
     def write_predictions(self, path: str | Path, out: Path) -> int:
         """Predict the rows of a file into a CSV, in their order; return how many there are."""
+        import pandas
+
         found = self.predict(path)
-        table = found.reshape(len(found), -1)
-        with replacing(out) as partial, open(partial, "w", newline="", encoding="utf-8") as stream:
-            writer = csv.writer(stream, lineterminator="\n")
-            writer.writerow([f"predicted {name}" for name in self.about["targets"]])
-            writer.writerows(table.tolist())
+        names = [f"predicted {name}" for name in self.about["targets"]]
+        with replacing(out) as partial:
+            pandas.DataFrame(found.reshape(len(found), -1), columns=names).to_csv(partial, index=False)
         return len(found)
 
     def save(self, folder: Path) -> None:
-        """Write the model into a folder: ``model.json`` last, after the preparation and the estimator."""
+        """Write the model into a folder: a pipeline of preparation and estimator, and ``model.json``, which is last."""
+        from sklearn.pipeline import Pipeline
+
         folder.mkdir(parents=True, exist_ok=True)
-        names = {"preparation": "preparation.skops", "estimator": "estimator.skops"}
-        archive.write(vars(self.preparation), folder / names["preparation"])
-        saving.save(self.estimator, folder / names["estimator"])
-        files = {part: {"name": name, "sha256": digest(folder / name)} for part, name in names.items()}
-        write_json(folder / NAME, {"format": FORMAT, "about": self.about, "columns": self.columns, "files": files})
+        known = vars(self.preparation)
+        saving.save(Pipeline([*known["features"].steps, ("estimator", self.estimator)]), folder / PIPELINE)
+        target = known["target"] and [np.asarray(one).tolist() for one in known["target"]]
+        preparation = {"sparse": known["sparse"], "classes": known["classes"], "target": target}
+        content = {"format": FORMAT, "about": self.about, "columns": self.columns, "preparation": preparation}
+        write_json(folder / NAME, {**content, "sha256": digest(folder / PIPELINE)})
 
 
 def load(place: str | Path) -> SavedModel:
@@ -106,24 +107,17 @@ def load(place: str | Path) -> SavedModel:
             f"{path} was written by another version of shallows (format {content['format']}, not {FORMAT}). Fit "
             "the model again with this version, or predict with that one."
         )
+    pipeline = path.with_name(PIPELINE)
+    if not pipeline.is_file() or digest(pipeline) != content.get("sha256"):
+        raise ShallowsError(f"{pipeline} is missing, or was not written with {NAME}. Copy the whole folder.")
     try:
-        files = {part: _checked(path.parent, **file) for part, file in content["files"].items()}
-        preparation = FittedPreparation(**archive.read(files["preparation"])[0])
-        return SavedModel(content["about"], content["columns"], preparation, saving.load(files["estimator"]))
+        steps = saving.load(pipeline)
+        preparation = FittedPreparation(steps[:-1], **content["preparation"])
+        return SavedModel(content["about"], content["columns"], preparation, steps[-1])
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         if isinstance(error, ShallowsError):
             raise
         raise ShallowsError(f"The model in {path} cannot be read: {error}. Was it edited?") from error
-
-
-def _checked(folder: Path, name: str, sha256: str) -> Path:
-    """Return a file of a model, which must be the one that was written."""
-    path = folder / Path(name).name
-    if not path.is_file() or digest(path) != sha256:
-        raise ShallowsError(
-            f"{path} is missing, or is not the file that was written with the rest of the model. Copy the whole folder."
-        )
-    return path
 
 
 def target_names(description: Mapping[str, Any]) -> list[str]:
