@@ -66,7 +66,7 @@ def _parse(path: Path, layout: TableLayout, only: Sequence[int] | None, as_text:
     import pandas
 
     try:
-        with layout.rows_of(path, ahead=True) as rows:
+        with layout.rows_of(path) as rows:
             table = pandas.read_csv(
                 rows,
                 sep=r"\s+" if layout.separator == " " else layout.separator,

@@ -61,9 +61,9 @@ class TableLayout:
         return found | {"names": list(self.names)}
 
     @contextmanager
-    def rows_of(self, path: Path, *, ahead: bool = False) -> Iterator[io.TextIOBase]:
+    def rows_of(self, path: Path) -> Iterator[io.TextIOBase]:
         """Open a text file at its first row."""
-        with open_table(path, ahead=ahead) as file, io.TextIOWrapper(file, self.encoding, newline="") as text:
+        with open_table(path) as file, io.TextIOWrapper(file, self.encoding, newline="") as text:
             # Not by pandas' skiprows, which takes a quotation mark in a comment for the beginning of a field.
             for _ in range(self.skipped):
                 next(text)
@@ -149,10 +149,10 @@ def _are_names(cells: Sequence[str], rows: Sequence[Sequence[str]], *, may_repea
     return bool(words) and all(cells) and not of_a_row and (may_repeat or len(set(cells)) == len(cells))
 
 
-def open_table(path: Path, ahead: bool = False) -> BinaryIO:
+def open_table(path: Path) -> BinaryIO:
     """Open a text file, or the first sheet of an Excel file as CSV (by openpyxl)."""
     if path.suffix.lower() != ".xlsx":
-        return open_binary(path, ahead=ahead)
+        return open_binary(path)
     import pandas
 
     try:
