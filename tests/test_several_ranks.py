@@ -52,7 +52,7 @@ def test_the_command_line_fits_by_two_processes_what_it_fits_by_one(digits, caps
     assert status == 0 and said.count("was fitted to all 400 rows by 2 processes and saved") == 1, said
     assert "held out" not in said and os.path.exists("checkpoints/checkpoint.npz")
     assert cli.main([*FIT, "--out", "one"]) == 0
-    one, two = (shallows.load(f"{name}/estimator.skops") for name in ("one", "two"))
+    one, two = (shallows.load(f"{name}/model.skops")[-1] for name in ("one", "two"))
     assert close(two.dual_coef_, one.dual_coef_) and type(two) is KernelRidgeClassifier
     assert cli.main(["predict", "two", "new.csv"]) == 0
     predicted = np.loadtxt("new.predictions.csv", skiprows=1)
