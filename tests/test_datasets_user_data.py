@@ -290,6 +290,23 @@ def test_text_that_is_no_number_stays_text(tmp_path, cell):
     assert set(description["entry"]["options"]["features"][1]["values"]) == {cell, "7A", "8"}
 
 
+@pytest.mark.parametrize("cell", ["1 234", "\u22121.5", "+5"])
+def test_a_number_written_otherwise_among_categories_is_a_category(tmp_path, cell):
+    lines = [f'{i * 0.3:.1f},"{[cell, "7A", "8"][i % 3]}",{i % 2}' for i in range(42)]
+    opened, description = source(write(tmp_path / "my.csv", "\n".join(["a,b,y", *lines])))
+    values = description["entry"]["options"]["features"][1]["values"]
+    x, _ = rows(opened.train)
+    assert [values[int(code)] for code in x[:3, 1]] == [cell, "7A", "8"]
+
+
+def test_one_word_among_numbers_written_otherwise_is_told(tmp_path):
+    lines = [f"{i % 9 + 1} 234;{i % 7};{i % 2}" for i in range(40)] + ["abc;1;0"]
+    with pytest.raises(
+        DatasetError, match="column a holds 'abc' in row 41, where nearly all its other values are numbers"
+    ):
+        described(write(tmp_path / "my.csv", "\n".join(["a;b;y", *lines])))
+
+
 @pytest.mark.parametrize(
     ("cell", "character"),
     [("\u20ac{i}.5", "U+20AC, euro sign"), ("{i}.5 %", "U+0025, percent"), ("{i}.\uff15", "U+FF15, fullwidth")],

@@ -102,6 +102,7 @@ def _read(
                 pandas.concat([found[place].values for found in files], ignore_index=True),
                 column.is_declared,
                 files[0][place].taken + files[1][place].taken,
+                files[0][place].plain | files[1][place].plain,
             )
             for place, column in files[0].items()
         }

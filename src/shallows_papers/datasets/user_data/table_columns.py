@@ -24,13 +24,21 @@ class Column:
     """A column: a pandas Series of numbers or of words, with NaN where a value is missing.
 
     `is_declared` says that it holds categories by the file's or the user's own word; `taken` counts the words that were
-    taken for missing values.
+    taken for missing values, and `plain` has the words that are numbers and that ``float`` does not read, as it does.
     """
 
     name: str
     values: Any
     is_declared: bool = False
     taken: Counter[str] = field(default_factory=Counter)
+    plain: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def plain_values(self) -> Any:
+        """The values, with words for numbers as ``float`` reads them."""
+        return (
+            self.values.map(lambda word: self.plain.get(word, word), na_action="ignore") if self.plain else self.values
+        )
 
     @cached_property
     def gaps(self) -> np.ndarray:
@@ -43,7 +51,7 @@ class Column:
         import pandas
 
         is_numeric = pandas.api.types.is_numeric_dtype(self.values)
-        numbers = self.values if is_numeric else pandas.to_numeric(self.values.astype(object), errors="coerce")
+        numbers = self.values if is_numeric else pandas.to_numeric(self.plain_values.astype(object), errors="coerce")
         return numbers.to_numpy(dtype=np.float64, na_value=np.nan)
 
     @cached_property

@@ -105,13 +105,15 @@ def _cleaned(layout: TableLayout, place: int, values: Any, as_text: bool) -> Col
         if word in layout.na_values or (number and float(number) in missing):
             column.taken[word] += n
             changed[cell] = np.nan
-        elif (clean := number or word) != cell:
-            changed[cell] = clean or np.nan
+        elif word != cell:
+            changed[cell] = word or np.nan
+        if number and number != word:
+            column.plain[word] = number
     if changed:
         column.values = values.map(lambda cell: changed.get(cell, cell), na_action="ignore")
     # Words keep the digits of whole numbers that float64 would round.
     if not as_text and column.is_number and not column.exceeds_integers:
-        column = Column(column.name, pandas.to_numeric(column.values), taken=column.taken)
+        column = Column(column.name, pandas.to_numeric(column.plain_values), taken=column.taken)
     return column
 
 
