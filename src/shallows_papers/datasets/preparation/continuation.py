@@ -90,8 +90,7 @@ def _read(dataset: Dataset, folder: Path, info: Mapping[str, Any], memory: int, 
     table.dataset, table.classes, table.target_coding = dataset, info["classes"], info["target_coding"]
     table.target_dtype = np.dtype(info["arrays"]["y_train"]["dtype"])
     if table.target_coding == "class indices":
-        table.codes = {part: store.take(np.arange(store.n_rows)).astype(np.int64) for part, store in table.y.items()}
-        table.y = {}
+        table.codes = table.y.take(np.arange(table.y.n_rows)).astype(np.int64)
     table.value_range = left["value_range"] and tuple(left["value_range"])
     table.image, table.categorical = left["image"], tuple(left["categorical"])
     table.views = info["views"] and [tuple(view) for view in info["views"]]

@@ -175,7 +175,7 @@ def _digest_of(arrays: Mapping[str, Mapping[str, Any]]) -> str:
 def _worth_being_sparse(table: Table) -> bool:
     if not table.sparse:
         return False
-    stated = sum(store.n_values for store in table.x.values()) / sum(store.n_rows for store in table.x.values())
+    stated = table.x.n_values / table.x.n_rows
     return SPARSE_GAIN * 8 * (stated + 1) <= 4 * table.n_features
 
 
@@ -207,7 +207,7 @@ def _write_arrays(table: Table, out: Path) -> dict[str, dict[str, Any]]:
     _refuse_without_room(table, out)
     views = dict(zip("xz", table.views, strict=True)) if table.views else {"x": (0, table.n_features)}
     # One type for columns and ends, since SciPy would copy the one into the type of the other.
-    most = max(table.n_features, *(store.n_values for store in table.x.values()))
+    most = max(table.n_features, table.x.n_values)
     index = np.dtype("<i4" if most < 2**31 else "<i8")
     written = {}
     with ExitStack() as files:

@@ -16,7 +16,7 @@ _KEPT_BYTES = 8 << 20
 
 
 class RowStore:
-    """Rows of one kind: dense of one type, or CSR of one width.
+    """Rows of one width: dense or CSR.
 
     Blocks are pickled into a file that several stores share, and not into a memory map: a map needs the number of rows
     beforehand, its touched pages count as memory of the process, and a full disk kills the process.
@@ -74,8 +74,8 @@ class RowStore:
             if rows.dtype.hasobject:
                 raise DatasetError("The features are texts and no numbers; only numbers are prepared.")
         known = self._empty
-        if rows.shape[1:] != known.shape[1:] or (rows.dtype != known.dtype and not self.sparse):
+        if rows.shape[1:] != known.shape[1:] or hasattr(rows, "indptr") != self.sparse:
             raise DatasetError(
-                f"Rows of {rows.dtype} and shape {rows.shape[1:]} come after rows of {known.dtype} and shape "
-                f"{known.shape[1:]}; all rows of a dataset must be alike."
+                f"Rows of shape {rows.shape[1:]} come after rows of shape {known.shape[1:]}; all rows of a dataset "
+                "must be alike."
             )

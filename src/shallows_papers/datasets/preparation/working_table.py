@@ -33,11 +33,13 @@ class Table:
     """
 
     dataset: Dataset
-    x: dict[str, RowStore]  # Raw features of "train" and "test", in the type of the files or CSR
-    y: dict[str, RowStore]  # Raw targets, where they are numbers; empty where they are classes
-    codes: dict[str, np.ndarray]  # Class indices of the raw rows; empty where the targets are numbers
-    # For the parts "train" and "test": the raw part and the row numbers in it, ascending
-    rows: dict[str, tuple[str, np.ndarray]]
+    x: RowStore  # Raw features, in the type of the files or CSR: the publisher's training rows before the test rows
+    y: RowStore  # Raw targets, where they are numbers; empty where they are classes
+    codes: np.ndarray | None  # Class indices of the raw rows; None where the targets are numbers
+    rows: dict[str, np.ndarray]  # Numbers of the raw rows that are now "train" and "test", ascending
+    first_test: int  # Number of the first raw row of the publisher's test part
+    # For "train" and "test": the raw rows that they were drawn from, and the stated values of these
+    densities: dict[str, tuple[int, int]]
     n_features: int  # Columns after all transforms so far
     value_range: tuple[float, float] | None  # The range of every feature as it is now, where that is known
     classes: list[str] | None  # Names of the classes by index; None in regression
@@ -57,33 +59,34 @@ class Table:
     @classmethod
     def read(cls, dataset: Dataset, source: Source, memory: int, folder: Path) -> Table:
         """Read a source, each part once, and code its targets; rows of more than `memory` bytes go to `folder`."""
-        is_class = dataset.task == "classification"
-        x, y, shapes, known, labels = {}, {}, {}, {}, {"train": [], "test": []}
+        is_class, shape, known, labels, densities = dataset.task == "classification", (), {}, [], {}
         file = SpooledTemporaryFile(max(1, memory), dir=existing_parent(folder))  # noqa: SIM115 (closed with the table)
+        x, y = RowStore(file), RowStore(file)
         wanted = max(_READ_ROWS[0], min(_READ_ROWS[1], BLOCK_BYTES // (8 * (dataset.n_features or 1024))))
         for part, rows in (("train", source.train), ("test", source.test)):
-            x[part], y[part], shapes[part], n_of_train = RowStore(file), RowStore(file), (), len(known)
+            first, n_values, n_known = x.n_rows, x.n_values, len(known)
             for block in rows.blocks(wanted) if rows is not None else ():
-                first, shapes[part] = x[part].n_rows, np.shape(block.y)[1:]
-                x[part].append(block.x)
-                if is_class and not shapes[part]:
-                    labels[part].append(_note_labels(known, np.asarray(block.y), first, dataset.name))
+                if first and block.x.shape[1] != x.width:
+                    raise DatasetError(
+                        f"'{dataset.name}' has {x.width:,} features in its training part and {block.x.shape[1]:,} in "
+                        "its test part."
+                    )
+                n_read, shape = x.n_rows - first, np.shape(block.y)[1:]
+                x.append(block.x)
+                if is_class and not shape:
+                    labels.append(_note_labels(known, np.asarray(block.y), n_read, dataset.name))
                 else:
-                    y[part].append(_numbers(dataset.name, block.y, first))
-        if not x["train"].n_rows:
+                    y.append(_numbers(dataset.name, block.y, n_read))
+            densities[part] = (x.n_rows - first, x.n_values - n_values)
+        if not first:
             raise DatasetError(f"The training part of '{dataset.name}' holds no rows.")
-        if x["test"].n_rows and x["test"].width != x["train"].width:
-            raise DatasetError(
-                f"'{dataset.name}' has {x['train'].width:,} features in its training part and {x['test'].width:,} in "
-                "its test part."
-            )
-        classes, codes, coding, dtype = None, {}, "values", np.dtype("<f8")
-        if is_class and not shapes["train"]:
+        classes, codes, coding, dtype = None, None, "values", np.dtype("<f8")
+        if is_class and not shape:
             coding, dtype, found = "class indices", np.dtype("<i8"), list(known)
-            classes = _class_names(dataset, sorted(found[:n_of_train]), found[n_of_train:])
+            classes = _class_names(dataset, sorted(found[:n_known]), found[n_known:])
             place = np.empty(len(found), np.int64)
             place[[known[label] for label in sorted(found)]] = np.arange(len(found))
-            codes = {part: place[np.concatenate([np.empty(0, np.int64), *numbers])] for part, numbers in labels.items()}
+            codes = place[np.concatenate(labels)]
         elif is_class:
             classes, coding, dtype = ["0", "1"], "indicators", np.dtype("<i8")
         return cls(
@@ -91,35 +94,36 @@ class Table:
             x=x,
             y=y,
             codes=codes,
-            rows={part: (part, np.arange(x[part].n_rows)) for part in x},
-            n_features=x["train"].width,
+            rows={"train": np.arange(first), "test": np.arange(first, x.n_rows)},
+            first_test=first,
+            densities=densities,
+            n_features=x.width,
             value_range=dataset.value_range,
             classes=classes,
             target_coding=coding,
-            target_shape=shapes["train"],
+            target_shape=shape,
             target_dtype=dtype,
-            sparse=x["train"].sparse,
+            sparse=x.sparse,
             image=dict(dataset.picture) or None,
             categorical=tuple(dataset.categorical),
         )
 
     def n_rows(self, part: str) -> int:
         """Return the present number of rows of "train" or "test"."""
-        return len(self.rows[part][1])
+        return len(self.rows[part])
 
     def class_codes(self, part: str) -> np.ndarray | None:
         """Return the class indices of a part's rows, however their targets are coded; None where there are none.
 
         Where an earlier preparation coded the targets, its arrays do not hold the classes, which is an error.
         """
-        if self.classes_coded and not self.codes:
+        if self.classes_coded and self.codes is None:
             raise DatasetError(
                 f"A step asks for the classes of '{self.dataset.name}', and the variant that this one stands after has "
                 f"made {self.target_coding} of them. Let the step that does so (signs or indicators) be among the "
                 "steps here; a subset or a split may do without classes: 'stratify: false'."
             )
-        raw_part, rows = self.rows[part]
-        return self.codes[raw_part][rows] if self.codes else None
+        return None if self.codes is None else self.codes[self.rows[part]]
 
     def strata(self, part: str, stratify: bool | None) -> np.ndarray | None:
         """Return the classes that a draw of rows keeps in proportion; None where it ignores classes."""
@@ -160,17 +164,13 @@ class Table:
 
     def blocks(self, part: str) -> Iterator[Any]:
         """Give the rows of a part in blocks of float64, dense or CSR, after all transforms so far."""
-        raw_part, rows = self.rows[part]
-        store = self.x[raw_part]
-        if self.sparse:
-            n_block = BLOCK_BYTES * store.n_rows // (16 * max(1, store.n_values))
-        else:
-            n_block = BLOCK_BYTES // (8 * max(self.n_features, store.width))
-        n_block = max(1, n_block)
-        for start in range(0, len(rows), n_block):
-            chosen = rows[start : start + n_block]
-            block = store.take(chosen).astype(np.float64)
-            self._refuse_non_finite(block, raw_part, chosen)
+        n_rows, n_values = self.densities[part]
+        dense_bytes, sparse_bytes = 8 * max(self.n_features, self.x.width), 16 * max(1, n_values)
+        n_block = max(1, BLOCK_BYTES * n_rows // sparse_bytes if self.sparse else BLOCK_BYTES // dense_bytes)
+        for start in range(0, self.n_rows(part), n_block):
+            chosen = self.rows[part][start : start + n_block]
+            block = self.x.take(chosen).astype(np.float64)
+            self._refuse_non_finite(block, chosen)
             for transform in self.transforms:
                 block = transform(block)
             yield block
@@ -186,15 +186,14 @@ class Table:
 
     def target_blocks(self, part: str) -> Iterator[np.ndarray]:
         """Give the targets of a part in blocks, after all transforms of them so far."""
-        raw_part, rows = self.rows[part]
-        for start in range(0, len(rows), _TARGET_ROWS):
-            chosen = rows[start : start + _TARGET_ROWS]
-            block = self.codes[raw_part][chosen] if self.codes else self.y[raw_part].take(chosen)
+        for start in range(0, self.n_rows(part), _TARGET_ROWS):
+            chosen = self.rows[part][start : start + _TARGET_ROWS]
+            block = self.y.take(chosen) if self.codes is None else self.codes[chosen]
             for transform in self.target_transforms:
                 block = transform(block)
             yield block
 
-    def _refuse_non_finite(self, block: Any, part: str, rows: np.ndarray) -> None:
+    def _refuse_non_finite(self, block: Any, rows: np.ndarray) -> None:
         sparse = hasattr(block, "indptr")
         values = block.data if sparse else block
         bad = np.isinf(values) if self.may_miss else ~np.isfinite(values)
@@ -205,9 +204,9 @@ class Table:
             row, column = np.searchsorted(block.indptr, place[0], side="right") - 1, block.indices[place[0]]
         else:
             row, column = place
-        name = "training" if part == "train" else "test"
+        name, first = ("training", 0) if rows[row] < self.first_test else ("test", self.first_test)
         raise DatasetError(
-            f"The {name} part of '{self.dataset.name}' holds {values[place]} in row {rows[row] + 1:,}, feature "
+            f"The {name} part of '{self.dataset.name}' holds {values[place]} in row {rows[row] - first + 1:,}, feature "
             f"{column + 1:,}. Every value must be a finite number: remove such rows or fill them in."
         )
 

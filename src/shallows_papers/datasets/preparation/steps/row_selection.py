@@ -45,8 +45,7 @@ class Subset(PreparationStep):
                     "there."
                 )
             drawn = draw_rows(available, n, self.seed, f"subset/{part}", table.strata(part, self.stratify))
-            raw_part, rows = table.rows[part]
-            table.rows[part] = (raw_part, rows[drawn])
+            table.rows[part] = table.rows[part][drawn]
         return _sizes(table)
 
 
@@ -63,9 +62,9 @@ class _HoldOut(PreparationStep):
 
     def hold_out(self, rows: np.ndarray, table: Table) -> dict[str, Any]:
         """Make these training rows the test part."""
-        raw_part, kept = table.rows["train"]
-        table.rows["test"] = (raw_part, kept[rows])
-        table.rows["train"] = (raw_part, np.delete(kept, rows))
+        kept = table.rows["train"]
+        table.rows = {"train": np.delete(kept, rows), "test": kept[rows]}
+        table.densities["test"] = table.densities["train"]
         return _sizes(table)
 
 
@@ -99,7 +98,8 @@ class Split(_HoldOut):
         from shallows_papers.datasets.preparation.row_draws import draw_rows
 
         if self.pooled:
-            _pool(table)
+            table.rows["train"] = np.sort(np.concatenate([table.rows["train"], table.rows["test"]]))
+            table.densities["train"] = (table.x.n_rows, table.x.n_values)
         available = table.n_rows("train")
         n_held = self.n_held_out(available)
         if not 0 < n_held < available:
@@ -146,22 +146,6 @@ class Fold(_HoldOut):
         return self.hold_out(draw_fold(available, self.fold, self.of, self.seed, "fold", strata), table)
 
 
-def _pool(table: Table) -> None:
-    """Add the rows of the test part to the training part."""
-    (raw_part, rows), (raw_test, test_rows) = table.rows["train"], table.rows["test"]
-    if raw_part == raw_test:
-        joined = np.sort(np.concatenate([rows, test_rows]))
-    else:
-        first = table.x[raw_part].n_rows
-        for store in (table.x, table.y):
-            if store[raw_test].n_rows:
-                store[raw_part].append(store[raw_test].take(test_rows))
-        if table.codes:
-            table.codes[raw_part] = np.concatenate([table.codes[raw_part], table.codes[raw_test][test_rows]])
-        joined = np.concatenate([rows, first + np.arange(len(test_rows))])
-    table.rows["train"] = (raw_part, joined)
-
-
 def _are_names(names: Any) -> bool:
     listed = isinstance(names, Sequence) and not isinstance(names, str)
     return listed and len(set(map(str, names))) == len(names) > 1
@@ -187,9 +171,8 @@ class KeepClasses(PreparationStep):
                 raise UnknownNameError("class", name, table.classes)
         place = np.full(len(table.classes), -1, dtype=np.int64)
         place[[table.classes.index(name) for name in wanted]] = np.arange(len(wanted))
-        table.codes = {part: place[codes] for part, codes in table.codes.items()}
-        for part, (raw_part, rows) in table.rows.items():
-            table.rows[part] = (raw_part, rows[table.codes[raw_part][rows] >= 0])
+        table.codes = place[table.codes]
+        table.rows = {part: rows[table.codes[rows] >= 0] for part, rows in table.rows.items()}
         table.classes = wanted
         counts = np.bincount(table.class_codes("train"), minlength=len(wanted))
         if not counts.all():

@@ -25,7 +25,7 @@ class _ClassCoding(PreparationStep):
         table.target_transforms.append(lambda indices: codes[indices.astype(np.int64)])
         table.target_coding, table.target_dtype = self.name, codes.dtype.newbyteorder("<")
         table.target_shape += codes.shape[1:]
-        table.classes_coded = table.classes_coded or bool(table.codes)
+        table.classes_coded = table.classes_coded or table.codes is not None
         return {"codes": codes.tolist()}
 
 
