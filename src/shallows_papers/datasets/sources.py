@@ -6,6 +6,7 @@ preparation reads each part once and keeps what it needs itself, so a source nei
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -98,6 +99,12 @@ def open_source(dataset: Dataset, paths: Mapping[str, Path]) -> Source:
     source = _OPENERS[dataset.state if dataset.state in _OPENERS else "files"](dataset, paths)
     test = source.test and CheckedPart(source.test, dataset, "test", dataset.n_test)
     return Source(CheckedPart(source.train, dataset, "training", dataset.n_train), test)
+
+
+def open_verified(dataset: Dataset, stamp: Path) -> Source:
+    """Open a dataset by the ``verified.json`` that was written for it."""
+    files = json.loads(stamp.read_text(encoding="utf-8"))["files"]
+    return open_source(dataset, {file["part"]: stamp.resolve().parent / file["path"] for file in files})
 
 
 @dataclass(frozen=True)

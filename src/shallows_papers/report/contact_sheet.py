@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -66,11 +65,10 @@ def of_digits(digits: Any, svg_path: str | Path, *, source: str) -> None:
 def of_dataset(name: str, verified: str | Path, svg_path: str | Path) -> None:
     """Draw the sheet of an endless dataset of the catalogue, by the ``verified.json`` that was written for it."""
     from shallows_papers.datasets import get
-    from shallows_papers.datasets.sources import open_source
+    from shallows_papers.datasets.sources import open_verified
 
-    dataset, verified = get(name), Path(verified)
-    files = json.loads(verified.read_text(encoding="utf-8"))["files"]
-    source = open_source(dataset, {file["part"]: verified.resolve().parent / file["path"] for file in files})
+    dataset = get(name)
+    source = open_verified(dataset, Path(verified))
     of_digits(source.train.part.generator, svg_path, source=get(dataset.generator["made_from"]).title)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -17,7 +16,7 @@ from shallows_papers.datasets.download import supplied_files
 from shallows_papers.datasets.download.verification import pinned
 from shallows_papers.datasets.files import replacing
 from shallows_papers.datasets.listing.local_files import presence
-from shallows_papers.datasets.sources import Block, label_text, open_source
+from shallows_papers.datasets.sources import Block, label_text, open_verified
 from shallows_papers.lazy_numpy import np
 
 _BLOCK_ROWS = 16_384
@@ -58,9 +57,7 @@ class Contents:
 
 def read_contents(dataset: Dataset, stamp: Path) -> Contents:
     """Read every row of a verified dataset once, in blocks; `stamp` is its ``verified.json``."""
-    record = json.loads(stamp.read_text(encoding="utf-8"))
-    source = open_source(dataset, {file["part"]: stamp.resolve().parent / file["path"] for file in record["files"]})
-    contents = Contents(dataset.n_features or 0)
+    source, contents = open_verified(dataset, stamp), Contents(dataset.n_features or 0)
     for name, part in (("training", source.train), ("test", source.test)):
         if part is None:
             continue

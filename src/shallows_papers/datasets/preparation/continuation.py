@@ -6,8 +6,7 @@ source is; what they do not show themselves is in their record.
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,28 +22,10 @@ from shallows_papers.datasets.preparation.working_table import Table
 from shallows_papers.datasets.sources import ArrayPart, NpyRows, Source
 
 
-@dataclass(frozen=True)
-class Beginning:
-    """The rows that a preparation begins with, and what its record says of the way to them.
-
-    `read` makes a `Table` of the bytes that it may keep in memory and a folder for more; `after` is the number of the
-    earlier steps and the checksum of the earlier arrays.
-    """
-
-    read: Callable[[int, Path], Table]
-    sources: Sequence[Mapping[str, Any]]
-    steps: Sequence[Mapping[str, Any]] = ()
-    statistics: Sequence[Mapping[str, Any]] = ()
-    after: Mapping[str, Any] | None = None
-
-
 def begin(
     dataset: Dataset, record: Path, out: Path, steps: Sequence[Mapping[str, Any]]
-) -> tuple[Beginning, list[PreparationStep]]:
-    """Begin from the arrays beside an earlier ``prepared.json`` of a dataset.
-
-    The further steps are checked as the rest of one list that the earlier ones began.
-    """
+) -> tuple[dict[str, Any], list[PreparationStep]]:
+    """Return an earlier ``prepared.json`` of a dataset, and further steps, checked as the rest of one list."""
     folder = record.parent
     if folder.resolve() == out.resolve():
         raise DatasetError(f"{folder} holds the arrays to begin from. Let the new ones go to another folder.")
@@ -59,9 +40,7 @@ def begin(
             "The step impute must be the first that changes features: prepared values are never missing. Let it be "
             "among the steps of the variant that this one stands after."
         )
-    read = functools.partial(_read, dataset, folder, info)
-    after = {"n_steps": len(info["steps"]), "sha256": info["sha256"]}
-    return Beginning(read, info["sources"], info["steps"], info["statistics"], after), todo
+    return info, todo
 
 
 def description_of(table: Table) -> dict[str, Any]:
@@ -74,18 +53,17 @@ def description_of(table: Table) -> dict[str, Any]:
     }
 
 
-def _read(dataset: Dataset, folder: Path, info: Mapping[str, Any], memory: int, place: Path) -> Table:
-    # As numbers: class indices are kept as they are, also where a subset has left no training row of a class.
-    as_left = replace(
-        dataset,
-        task="regression",
-        n_train=info["n_train"],
-        n_test=info["n_test"],
-        n_features=info["n_features"],
-        exact=True,
+def source_of(folder: Path) -> Source:
+    """Open the arrays of an earlier preparation."""
+    return Source(
+        *(ArrayPart(_Features(folder, part), NpyRows(folder / f"y_{part}.npy")) for part in ("train", "test"))
     )
-    parts = (ArrayPart(_Features(folder, part), NpyRows(folder / f"y_{part}.npy")) for part in ("train", "test"))
-    table = Table.read(as_left, Source(*parts), memory, place)
+
+
+def read(dataset: Dataset, info: Mapping[str, Any], source: Source, memory: int, place: Path) -> Table:
+    """Read the arrays of an earlier preparation, as `Table.read` does, and restore what their record says of them."""
+    # As numbers: class indices are kept as they are, also where a subset has left no training row of a class.
+    table = Table.read(replace(dataset, task="regression", n_features=info["n_features"]), source, memory, place)
     left = info["table"]
     table.dataset, table.classes, table.target_coding = dataset, info["classes"], info["target_coding"]
     table.target_dtype = np.dtype(info["arrays"]["y_train"]["dtype"])

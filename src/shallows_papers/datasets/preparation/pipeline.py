@@ -8,7 +8,6 @@ import shutil
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,6 @@ from shallows_papers.datasets.catalogue import Dataset, File, get
 from shallows_papers.datasets.download.verification import verify
 from shallows_papers.datasets.files import DatasetError, existing_parent, explaining_full_disk, replacing, write_json
 from shallows_papers.datasets.preparation import continuation
-from shallows_papers.datasets.preparation.continuation import Beginning
 from shallows_papers.datasets.preparation.step import PreparationStep
 from shallows_papers.datasets.preparation.steps import check_steps
 from shallows_papers.datasets.preparation.working_table import BLOCK_BYTES, Table
@@ -84,8 +82,8 @@ def prepare(
     stamp, out = Path(verified), Path(out)
     stamp = stamp / RECORD if stamp.is_dir() else stamp
     if stamp.name == RECORD:
-        beginning, todo = continuation.begin(dataset, stamp, out, steps)
-        return _prepare(dataset, beginning, out, todo, memory)
+        earlier, todo = continuation.begin(dataset, stamp, out, steps)
+        return prepare_source(dataset, continuation.source_of(stamp.parent), [], out, todo, memory, earlier)
     todo = check_steps(steps)
     paths, sources = _verified_files(dataset, stamp)
     return prepare_source(dataset, open_source(dataset, paths), sources, out, todo, memory)
@@ -98,14 +96,12 @@ def prepare_source(
     out: Path,
     todo: Sequence[PreparationStep],
     memory: int | float | str | None = None,
+    earlier: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Do the work of `prepare` on the rows of any source; `sources` are the name, size and sha256 of its files."""
-    return _prepare(dataset, Beginning(partial(Table.read, dataset, source), sources), out, todo, memory)
+    """Do the work of `prepare` on the rows of any source.
 
-
-def _prepare(
-    dataset: Dataset, beginning: Beginning, out: Path, todo: Sequence[PreparationStep], memory: int | float | str | None
-) -> dict[str, Any]:
+    `sources` are the name, size and sha256 of its files; `earlier` is the record of the arrays that it continues from.
+    """
     from threadpoolctl import threadpool_limits
 
     started = time.perf_counter()
@@ -114,7 +110,10 @@ def _prepare(
     working = resident_memory() + _WORKING_BLOCKS * BLOCK_BYTES + _WORKING_BYTES_PER_ROW * rows
     # One thread, since the last digits of a product depend on how it is divided among threads.
     with threadpool_limits(1, user_api="blas"), explaining_full_disk(out / "rows that do not fit into memory"):
-        table = beginning.read(budget - working, out)
+        if earlier is None:
+            table = Table.read(dataset, source, budget - working, out)
+        else:
+            table = continuation.read(dataset, earlier, source, budget - working, out)
         was_read = time.perf_counter()
         if any(step.fills_missing for step in todo):
             table.may_miss = True
@@ -144,13 +143,13 @@ def _prepare(
         "n_features": table.n_features,
         "sparse": table.sparse,
         "views": [list(view) for view in table.views] if table.views else None,
-        "steps": [*beginning.steps, *(step.as_data() for step in todo)],
-        "statistics": [*beginning.statistics, *statistics],
-        "after": beginning.after,
+        "steps": [*(earlier["steps"] if earlier else ()), *(step.as_data() for step in todo)],
+        "statistics": [*(earlier["statistics"] if earlier else ()), *statistics],
+        "after": {"n_steps": len(earlier["steps"]), "sha256": earlier["sha256"]} if earlier else None,
         "table": continuation.description_of(table),
         "sha256": _digest_of(arrays_written),
         "arrays": arrays_written,
-        "sources": [dict(file) for file in beginning.sources],
+        "sources": [dict(file) for file in (earlier["sources"] if earlier else sources)],
         "licence": dataset.licence,
         "citation": dataset.citation,
         "seconds": {

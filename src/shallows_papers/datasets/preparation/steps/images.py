@@ -22,7 +22,18 @@ def _are_weights(weights: Any) -> bool:
     return isinstance(weights, Sequence) and len(weights) == 3 and all(map(is_number, weights))
 
 
+@dataclass
 class _ImageStep(FeatureStep):
+    """A step on images, of the stated form or, where that is None, of the catalogue's.
+
+    ``order``, "planar" or "interleaved": whether all red values come before the green ones, or the three of a pixel
+    stand together.
+    """
+
+    height: int | None = field(default=None, metadata=_PIXELS)
+    width: int | None = field(default=None, metadata=_PIXELS)
+    order: str | None = field(default=None, metadata=_ORDER)
+
     def image(self, table: Table) -> dict[str, Any]:
         """Return the form of the images, from the step's parameters and, where they are None, the catalogue."""
         known = dict(table.image or {})
@@ -45,20 +56,12 @@ class _ImageStep(FeatureStep):
 
 @dataclass
 class Grayscale(_ImageStep):
-    """Make one grey channel of the three of RGB images.
-
-    ``height, width``: of the images; None: as the catalogue says.
-    """
+    """Make one grey channel of the three of RGB images."""
 
     name: ClassVar[str] = "grayscale"
     # Shares of red, green and blue. The defaults are those of luma in ITU-R BT.601, which Pillow's mode "L" and
     # MATLAB's rgb2gray use; they add up to 1, so the range of the values stays.
     weights: Sequence[float] = field(default=(0.299, 0.587, 0.114), metadata=rule(_are_weights, "three numbers"))
-    height: int | None = field(default=None, metadata=_PIXELS)
-    width: int | None = field(default=None, metadata=_PIXELS)
-    # {"planar", "interleaved"}: Whether all red values come before the green ones, or the three of a pixel stand
-    # together
-    order: str | None = field(default=None, metadata=_ORDER)
 
     def size_after(self, size: DataSize) -> DataSize:
         return size.with_features(size.n_features // 3, size.image and {**size.image, "channels": 1})
@@ -92,16 +95,10 @@ class Halves(_ImageStep):
     """Make two views of images: their left half and their right half.
 
     The record has the columns of each under ``views``. With an odd width the middle column goes to the right.
-
-    ``height, width``: of the images; None: as the catalogue says.
     """
 
     name: ClassVar[str] = "halves"
     keeps_sparse = True
-    height: int | None = field(default=None, metadata=_PIXELS)
-    width: int | None = field(default=None, metadata=_PIXELS)
-    # {"planar", "interleaved"}: See `Grayscale`; of no matter with one channel
-    order: str | None = field(default=None, metadata=_ORDER)
 
     def fit(self, table: Table) -> dict[str, Any]:
         image = self.image(table)
