@@ -100,7 +100,7 @@ def test_kept_kernel_values_change_nothing_but_how_many_are_made():
         train(EnclosingBallStepper(1e-5), core_problem(x, y, 10.0, budget), OwnRows(50), Stopping(10**6)).state
         for budget in (0, 10**8)
     )
-    assert kept.n_kept == len(kept.core) and made.kept is None
+    assert kept._n_kept == len(kept.core) and made._kept is None
     assert made.enclosed and kept.enclosed
     assert kept.radius_squared == pytest.approx(made.radius_squared, rel=1e-7)
     # Fewer than each core point with all points once, where samples of 59 are made anew for every core point else.
@@ -139,7 +139,7 @@ def test_a_state_that_takes_up_another_run_keeps_none_of_its_own_kernel_values()
     problem, solver = core_problem(x, y, 10.0, 10**8), EnclosingBallStepper(1e-4)
     elsewhere = replace(problem, seed=1)
     state, other = (solver.step(one, solver.init(one), 30) for one in (problem, elsewhere))
-    assert other.n_kept == 32 and not np.array_equal(other.core, state.core)
+    assert other._n_kept == 32 and not np.array_equal(other.core, state.core)
     other.recall(*state.remember())
     state, other = (solver.step(problem, one, 30) for one in (state, other))
     assert np.array_equal(other.core, state.core)

@@ -29,22 +29,6 @@ from ..errors import ShallowsError, UnknownNameError
 from ..utils.lazy_tables import LazyTable
 from .base import Loss
 
-__all__ = [
-    "LOSSES",
-    "EpsilonInsensitive",
-    "Hinge",
-    "Huber",
-    "Logistic",
-    "Loss",
-    "MulticlassHinge",
-    "Novelty",
-    "Quantile",
-    "Softmax",
-    "Square",
-    "SquaredHinge",
-    "make",
-]
-
 LOSSES = LazyTable(
     "loss",
     __name__,
@@ -62,6 +46,8 @@ LOSSES = LazyTable(
     },
 )
 """Every loss by its name."""
+
+__all__ = [*LOSSES.attributes(), "LOSSES", "Loss", "make"]
 
 
 def __getattr__(name: str) -> Any:

@@ -28,7 +28,7 @@ class Parameter:
     default: Any
     expected: str  # The allowed values, for error messages
     kind: type = str  # numbers.Integral or numbers.Real for numbers, bytes for sizes, str for one of ``names``
-    names: tuple[str | None, ...] = ()
+    names: tuple[str | None, ...] = ()  # Allowed next to numbers, too
     classes: Mapping[str, type[Checked]] = field(default_factory=dict)  # Of objects that are allowed, by their names
     above: float = 0  # Numbers are larger than this
     most: float = sys.float_info.max
@@ -42,6 +42,8 @@ class Parameter:
             return str(value) in (*self.names, *self.classes) or isinstance(value, tuple(self.classes.values()))
         if self.kind is bytes:
             return arrays.is_size(value) and arrays.parse_bytes(value) > 0
+        if isinstance(value, str):
+            return value in self.names
         if not isinstance(value, self.kind) or isinstance(value, bool) or not self.above < value <= self.most:
             return False
         return self.multiple_of == 1 or value % self.multiple_of == 0

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import numbers
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -275,17 +276,10 @@ class Step(Parameter):
         return is_positive(value) or (callable(value) and not isinstance(value, type))
 
 
-@dataclass(frozen=True)
-class NamedStep(Parameter):
-    """The rule for a field of settings that is a positive number or one of few names."""
-
-    def allows(self, value: Any) -> bool:
-        return value in self.names if isinstance(value, str) else is_positive(value)
-
-
 def named_step(*names: str) -> Parameter:
     """The field ``step`` of settings with few rules, of which the first is the default."""
-    return NamedStep(names[0], f"a positive number or {' or '.join(map(repr, names))}", names=names)
+    expected = f"a positive number or {' or '.join(map(repr, names))}"
+    return Parameter(names[0], expected, numbers.Real, names=names)
 
 
 def any_step() -> Parameter:

@@ -13,6 +13,7 @@ import numpy as np
 from ... import arrays, kernels, streams
 from ...arrays import Array
 from ...kernels import Kernel
+from ..array_state import ArrayState
 from ..settings import Parameter, count, positive, setting
 from .dual_problem import Solution, TwoClassSettings
 from .smo import OPTIMAL, take_steps
@@ -62,7 +63,7 @@ class CoreProblem:
 
 
 @dataclass
-class CoreState:
+class CoreState(ArrayState):
     """The core points and their ball."""
 
     core: np.ndarray  # (m,): numbers i, in the order in which they were added
@@ -79,10 +80,10 @@ class CoreState:
     n_evaluations: int = 0  # kernel values that were computed
     exhausted: bool = False  # whether no point is outside the enlarged ball, or a limit was reached
     enclosed: bool = False  # whether no point is outside the enlarged ball
-    # (n, capacity): kernel values of all points with the first ``n_kept`` core points. A checkpoint leaves them out;
+    # (n, capacity): kernel values of all points with the first ``_n_kept`` core points. A checkpoint leaves them out;
     # the same products compute them again.
-    kept: np.ndarray | None = None
-    n_kept: int = 0
+    _kept: np.ndarray | None = None
+    _n_kept: int = 0
 
     @property
     def margin(self) -> float:
@@ -94,15 +95,12 @@ class CoreState:
         return self.radius_squared, float("nan")
 
     def remember(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        m = len(self.core)
-        held = {name: getattr(self, name).copy() for name in ("core", "coefficients", "gradient", "outside")}
-        held["matrix"] = self.matrix[:m, :m].copy()
-        names = ("radius_squared", "excess", "n_looks", "n_misses", "n_steps", "n_evaluations", "exhausted", "enclosed")
-        return held, {name: getattr(self, name) for name in names}
+        held, numbers = super().remember()
+        return {**held, "matrix": self.matrix[: len(self.core), : len(self.core)].copy()}, numbers
 
     def recall(self, held: dict[str, Any], numbers: dict[str, Any]) -> None:
-        vars(self).update({name: np.array(array) for name, array in held.items()} | numbers)
-        self.kept, self.n_kept = None, 0
+        super().recall(held, numbers)
+        self._kept, self._n_kept = None, 0
 
     def is_finite(self) -> bool:
         return bool(np.isfinite(self.gradient).all())
@@ -194,7 +192,7 @@ class EnclosingBallStepper:
         if problem.keeps_rows(len(state.core), self.sample_size):
             _keep_rows(problem, state)
         else:
-            state.kept, state.n_kept = None, 0
+            state._kept, state._n_kept = None, 0
         row = _append_to_matrix(problem, state).astype(np.float64)
         state.gradient = np.append(state.gradient, problem.linear[i] - row @ state.coefficients)
 
@@ -228,7 +226,7 @@ def _not_in_core(problem: CoreProblem, state: CoreState, numbers: np.ndarray) ->
 def _gradients(problem: CoreProblem, state: CoreState, numbers: np.ndarray) -> np.ndarray:
     """The gradient t − K̃λ at points outside the core, shape (len(numbers),)."""
     m, mixed = len(state.core), state.coefficients * problem.signs[state.core]
-    kept = state.kept if state.n_kept == m else None
+    kept = state._kept if state._n_kept == m else None
     points = None if kept is not None else arrays.take_rows(problem.points, problem.row_of[state.core])
     out = np.empty(len(numbers))
     for part in arrays.blocks(len(numbers), max(59, 2**24 // (m + problem.points.shape[1]))):
@@ -250,18 +248,18 @@ def _capacity(m: int, most: int) -> int:
 def _keep_rows(problem: CoreProblem, state: CoreState) -> None:
     """Compute the kernel values of all points with the core points that are not kept yet, by one product for each."""
     m, n = len(state.core), problem.points.shape[0]
-    if state.kept is None or state.kept.shape[1] < m:
+    if state._kept is None or state._kept.shape[1] < m:
         kept = np.empty((n, _capacity(m, problem.most)), dtype=state.matrix.dtype)
-        if state.kept is not None:
-            kept[:, : state.n_kept] = state.kept[:, : state.n_kept]
-        state.kept = kept
-    for place in range(state.n_kept, m):
+        if state._kept is not None:
+            kept[:, : state._n_kept] = state._kept[:, : state._n_kept]
+        state._kept = kept
+    for place in range(state._n_kept, m):
         own = int(problem.row_of[state.core[place]])
         here = problem.points[own : own + 1, :]
         values = kernels.set_diagonal(problem.kernel, kernels.values(problem.kernel, here, problem.points), here, own)
-        state.kept[:, place] = arrays.to_numpy(values)[0]
+        state._kept[:, place] = arrays.to_numpy(values)[0]
         state.n_evaluations += n
-    state.n_kept = m
+    state._n_kept = m
 
 
 def _append_to_matrix(problem: CoreProblem, state: CoreState) -> np.ndarray:
@@ -272,8 +270,8 @@ def _append_to_matrix(problem: CoreProblem, state: CoreState) -> np.ndarray:
         larger[: m - 1, : m - 1] = state.matrix[: m - 1, : m - 1]
         state.matrix = larger
     i = core[-1]
-    if state.n_kept == m:
-        values = state.kept[problem.row_of[core], m - 1]
+    if state._n_kept == m:
+        values = state._kept[problem.row_of[core], m - 1]
     else:
         points = arrays.take_rows(problem.points, problem.row_of[core])
         here = points[m - 1 : m, :]
