@@ -191,13 +191,7 @@ def name_of(solver: Settings, solvers: Mapping[str, type[Any]]) -> str:
 
 
 def has_online_solver(solver: Any, solvers: Mapping[str, type[Any]]) -> bool:
-    """Whether the solver of a parameter can continue with further rows, for ``available_if`` of ``partial_fit``.
-
-    Raises
-    ------
-    AttributeError
-        If it cannot: the message names the solvers that can.
-    """
+    """Whether a solver has ``partial_fit``, for ``available_if``; an `AttributeError` names the solvers that do."""
     cls = solvers.get(solver) if isinstance(solver, str) else type(solver)
     if cls is None or not issubclass(cls, Settings):
         return False

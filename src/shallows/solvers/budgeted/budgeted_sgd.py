@@ -85,10 +85,7 @@ class BudgetedState:
 
 @functools.cache
 def table_of_losses() -> np.ndarray:
-    """‖a k(z, ·) + b k(z', ·) − best single term‖² with a + b = 1, over a in [0, 1] and κ = k(z, z') in [0, 1].
-
-    Row i has a = i/TABLE_SIZE, column j κ = j/TABLE_SIZE.
-    """
+    """‖a k(z, ·) + b k(z', ·) − best single term‖² with a = 1 − b = i/`TABLE_SIZE` and k(z, z') = j/`TABLE_SIZE`."""
     grid = np.linspace(0.0, 1.0, TABLE_SIZE + 1)
     table = np.empty((TABLE_SIZE + 1, TABLE_SIZE + 1))
     for i, a in enumerate(grid):
@@ -102,10 +99,7 @@ def table_of_losses() -> np.ndarray:
 
 @njit(cache=True)
 def kept_of_merging(h, log_k, a, b, g):
-    """‖f‖² that is left if two points meet at h z + (1 − h) z': A κ^{2(1−h)²} + B κ^{2h²} + 2G κ^{(1−h)²+h²}.
-
-    a, b and g are the squared norms of both coefficients, and their product.
-    """
+    """‖f‖² that is left if two points meet at h z + (1 − h) z'; a, b, g: squared norms and product of coefficients."""
     first, second = math.exp((1.0 - h) * (1.0 - h) * log_k), math.exp(h * h * log_k)
     return a * first * first + b * second * second + 2.0 * g * first * second
 

@@ -51,10 +51,7 @@ class HyperplaneState(ArrayState):
 
 @njit(cache=True)
 def prune(n_weights, columns, classes, names, threshold):
-    """Remove the smallest hyperplanes, up to a sum of squared norms; the largest of each class stays.
-
-    Returns how many are left, and the sum of the squared norms of the removed ones.
-    """
+    """Remove the smallest hyperplanes, up to a sum of squared norms, which it returns after the number that is left."""
     norms = np.zeros(n_weights)
     for k in range(columns.shape[0]):
         for j in range(n_weights):

@@ -94,10 +94,7 @@ class WarmStart:
 def random_feature_components(
     features: Any, x: Array, n_components: int, *, n_blocks: int = 1, centered: bool = False, seed: int = 0
 ) -> WarmStart:
-    """Solve kernel PCA on the features of the first blocks, for a few thousand points at most.
-
-    The matrix that is decomposed has n rows, or as many as all blocks have columns.
-    """
+    """Solve kernel PCA on the features of the first blocks, by a matrix of as many rows as points or features."""
     xp = arrays.namespace(x)
     Z = features.map(x, n_blocks)
     if centered:

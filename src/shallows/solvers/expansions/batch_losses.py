@@ -87,10 +87,7 @@ def _in_one_launch(
 
 @cache
 def expressions(name: str) -> tuple[FusedExpression, FusedExpression]:
-    """The elementwise parts of `observe` and of `slope_along` for a loss.
-
-    The parameter of the loss is an operand, so that another value needs no new compilation.
-    """
+    """The elementwise parts of `observe` and of `slope_along` for a loss, whose parameter is an operand."""
     body = BODIES[name]
 
     def loss_with(number: float) -> Any:

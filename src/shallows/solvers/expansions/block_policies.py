@@ -123,10 +123,7 @@ REUSE: dict[str, type[Checked]] = {"uniform_reuse": UniformReuse, "checked_reuse
 
 
 def admitted_steps(traces: Array, g: Array, gamma: float, c: float) -> Array:
-    """The longest step that is allowed for each block, or 0; shape (n_blocks,).
-
-    It is the largest root of (‖g‖² + c) s² − 2⟨β, g⟩ s + ½(‖β‖² − γ²‖g‖²) = 0.
-    """
+    """The longest step s of each block: the largest root of (‖g‖² + c) s² − 2⟨β, g⟩ s + ½(‖β‖² − γ²‖g‖²), or 0."""
     xp = arrays.namespace(traces)
     g2 = float(xp.sum(g * g))
     if g2 == 0.0 or not math.isfinite(g2):

@@ -161,10 +161,7 @@ class DoublyStochastic(Settings):
         return {name: chosen(self, name) for name in ("schedule", "reuse")}
 
     def sizes(self, n: int, *, in_pairs: bool) -> tuple[int, int]:
-        """F and B for n rows; with five examples for every column of a block its covariance can be inverted safely.
-
-        ``in_pairs``: features are cosines and sines of frequencies. Others have one column each, and vary more.
-        """
+        """F and B for n rows: five examples for each column of a block; features ``in_pairs`` have two columns."""
         columns = 2 if in_pairs else 1
         F = self.block_size or min(1024, max(32, 2 ** math.ceil(math.log2(max(1.0, n / 32))))) * 2 // columns
         return F, min(n, self.batch_size or min(n, 5 * columns * F))

@@ -75,10 +75,7 @@ class FeaturePCAState(ArrayState):
         return arrays.device_of(self.coefficients)
 
     def take(self, problem: FeaturePCAProblem, batch: slice | Examples) -> tuple[Array, Array]:
-        """Features Z (m, D) of a batch, centered if the problem is centered, and the values H = ZW (m, k).
-
-        Examples of a stream change the mean before they are centered. The values update the running moment.
-        """
+        """Features Z (m, D) of a batch, centered if the problem is, and their values H = ZW (m, k); updates moments."""
         Z, k = problem.features(batch), problem.n_components
         xp, m = arrays.namespace(Z), Z.shape[0]
         if problem.centered:

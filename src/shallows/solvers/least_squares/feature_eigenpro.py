@@ -87,10 +87,7 @@ class FeatureEigenPro(FeatureSolver):
         UnknownNameError.check("eigensystem", self.eigensystem, spectrum.EIGENSYSTEMS)
 
     def plan(self, blocks: Blocks, fit: KernelFit, *, by_kernel: bool) -> StepPlan:
-        """Decide the preconditioner, the batch size and the step from the training points.
-
-        ``by_kernel``: whether the features are kernel functions, whose eigenvalues are the squares of the kernel's.
-        """
+        """Preconditioner, batch size and step; eigenvalues of features ``by_kernel`` are squares of the kernel's."""
         n, ridge = fit.points.shape[0], fit.ridge
         small = self.rank is None and n <= SMALL
         n_subsample, rank = self._sizes(n, blocks.n_features, arrays.itemsize(fit.points), fit.budget)

@@ -82,10 +82,7 @@ class KernelSolver(Settings):
         raise NotImplementedError
 
     def build(self, plan: Any, fit: KernelFit, targets: Array, weights: Array | None) -> tuple[KernelProblem, Any]:
-        """Make the problem, with its kernel matrix, and the stepper.
-
-        ``targets`` and ``weights``, shape (n, c), may have further columns for a calibration.
-        """
+        """Make the problem and the stepper; targets and weights (n, c) may have further columns for a calibration."""
         raise NotImplementedError
 
     def report(self, plan: Any, problem: KernelProblem, stepper: Any, run: Any) -> dict[str, Any]:
@@ -396,13 +393,7 @@ def subsample_first(given: Preconditioner, order: np.ndarray) -> np.ndarray:
 
 
 def kernel_of_preconditioner(given: Preconditioner, kernel: Kernel) -> Kernel:
-    """The kernel of the user's preconditioner.
-
-    Raises
-    ------
-    ShallowsError
-        If the estimator's parameters describe another kernel.
-    """
+    """The kernel of the user's preconditioner; a `ShallowsError` if the estimator's parameters describe another one."""
     same = type(kernel) is type(given.kernel) and kernel.parameters == given.kernel.parameters
     # Without a bandwidth the preconditioner decides.
     if not (same and (kernel.is_open or math.isclose(kernel.bandwidth or 0.0, given.kernel.bandwidth or 0.0))):

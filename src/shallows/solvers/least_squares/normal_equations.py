@@ -61,10 +61,7 @@ class NormalEquations(FeatureSolver):
 
 
 def solve_by_features(blocks: Iterator[tuple[np.ndarray, np.ndarray]], ridge: float) -> np.ndarray:
-    """(HᵀH + λI)⁻¹ HᵀT from blocks of rows ``(H, T)``, shape (n_features, n_outputs); float64.
-
-    Blocks of float32 are multiplied in float32 if λ is far above its rounding, and added in float64.
-    """
+    """(HᵀH + λI)⁻¹ HᵀT from blocks of rows ``(H, T)``, shape (n_features, n_outputs); float64."""
     gram, moments = sums_of_features(blocks, ridge)
     return _solve(gram, ridge, moments)
 

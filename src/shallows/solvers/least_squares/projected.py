@@ -230,10 +230,7 @@ class SpanCertificate:
 
 
 def step_size(found: SpanCertificate, batch_size: int) -> float:
-    """The step for a sum over a batch of m: 2 / (β + (m − 1) λ), and at most 1/(mλ).
-
-    Without the second limit the flattened directions of large batches would be reflected instead of fitted.
-    """
+    """2 / (β + (m − 1) λ), and at most 1/(mλ), or large batches would reflect the flattened directions."""
     eigenvalue = found.eigenvalue(batch_size)
     return min(2.0 / (found.largest_diagonal + (batch_size - 1) * eigenvalue), 1.0 / (batch_size * eigenvalue))
 

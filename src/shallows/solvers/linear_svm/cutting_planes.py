@@ -193,11 +193,7 @@ def _keep_if_better(state: PlanesState, w: np.ndarray, value: float) -> None:
 def minimum_on_line(
     problem: LinearSVMProblem, w: np.ndarray, direction: np.ndarray, margins: np.ndarray, slopes: np.ndarray
 ) -> float:
-    """The a ≥ 0 that minimizes P(w + a d), for the hinge from its sorted kinks.
-
-    The derivative along the line rises linearly between the kinks and jumps at each of them; the minimum is at its
-    zero.
-    """
+    """The a ≥ 0 that minimizes P(w + a d); for the hinge the derivative rises between its kinks and jumps at them."""
     lam = problem.regularization
     start, rise = lam * float(w @ direction), lam * float(direction @ direction)
     if rise == 0.0:

@@ -87,10 +87,7 @@ class LinearSVMProblem:
 
 
 def dual_objective(problem: LinearSVMProblem, dual: np.ndarray) -> float:
-    """D(a) = (1/n) Σ (aᵢ − [squared hinge] aᵢ²/(2cᵢ)) − λ/2 ‖w_a‖² with w_a = (1/(λn)) Σ aᵢ yᵢ xᵢ.
-
-    For 0 ≤ aᵢ (≤ cᵢ with the hinge) it is at most the minimum of P, and equal to it at the solution.
-    """
+    """D(a) = (1/n) Σ (aᵢ − [squared hinge] aᵢ²/(2cᵢ)) − λ/2 ‖w_a‖² ≤ min P, with w_a = (1/(λn)) Σ aᵢ yᵢ xᵢ."""
     w = combination(problem.rows, dual * problem.signs / (problem.regularization * problem.n), problem.n_features)
     conjugate = 0.0 if problem.loss == HINGE else 0.5 * dual * dual / problem.all_weights
     return float(np.mean(dual - conjugate)) - 0.5 * problem.regularization * float(w @ w)

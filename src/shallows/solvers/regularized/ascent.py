@@ -120,10 +120,7 @@ def change_of(
     targets: Array,
     weights: Array | None,
 ) -> Array | None:
-    """The same on a GPU: ``dual``, contiguous row by row, is overwritten; returns the change of f's coefficients.
-
-    Without a working kernel it returns None. ``weights=None`` means ones.
-    """
+    """The same on a GPU, if it works: overwrites ``dual`` and returns the change of f's coefficients."""
     dtype = str(dual.dtype)
     if not cuda.is_enabled(dual) or dtype not in ("float32", "float64") or not dual.shape[0]:
         return None

@@ -358,10 +358,7 @@ class EnclosingBall(TwoClassSettings):
         return self.uncertain(state, state.margin)
 
     def uncertain(self, state: CoreState, unit: float) -> tuple[str, str] | None:
-        """What is uncertain about the function, and what the user can do; None if it is exact enough.
-
-        ``unit`` is the margin for classes, and λ for values; ε of R² leaves this share of it uncertain.
-        """
+        """What ε of R² leaves uncertain, by the ``unit`` (margin of classes, λ for values), and what helps; or None."""
         share = 0.5 * self.epsilon * state.radius_squared / unit
         if not state.enclosed:
             left = f"With {len(state.core)} core points and {state.n_steps:,} steps, all that the limits allow, a point"

@@ -84,10 +84,7 @@ def choose(size, beta, gradient, lower, upper, active, ordered, counted, chosen,
 
 @njit(cache=True)
 def solve_small(tolerance, rounding, beta, gradient, lower, upper, K):
-    """Maximize over a working set, by steps on pairs; change ``beta`` and ``gradient`` in place.
-
-    Returns whether a pair had negative curvature.
-    """
+    """Maximize over a working set in place, by steps on pairs; returns whether a pair had negative curvature."""
     active, diagonal = np.arange(len(beta)), np.diag(K)
     for _ in range(MOST_PAIRS_PER_VARIABLE * len(beta)):
         i = largest_to_grow(beta, gradient, upper, active)

@@ -238,10 +238,7 @@ def _move(i, j, variables, active, diagonal, matrix):
 
 @njit(cache=True)
 def _bounds_of_intercept(beta, gradient, lower, upper, active):
-    """The largest gradient of a support vector whose βᵢ may grow, and the smallest of one whose βᵢ may fall.
-
-    A coefficient within rounding of a bound counts as at the bound.
-    """
+    """The largest gradient of a support vector whose βᵢ may grow, and the smallest of one whose βᵢ may fall."""
     lowest, highest = -np.inf, np.inf
     for a in range(len(active)):
         t = active[a]

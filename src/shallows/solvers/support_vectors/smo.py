@@ -47,10 +47,7 @@ def largest_to_grow(beta, gradient, upper, active):
 
 @njit(cache=True)
 def best_partner(i, beta, gradient, lower, active, diagonal, row):
-    """The row whose β may fall with the largest gain next to row i, or −1; and the smallest gradient of such rows.
-
-    The gain of a step without bounds is (gᵢ − gⱼ)² / (2 (Kᵢᵢ + Kⱼⱼ − 2 Kᵢⱼ)).
-    """
+    """The row whose β may fall with the largest gain next to row i, or −1; and the smallest gradient of such rows."""
     best, most, smallest = -1, -np.inf, np.inf
     g, own = gradient[i], diagonal[i]
     for a in range(len(active)):
