@@ -72,7 +72,11 @@ def error_table(folder: Path) -> Path:
         "scale": "demo",
         "label": LABEL,
         "layout": {"rows": ["epochs", "metric"], "columns": ["kernel", "method"]},
-        "figure": {"kind": "error_curves", "x": "epochs", "lines": "method", "panels": "kernel"},
+        "figure": {
+            **{"kind": "curves", "x": "epochs", "lines": "method", "columns": "kernel", "rows": "metric"},
+            **{"y": ["train_error", "test_error"], "zeros": True},
+            "titles": {kernel: f"{kernel.title()} kernel" for kernel in ("gaussian", "laplace", "cauchy")},
+        },
     }
     return _written(folder, rows, meta)
 
@@ -130,10 +134,12 @@ def spectrum(folder: Path) -> Path:
             "seeds": [0],
             "data": [*LABEL["data"], {"title": "Invented census", "n_train": 2000, "n_features": 123}],
         },
+        "marks": ["index"],
         "layout": {"rows": ["panel", "dataset"], "columns": ["metric"]},
         "figure": {
-            "kind": "spectrum",
-            "panel_titles": {"a": "different data", "b": "digits, several sizes of the subsample"},
+            **{"kind": "curves", "x": "index", "y": ["eigenvalue_ratio"], "columns": "panel"},
+            **{"lines": ["dataset", "subsample"], "x_scale": "log", "y_scale": "log"},
+            "titles": {"a": "different data", "b": "digits, several sizes of the subsample"},
         },
     }
     return _written(folder, rows, meta)

@@ -8,11 +8,12 @@ import matplotlib
 import pytest
 
 import report_example
-from shallows.errors import ShallowsError, UnknownNameError
+from shallows.errors import UnknownNameError
 from shallows_papers.report import figures
+from shallows_papers.report.curves import curves
 from shallows_papers.report.target import read
 
-DRAWINGS = {"error_curves": report_example.error_table, "spectrum": report_example.spectrum}
+DRAWINGS = {"errors": report_example.error_table, "spectrum": report_example.spectrum}
 
 
 def texts(figure):
@@ -37,15 +38,15 @@ def test_a_figure_drawn_again_is_the_same_to_the_bit(tmp_path, kind):
 @pytest.mark.parametrize("kind", DRAWINGS)
 def test_a_figure_can_be_read_without_the_code(tmp_path, kind):
     target = read(DRAWINGS[kind](tmp_path))
-    written = texts(figures.KINDS[kind](target))
+    written = texts(curves(target))
     label = next(text for text in written if "Scale: demo" in text)
     for part in ("n = 2,000", "d = 784", "Seeds: 0", "Invented CPU", "shallows 0.1.0"):
         assert part in label
     assert target.title in " ".join(text.replace("\n", " ") for text in written)
 
 
-def test_error_curves_have_a_panel_a_kernel_and_a_row_a_metric(tmp_path):
-    figure = figures.error_curves(read(report_example.error_table(tmp_path)))
+def test_errors_have_a_panel_a_kernel_and_a_row_a_metric(tmp_path):
+    figure = curves(read(report_example.error_table(tmp_path)))
     assert len(figure.axes) == 4  # the third kernel was not run
     assert [ax.get_title(loc="left") for ax in figure.axes[:2]] == ["Gaussian kernel", "Cauchy kernel"]
     assert figure.axes[0].get_ylabel() == "train error (%)"
@@ -54,8 +55,8 @@ def test_error_curves_have_a_panel_a_kernel_and_a_row_a_metric(tmp_path):
     assert names == ["EigenPro", "Pegasos", "published"]
 
 
-def test_error_curves_draw_published_dashed_and_measured_solid(tmp_path):
-    ax = figures.error_curves(read(report_example.error_table(tmp_path))).axes[0]
+def test_errors_draw_published_dashed_and_measured_solid(tmp_path):
+    ax = curves(read(report_example.error_table(tmp_path))).axes[0]
     measured, published = ax.lines[:2]
     assert published.get_linestyle() == "--"
     assert published.get_markerfacecolor() == "white"
@@ -64,28 +65,28 @@ def test_error_curves_draw_published_dashed_and_measured_solid(tmp_path):
     assert measured.get_ydata()[0] == pytest.approx(1.91)
 
 
-def test_error_curves_say_what_was_not_run(tmp_path):
-    figure = figures.error_curves(read(report_example.error_table(tmp_path)))
+def test_errors_say_what_was_not_run(tmp_path):
+    figure = curves(read(report_example.error_table(tmp_path)))
     assert "Not measured here: Laplace kernel." in figure.texts[1].get_text().splitlines()
 
 
 def test_a_picture_of_which_nothing_was_measured_is_one_line(tmp_path):
     path = report_example.error_table(tmp_path)
-    whole = figures.error_curves(read(path))
+    whole = curves(read(path))
     with path.open(newline="") as stream:
         rows = list(csv.DictReader(stream))
     with path.open("w", newline="") as stream:
         writer = csv.DictWriter(stream, list(rows[0]))
         writer.writeheader()
         writer.writerows({**row, "measured_mean": "", "measured_sd": "", "verdict": "not run"} for row in rows)
-    figure = figures.error_curves(read(path))
+    figure = curves(read(path))
     assert [text.get_text() for text in figure.axes[0].texts] == ["not run: digits"]
     assert figure.get_size_inches()[1] < whole.get_size_inches()[1] / 3
 
 
 def test_an_axis_with_a_zero_is_linear_at_its_lower_end_and_says_so(tmp_path):
     path = report_example.error_table(tmp_path)
-    assert figures.error_curves(read(path)).axes[0].get_yscale() == "log"
+    assert curves(read(path)).axes[0].get_yscale() == "log"
     with path.open(newline="") as stream:
         rows = list(csv.DictReader(stream))
     rows[0]["published"] = "0.0"
@@ -93,63 +94,35 @@ def test_an_axis_with_a_zero_is_linear_at_its_lower_end_and_says_so(tmp_path):
         writer = csv.DictWriter(stream, list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)
-    ax = figures.error_curves(read(path)).axes[0]
+    ax = curves(read(path)).axes[0]
     assert ax.get_yscale() == "symlog"
     assert ax.get_ylim()[0] < 0  # a mark at zero is whole
     assert ax.get_ylabel() == "train error (%)\nlinear below 0.1"
 
 
-def test_error_curves_may_draw_one_metric(tmp_path):
-    path = report_example.error_table(tmp_path)
-    meta = json.loads(path.with_suffix(".json").read_text())
-    meta["figure"]["metric"] = "test_error"
-    path.with_suffix(".json").write_text(json.dumps(meta))
-    assert len(figures.error_curves(read(path)).axes) == 2
-
-
-def test_the_spectrum_has_a_line_a_dataset_and_a_line_a_size(tmp_path):
-    figure = figures.spectrum(read(report_example.spectrum(tmp_path)))
+def test_the_spectrum_has_a_line_for_each_dataset_and_size(tmp_path):
+    figure = curves(read(report_example.spectrum(tmp_path)))
     first, second = figure.axes
-    assert [text.get_text() for text in first.get_legend().get_texts()] == ["digits", "census"]
-    assert first.get_legend().get_title().get_text() == "not run: speech, noise"
-    assert [text.get_text() for text in second.get_legend().get_texts()] == [
-        "N = 500",
-        "N = 1,000",
-        "N = 2,000",
+    assert [len(ax.lines) for ax in figure.axes] == [2, 3]
+    names = [text.get_text() for text in second.get_legend().get_texts()]
+    assert names[:4] == [
+        "Digits, subsample 2,000",
+        "Census, subsample 2,000",
+        "Digits, subsample 500",
+        "Digits, subsample 1,000",
     ]
     assert {ax.get_xscale() for ax in figure.axes} == {ax.get_yscale() for ax in figure.axes} == {"log"}
-    assert all(line.get_ydata()[0] == 1 for ax in figure.axes for line in ax.lines)
-
-
-def test_an_unnormalised_spectrum_is_divided_by_its_first_eigenvalue(tmp_path):
-    path = report_example.spectrum(tmp_path)
-    plain = figures.spectrum(read(path)).axes[0].lines[0].get_ydata()
-    with path.open(newline="") as stream:
-        rows = list(csv.DictReader(stream))
-    for row in rows:
-        if row["metric"] == "eigenvalue_ratio":
-            row["measured_mean"] = str(0.3 * float(row["measured_mean"]))
-    with path.open("w", newline="") as stream:
-        writer = csv.DictWriter(stream, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
-    assert figures.spectrum(read(path)).axes[0].lines[0].get_ydata() == pytest.approx(plain)
+    assert first.get_ylim() == second.get_ylim()
 
 
 def test_an_unknown_kind_names_the_nearest(tmp_path):
     path = report_example.spectrum(tmp_path)
     meta = json.loads(path.with_suffix(".json").read_text())
-    meta["figure"]["kind"] = "spectrums"
+    meta["figure"]["kind"] = "curve"
     path.with_suffix(".json").write_text(json.dumps(meta))
-    with pytest.raises(UnknownNameError, match="Did you mean 'spectrum'"):
+    with pytest.raises(UnknownNameError, match="Did you mean 'curves'"):
         figures.draw(path, tmp_path / "f.svg")
     assert not (tmp_path / "f.svg").exists()
-
-
-def test_rows_without_the_needed_keys_are_refused(tmp_path):
-    path = report_example.error_table(tmp_path)
-    with pytest.raises(ShallowsError, match="needs panel, index, subsample, which no row has"):
-        figures.spectrum(read(path))
 
 
 @pytest.mark.slow

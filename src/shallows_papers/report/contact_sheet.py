@@ -9,32 +9,30 @@ from typing import Any
 from .sheet import INK, QUIET, save, styled
 
 _COLUMNS = 10  # deformed digits of a class
-_GAP = 4  # pixels of paper between two digits
-_ASIDE = 12  # and between the plain digits and the deformed ones
 
 
 def draw(
     plain: Sequence[Any], deformed: Sequence[Sequence[Any]], svg_path: str | Path, *, title: str, footer: str
 ) -> None:
-    """Draw rows of images of bytes, each led by the plain one that it is made of; drawn again, the same to the bit."""
+    """Draw rows of images of bytes, each after the plain image that it is made of."""
     from matplotlib.figure import Figure
 
-    sheet, centres = _mosaic(plain, deformed)
-    height, width = sheet.shape
-    across = 6.2  # inches, as the other figures
-    tall = across * height / width
-    top, bottom = 0.62, 0.42
-    left, whole = 0.1 / (across + 0.2), tall + top + bottom
+    columns = max(map(len, deformed))
     with styled(title):
-        figure = Figure(figsize=(across + 0.2, whole))
-        ax = figure.add_axes((left, bottom / whole, across / (across + 0.2), tall / whole))
-        ax.imshow(sheet, cmap="gray_r", vmin=0, vmax=255, interpolation="nearest", aspect="auto")
-        ax.set_axis_off()
-        figure.text(left, 1 - 0.1 / whole, title, va="top", fontsize=10.5, fontweight="bold", color=INK)
-        for place, text in zip(centres, ("plain", "deformed"), strict=True):
-            at = left + place / width * across / (across + 0.2)
-            figure.text(at, 1 - (top - 0.1) / whole, text, ha="center", va="bottom", fontsize=8, color=QUIET)
-        figure.text(left, 0.1 / whole, footer, va="bottom", fontsize=6.8, color=QUIET, linespacing=1.3)
+        figure = Figure(figsize=(6.4, 1.1 + 5.7 * len(plain) / (columns + 1.5)))
+        # An empty column separates the plain digits from the deformed ones.
+        ratios = {"width_ratios": [1, 0.3, *[1] * columns], "wspace": 0.1, "hspace": 0.1}
+        axes = figure.subplots(len(plain), 2 + columns, squeeze=False, gridspec_kw=ratios)
+        figure.subplots_adjust(left=0.02, right=0.98, bottom=0.08, top=0.88)
+        for line, image, others in zip(axes, plain, deformed, strict=True):
+            for ax, shown in zip(line, [image, None, *others], strict=False):
+                ax.set_axis_off()
+                if shown is not None:
+                    ax.imshow(shown, cmap="gray_r", vmin=0, vmax=255, interpolation="nearest")
+        for ax, text in ((axes[0][0], "plain"), (axes[0][2 + columns // 2], "deformed")):
+            ax.set_title(text, fontsize=8, color=QUIET)
+        figure.text(0.02, 0.98, title, va="top", fontsize=10.5, fontweight="bold", color=INK)
+        figure.text(0.02, 0.02, footer, va="bottom", fontsize=6.8, color=QUIET, linespacing=1.3)
         save(figure, svg_path, title)
 
 
@@ -70,20 +68,3 @@ def of_dataset(name: str, verified: str | Path, svg_path: str | Path) -> None:
     dataset = get(name)
     source = open_verified(dataset, Path(verified))
     of_digits(source.train.part.generator, svg_path, source=get(dataset.generator["made_from"]).title)
-
-
-def _mosaic(plain: Sequence[Any], deformed: Sequence[Sequence[Any]]) -> tuple[Any, tuple[float, float]]:
-    """The sheet as one image, and where the middles of its two parts are."""
-    import numpy as np
-
-    side = plain[0].shape[0]
-    step = side + _GAP
-    columns = max(map(len, deformed))
-    sheet = np.zeros((step * len(plain) - _GAP, side + _ASIDE + step * columns - _GAP), np.uint8)
-    for row, (one, others) in enumerate(zip(plain, deformed, strict=True)):
-        lines = slice(row * step, row * step + side)
-        sheet[lines, :side] = one
-        for column, image in enumerate(others):
-            start = side + _ASIDE + column * step
-            sheet[lines, start : start + side] = image
-    return sheet, (side / 2, side + _ASIDE + (step * columns - _GAP) / 2)

@@ -30,7 +30,7 @@ def curves(target: Target) -> Figure:
     """Draw curves as the target's JSON says under ``figure``.
 
     ``x`` is the key that curves run along (the first of the target's marks), or a metric. ``y`` names what is drawn,
-    ``lines`` the key by which lines differ, ``columns`` and ``rows`` those of the axes (``metric`` is one of the keys),
+    ``lines`` the key or keys by which lines differ, ``columns`` and ``rows`` those of the axes (``metric`` is a key),
     ``bounds`` metrics that are drawn thin and dashed in the colour of the line that they belong to, ``levels``
     horizontal lines with a label, ``powers`` thin lines that fall as a power of x, with a label. ``x_scale`` and
     ``y_scale`` are ``log`` or ``linear``; ``x_label``, ``y_label``, ``y_limits`` and ``titles`` (of axes, by value)
@@ -41,6 +41,10 @@ def curves(target: Target) -> Figure:
     table = _table(target, x)
     rows, columns = spec.get("rows"), spec.get("columns")
     lines = spec.get("lines", "method")
+    if isinstance(lines, list):
+        names = {key: {value: _title(target, key, value) for value in target.values(key) if value} for key in lines}
+        parts = [table[key].map(names[key]).fillna("") for key in lines]
+        lines, table["line"] = "line", [", ".join(filter(None, of_row)) for of_row in zip(*parts, strict=True)]
     if table["mean"].isna().all():
         return sheet.empty_sheet(target, _why_empty(target, table))
     (down, no_rows), (across, no_columns) = _values(table, rows), _values(table, columns)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -178,19 +177,12 @@ def write_inside(ax: Axes, text: str, width: int = 34) -> None:
     ax.text(0.5, 0.5, textwrap.fill(text, width), color=QUIET, fontsize=8.5, **centred)
 
 
-def same_limits(axes: Sequence[Axes], also_x: bool = False) -> None:
-    """Equal limits over axes that are read beside each other."""
-    for direction in ("x", "y") if also_x else ("y",):
-        filled = [
-            ax
-            for ax in axes
-            if ax.lines and getattr(ax, f"get_{direction}scale")() == getattr(axes[0], f"get_{direction}scale")()
-        ]
-        if len(filled) < 2:
-            continue
-        limits = [getattr(ax, f"get_{direction}lim")() for ax in filled]
-        for ax in filled:
-            getattr(ax, f"set_{direction}lim")(min(low for low, _ in limits), max(high for _, high in limits))
+def same_limits(axes: Sequence[Axes]) -> None:
+    """Equal limits of y axes that are read next to each other."""
+    filled = [ax for ax in axes if ax.lines and ax.get_yscale() == axes[0].get_yscale()]
+    limits = [ax.get_ylim() for ax in filled]
+    for ax in filled:
+        ax.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
 
 
 def save(figure: Figure, svg_path: str | Path, title: str) -> None:
@@ -213,7 +205,7 @@ def svg_of(figure: Figure, title: str | None = None) -> str:
     """A figure as the text of an SVG."""
     text, metadata = io.StringIO(), {"Date": None, "Creator": None} | ({"Title": title} if title else {})
     figure.savefig(text, format="svg", dpi=PNG_DPI, metadata=metadata)
-    return compact(text.getvalue())
+    return text.getvalue()
 
 
 #: The text in a PNG that says where its axes are, between title and label.
@@ -224,24 +216,3 @@ def axes_place(info: Mapping[str, Any]) -> tuple[float, float]:
     """Lower end and height of the axes, read from the texts in a PNG; the whole of a picture that has none."""
     bottom, height = map(float, str(info.get(_AXES, "0 1")).split())
     return bottom, height
-
-
-#: What Matplotlib writes into an SVG and nobody sees: metadata, comments, names of groups, and turns by no angle.
-_UNSEEN = re.compile(
-    r'\s*<metadata>.*?</metadata>|<!--.*?-->| id="[A-Za-z0-9.]+_\d+"| transform="rotate\(-0 [^"]*"', re.DOTALL
-)
-
-
-#: Names that Matplotlib gives to marks and clippings.
-_MARKS_AND_CLIPS = re.compile(r"(?<=[#\"])[mp][0-9a-f]{10}(?=[)\"])")
-
-
-def compact(svg: str) -> str:
-    """Shorten an SVG: coordinates in hundredths of a point, each style once, short names, nothing that nobody sees."""
-    svg = re.sub(r">\s+<", "><", re.sub(r"\s+", " ", _UNSEEN.sub("", svg)))
-    svg = re.sub(r' (d|x|y)="[^"]*"', lambda found: re.sub(r"(\.\d\d)\d+", r"\1", found[0]), svg)
-    names = {name: f"{name[0]}{place}" for place, name in enumerate(dict.fromkeys(_MARKS_AND_CLIPS.findall(svg)))}
-    svg = _MARKS_AND_CLIPS.sub(lambda found: names[found[0]], svg)
-    classes: dict[str, str] = {}
-    svg = re.sub(r' style="([^"]*)"', lambda found: f' class="{classes.setdefault(found[1], f"s{len(classes)}")}"', svg)
-    return svg.replace("</style>", "".join(f".{name}{{{style}}}" for style, name in classes.items()) + "</style>", 1)

@@ -73,10 +73,10 @@ class Target:
 
     def is_drawn(self, row: Row) -> bool:
         """Whether the figure draws a row as a point of a curve, so that the table can leave it out."""
-        if self.figure.get("kind") == "curves":
-            shown = [*self.figure.get("y", []), *self.figure.get("bounds", [])]
-            return bool(self._point(row)) and not row.published and (not shown or row.metric in shown)
-        return self.figure.get("kind") == "spectrum" and bool(row.keys.get("index"))
+        if self.figure.get("kind") != "curves" or self.meta.get("kind") == "table":
+            return False
+        shown = [*self.figure.get("y", []), *self.figure.get("bounds", [])]
+        return bool(self._point(row)) and not row.published and (not shown or row.metric in shown)
 
     @property
     def has_picture(self) -> bool:
