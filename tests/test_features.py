@@ -202,15 +202,6 @@ def test_features_travel_without_their_cache():
         assert np.array_equal(other.frequencies(0, np.ones(1)), f.frequencies(0, np.ones(1)))
 
 
-def test_a_block_can_be_written_into_columns_of_a_larger_array():
-    x, f = sample(300, d=6), fourier(d=6, F=32)
-    out = np.full((300, 100), 7.0)
-    f.block(1, x, out=out[:, 10:74])
-    assert np.array_equal(out[:, 10:74], f.block(1, x))
-    assert (out[:, :10] == 7).all()
-    assert (out[:, 74:] == 7).all()
-
-
 def test_threads_make_the_same_block(monkeypatch):
     x, f = sample(1001, d=6), fourier(d=6, F=64, form="cosine")
     alone = f.block(0, x)

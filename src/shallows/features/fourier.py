@@ -213,16 +213,14 @@ class FourierMap(FeatureMap):
             raise ShallowsError("The pair form has no phases.")
         return self._cache.get(("phases", int(i), *kind_of_array(like)), lambda: self._draw_phases(int(i), like))
 
-    def block(self, i: int, x: Array, *, out: Array | None = None) -> Array:
+    def block(self, i: int, x: Array) -> Array:
         """Unnormalized features of block i, ``[cos xωᵀ, sin xωᵀ]`` or ``√2 cos(xωᵀ + b)``, shape (m, width).
 
-        The mean over blocks of ``block(i, x) @ block(i, z).T / F`` tends to k(x, z). ``out`` may be columns of a larger
-        array.
+        The mean over blocks of ``block(i, x) @ block(i, z).T / F`` tends to k(x, z).
         """
         m, F = x.shape[0], self.block_size
         check_inputs(x, self.n_inputs)
-        if out is None:
-            out = arrays.namespace(x).empty((m, self.width), dtype=x.dtype)
+        out = arrays.namespace(x).empty((m, self.width), dtype=x.dtype)
         projector = self.projector(i, x)
         phases = self.phases(i, x) if self.form == "cosine" else None
         if not arrays.is_numpy(x):
@@ -252,16 +250,9 @@ class FourierMap(FeatureMap):
 
     def map(self, x: Array, n_blocks: int | None = None) -> Array:
         """Normalized features of blocks 0 to n_blocks − 1, shape (m, n_blocks · width); z(x)ᵀz(y) → k(x, y)."""
-        n_blocks = self.n_blocks if n_blocks is None else n_blocks
-        out = arrays.namespace(x).empty((x.shape[0], n_blocks * self.width), dtype=x.dtype)
-        for i in range(n_blocks):
-            columns = slice(i * self.width, (i + 1) * self.width)
-            if arrays.is_numpy(x):
-                self.block(i, x, out=out[:, columns])
-            else:
-                out[:, columns] = self.block(i, x)
-        out *= 1.0 / math.sqrt(n_blocks * self.block_size)
-        return out
+        n_blocks = n_blocks or self.n_blocks
+        parts = [self.columns(i, x, self.width, n_blocks * self.width) for i in range(n_blocks)]
+        return parts[0] if n_blocks == 1 else arrays.namespace(x).concat(parts, axis=1)
 
     def _draw(self, i: int, like: Array) -> Array:
         F, d = self.block_size, self.n_inputs
