@@ -14,7 +14,6 @@ from __future__ import annotations
 import contextlib
 import warnings
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -52,18 +51,13 @@ def right_operand(x: Array) -> Array:
 @contextlib.contextmanager
 def tf32_products(like: Array) -> Iterator[None]:
     """Use TF32 for products of CuPy's float32 arrays inside the block."""
-    linalg = _linalg(like)
+    linalg = arrays.namespace(like)._core._routines_linalg  # CuPy's settings of products
     before = linalg.get_compute_type("float32")
     linalg.set_compute_type("float32", linalg.COMPUTE_TYPE_TF32)
     try:
         yield
     finally:
         linalg.set_compute_type("float32", before)
-
-
-def _linalg(like: Array) -> Any:
-    """The module of CuPy with the settings of products."""
-    return arrays.namespace(like)._core._routines_linalg
 
 
 class SplitKernel(WrappedKernel):
