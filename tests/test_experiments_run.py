@@ -368,8 +368,8 @@ def test_an_exact_solution_that_is_interrupted_goes_on_from_its_last_iteration(j
 
     def stop(self):
         seen.append(self)
-        self._stop = self._stop or len(seen) == 20
-        return self._stop
+        self.stop_requested = self.stop_requested or len(seen) == 20
+        return self.stop_requested
 
     monkeypatch.setattr(single_fit.Checkpoint, "due", stop)
     with pytest.raises(TrainingInterrupted):

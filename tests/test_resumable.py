@@ -119,8 +119,8 @@ def test_an_analysis_that_is_stopped_goes_on_and_ends_with_the_same_numbers(meth
 
     def stop_at_the_third(self):
         asked.append(self)
-        self._stop = self._stop or len(asked) == 3
-        return self._stop
+        self.stop_requested = self.stop_requested or len(asked) == 3
+        return self.stop_requested
 
     as_it_is = analysis_run.Checkpoint.due
     monkeypatch.setattr(analysis_run.Checkpoint, "due", stop_at_the_third)
