@@ -42,10 +42,7 @@ class OwnColumns:
         return sum(tile.shape[0] * tile.shape[1] for tile in self._kept.values()) / max(1, self._n_numbers)
 
     def rows_dot(self, batch: slice, a: Array, head: int = 0, *, keeps: bool = True) -> tuple[Array, Array]:
-        """The part of this process of ``K[batch] @ a``, and its first ``head`` columns.
-
-        ``keeps``: whether tiles may be kept for the next call with the same batch.
-        """
+        """The own part of ``K[batch] @ a``, and its first ``head`` columns; ``keeps`` tiles for a next call."""
         xp, m = arrays.namespace(a), batch.stop - batch.start
         columns = xp.empty((m, head), dtype=a.dtype)
         pieces = list(arrays.blocks(m, self.tile))

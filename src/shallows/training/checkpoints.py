@@ -89,13 +89,7 @@ class Checkpoint:
             self._lock.release()
 
     def restore(self) -> tuple[dict[str, np.ndarray], dict[str, Any]] | None:
-        """Arrays and notes of the last good checkpoint, or None if the folder has no checkpoint.
-
-        Raises
-        ------
-        CheckpointError
-            If all checkpoints belong to another run or cannot be read.
-        """
+        """Arrays and notes of the last good checkpoint, None without one; refuses those of other runs."""
         refused: list[CheckpointError] = []
         for path in (self.path, self.path_before):
             try:

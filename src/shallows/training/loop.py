@@ -28,24 +28,10 @@ MAX_ROLLBACKS = 20
 class Run:
     """The progress of one training, which the loop shows to observers and `train` returns.
 
-    Attributes
-    ----------
-    state
-        The solver's state.
-    epoch, position, iteration : int
-        Completed epochs, completed batches of the next epoch, completed batches in all.
-    n_batches : int
-        Batches of an epoch; 0 for a stream.
-    max_epochs : int
-    max_iterations : int or None
-    seconds : float
-        Seconds of training, without evaluation, over all resumes.
-    losses : list of float
-        The loss of each epoch, as a share of the loss of the zero function or of another reference of the state, see
-        `states.MonitoredState`. NaN if the state has no loss.
-    n_rollbacks, n_resumes : int
-    stopped_by : str
-        The rule that ended the training.
+    ``epoch, position, iteration``: completed epochs, batches of the next epoch, and batches in all. ``n_batches`` of an
+    epoch is 0 for a stream. ``seconds`` of training, without evaluation, over all resumes. ``losses``: of each epoch,
+    as a share of the zero function's loss or another reference, see `steps.MonitoredState`; NaN without a loss.
+    ``stopped_by``: the rule that ended the training.
     """
 
     state: Any
@@ -88,23 +74,11 @@ COUNTED = (
 class Stopping:
     """When training ends: at the first of these rules that applies.
 
-    Parameters
-    ----------
-    max_epochs : int
-        Passes over the data.
-    max_iterations : int, optional
-        Batches.
-    max_seconds : float, optional
-        Seconds of training, without evaluation. They end no run whose solver has no model yet.
-    tolerance : float
-        The loss over an epoch, each batch measured before its own step, as a share of the loss of the zero function.
-    least_fall : float
-        Stop after two epochs in a row that each lower the loss by less than this share. 0 never stops.
-    validate : callable, optional
-        Takes a snapshot of the model and returns an error, which is measured after every epoch. The result is the state
-        with the smallest error.
-    patience : int
-        Stop after this number of epochs without a smaller error.
+    ``max_iterations`` counts batches, and ``max_seconds`` are without evaluation; they end no run whose solver has no
+    model yet. ``tolerance``: of the loss over an epoch, each batch measured before its own step, as a share of the zero
+    function's loss. ``least_fall``: stop after two epochs in a row that each lower the loss by less than this share.
+    ``validate`` returns the error of a snapshot of the model after every epoch; the result is the state with the
+    smallest error, and training stops after ``patience`` epochs without a smaller one.
     """
 
     max_epochs: int
@@ -172,15 +146,7 @@ def train(
     With ``may_shrink=False``, for a step that the user chose, divergence is an error; otherwise training goes back to
     the start of the epoch and halves the step. A stream cannot be read again, so its divergence is always an error.
     ``snapshot`` makes the model for observers of a state and an epoch. A ``state`` replaces ``solver.init(problem)``.
-
-    Raises
-    ------
-    DivergenceError
-        If coefficients are not finite or the loss explodes, and a smaller step is not allowed or does not help.
-    TrainingInterrupted
-        After `Checkpoint.request_stop`.
-    ShallowsError
-        If a stream ends before its first batch.
+    Raises `DivergenceError`, `TrainingInterrupted` after `Checkpoint.request_stop`, or for a stream without a batch.
     """
     if stopping.max_epochs < 1:
         raise ShallowsError(f"max_epochs must be at least 1, got {stopping.max_epochs!r}.")

@@ -84,10 +84,9 @@ class Batches:
 
 
 class InOrderThenShuffled(Batches):
-    """Batches that the first epoch visits in the order of the rows, and later epochs in a random order.
+    """Batches that the first epoch visits in the order of the rows, which is random, and later epochs in a new one.
 
-    The rows of a fit are already in a random order. During the first epoch, only the columns of visited rows are
-    computed of a kernel matrix that is not kept.
+    So the first epoch computes only the columns of visited rows of a kernel matrix that is not kept.
     """
 
     def of_epoch(self, epoch: int) -> list[Any]:
@@ -111,14 +110,7 @@ class InOrderThenDrawn(InOrderThenShuffled):
 class OwnRows:
     """For a solver that chooses its own rows, like SMO: a batch is a number of steps.
 
-    Training ends as soon as the state is ``exhausted``, also within an epoch.
-
-    Parameters
-    ----------
-    n_steps : int
-        Steps of a batch. Checkpoints are written and observers called between two batches.
-    n_batches : int
-        Batches of an epoch.
+    Observers are called between two batches. Training ends as soon as the state is ``exhausted``, also within an epoch.
     """
 
     n_steps: int
@@ -140,12 +132,9 @@ class OwnRows:
 
 
 class Stream:
-    """Batches that are read once and in their order, from an iterable that may be endless.
+    """Batches that are read once and in their order, from an iterable or a function that makes one; it may be endless.
 
-    Parameters
-    ----------
-    source : iterable, or callable without arguments that returns one
-        The batches. A resumed run reads the stream from its beginning and skips what it has seen.
+    A resumed run reads the stream from its beginning and skips what it has seen.
     """
 
     names_rows = True
