@@ -273,7 +273,7 @@ class Estimator(BaseEstimator):
                 X, y, weights, rows, _ = TrainingSet(X, y, weights, rows).take(np.flatnonzero(weights))
         if whole:
             self._warn_of_units(X)
-        weights = apply_class_weight(getattr(self, "class_weight", None), y, weights)
+        weights = apply_class_weight(getattr(self, "class_weight", None), y, weights, whole=whole)
         if weights is not None:
             least, largest = float(weights.min()), float(weights.max())
             if not len(weights) * largest < np.finfo(np.float64).max or least / largest < LEAST_WEIGHT:

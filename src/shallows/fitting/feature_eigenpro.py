@@ -65,7 +65,6 @@ def fit_feature_eigenpro(
     calibrates: bool,
     solver: FeatureEigenPro,
     fit_intercept: bool,
-    class_weight: Any,
     early_stopping: EarlyStopping | None,
     warm: tuple[Any, Ended | None],
     seed: int,
@@ -77,8 +76,7 @@ def fit_feature_eigenpro(
     phases, device = Phases(), options.fit_device()
     rows, held_out = split_rows(rows, early_stopping, seed, of_labels=of_classes, of_every_class=calibrates)
     start = begin(*warm, rows, seed)
-    of_targets = {"of_classes": of_classes, "class_weight": class_weight, "fit_intercept": fit_intercept}
-    targets = learn_square_targets(rows.y, rows.weights, **of_targets)
+    targets = learn_square_targets(rows.y, rows.weights, of_classes=of_classes, fit_intercept=fit_intercept)
     codes, unit = targets.encode(rows.y), 1.0 if rows.weights is None else float(rows.weights.max())
     (n, c), dtype, budget = codes.shape, options.precision(len(codes)), options.budget(device)
     named = feature_map if isinstance(feature_map, str) else ""

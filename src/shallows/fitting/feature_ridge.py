@@ -50,15 +50,14 @@ def fit_feature_ridge(
     regularization: float | str,
     solver: NormalEquations | FeatureBlockDescent,
     fit_intercept: bool,
-    class_weight: Any,
     seed: int,
     options: Options,
     observers: Sequence[training.Observer],
 ) -> FittedOnFeatures:
     """Fit to checked rows; ``transformer`` is unfitted, and ``searches`` says whether its bandwidth is chosen."""
     phases, budget = Phases(), options.budget(arrays.Device("cpu"))
-    of_targets = {"of_classes": of_classes, "class_weight": class_weight, "fit_intercept": fit_intercept}
-    targets = learn_square_targets(rows.y, rows.weights, **of_targets, in_unit=False)
+    of_targets = {"of_classes": of_classes, "fit_intercept": fit_intercept, "in_unit": False}
+    targets = learn_square_targets(rows.y, rows.weights, **of_targets)
     codes = targets.encode(rows.y)
     kernel = transformer._make_kernel() if "kernel" in transformer.get_params(deep=False) else None
     components = choose_components(n_components, kernel, rows, codes, seed, budget, searches_bandwidth=searches)

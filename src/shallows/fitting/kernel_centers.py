@@ -92,7 +92,6 @@ def fit_kernel_centers(
     regularization: float | str,
     calibrates: bool,
     solver: ProjectedEigenPro | NystromConjugateGradients | None,
-    class_weight: Any,
     early_stopping: EarlyStopping | None,
     warm: tuple[Any, Ended | None],
     seed: int,
@@ -105,7 +104,7 @@ def fit_kernel_centers(
     phases, device = Phases(), options.fit_device()
     rows, held_out = split_rows(rows, early_stopping, seed, of_labels=of_classes, of_every_class=calibrates)
     start = begin(*warm, rows, seed)
-    targets = learn_square_targets(rows.y, rows.weights, of_classes=of_classes, class_weight=class_weight)
+    targets = learn_square_targets(rows.y, rows.weights, of_classes=of_classes)
     codes, unit = targets.encode(rows.y), 1.0 if rows.weights is None else float(rows.weights.max())
     (n, c), dtype = codes.shape, options.precision(len(codes))
     budget = ranks.share_of(options.budget(device), options.memory)

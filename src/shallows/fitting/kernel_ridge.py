@@ -55,7 +55,6 @@ def fit_kernel_ridge(
     regularization: float | str | None,
     calibrates: bool,
     solver: KernelSolver,
-    class_weight: Any,
     seed: int,
     options: Options,
     observers: Sequence[training.Observer],
@@ -72,7 +71,7 @@ def fit_kernel_ridge(
     phases, device, ranks = Phases(), options.fit_device(), solver.ranks
     rows, held_out = split_rows(rows, early_stopping, seed, of_labels=of_classes, of_every_class=calibrates)
     start = begin(*warm, rows, seed)
-    targets = learn_square_targets(rows.y, rows.weights, of_classes=of_classes, class_weight=class_weight)
+    targets = learn_square_targets(rows.y, rows.weights, of_classes=of_classes)
     codes, unit = targets.encode(rows.y), 1.0 if rows.weights is None else float(rows.weights.max())
     (n, c), budget = codes.shape, ranks.share_of(options.budget(device), options.memory)
     solver = solver.for_size(n, budget)

@@ -27,13 +27,11 @@ def fit_kitchen_sinks(
     tol: float,
     max_iterations: int,
     calibrates: bool,
-    class_weight: Any,
     seed: int,
     options: Options,
 ) -> FittedOnFeatures:
     """Fit to checked rows; ``transformer`` are unfitted hidden units with the seed."""
-    phases, of_targets = Phases(), {"of_classes": of_classes, "class_weight": class_weight}
-    targets = learn_square_targets(rows.y, rows.weights, **of_targets, in_unit=False)
+    phases, targets = Phases(), learn_square_targets(rows.y, rows.weights, of_classes=of_classes, in_unit=False)
     codes, scales = targets.encode(rows.y), np.ones(1)
     if not of_classes:
         scales = np.sqrt(np.average(codes**2, axis=0, weights=rows.weights))

@@ -54,14 +54,13 @@ def fit_lasvm(
     C: float,
     solver: LASVM,
     multiclass: str,
-    class_weight: Any,
     seed: int,
     options: Options,
     observers: Sequence[training.Observer],
 ) -> tuple[FittedMachines, OnlineMachines]:
     """Train on checked rows; the returned machines can continue with further examples."""
     phases, y = Phases(), single_column(rows.y)
-    rows, targets = rows._replace(y=y), Machines.of(y, multiclass, class_weight)
+    rows, targets = rows._replace(y=y), Machines.of(y, multiclass)
     machines = begin_machines(rows, targets, kernel, C, seed, options, searches_bandwidth=searches_bandwidth)
     phases.end("preparation")
     clock = TimeLimit(options.max_seconds and phases.seconds_left(options.max_seconds))

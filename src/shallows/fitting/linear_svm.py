@@ -54,7 +54,6 @@ def fit_linear_svm(
     fit_intercept: bool,
     solver: LinearSettings,
     solver_name: str,
-    class_weight: Any,
     seed: int,
     options: Options,
     observers: Sequence[training.Observer],
@@ -62,7 +61,7 @@ def fit_linear_svm(
 ) -> FittedLinearSVM:
     """Train on checked rows, in the user's order."""
     phases, y = Phases(), single_column(rows.y)
-    targets, n, cpu = Machines.of(y, "one_vs_rest", class_weight), len(y), Device("cpu")
+    targets, n, cpu = Machines.of(y, "one_vs_rest"), len(y), Device("cpu")
     offsets = column_scales.far_offsets(rows.X) if fit_intercept else np.zeros(rows.X.shape[1])
     X, ridge = column_scales.shift_columns(rows.X, offsets), ridge_of(regularization, n)
     weights = None if rows.weights is None else rows.weights / rows.weights.mean()

@@ -41,7 +41,6 @@ def fit_regularized_risk(
     solver: RiskSettings,
     solver_name: str,
     fit_intercept: bool,
-    class_weight: Any,
     early_stopping: EarlyStopping | None,
     warm: tuple[Any, Ended | None],
     seed: int,
@@ -56,7 +55,7 @@ def fit_regularized_risk(
     start = begin(*warm, rows, seed)
     targets: ClassTargets | ValueTargets
     if of_classes:
-        targets = ClassTargets.of(rows.y, rows.weights, loss, fit_intercept=fit_intercept, class_weight=class_weight)
+        targets = ClassTargets.of(rows.y, rows.weights, loss, fit_intercept=fit_intercept)
     else:
         targets = ValueTargets.of(rows.y, rows.weights, loss)
     n, dtype, budget = len(rows.rows), options.precision(len(rows.rows)), options.budget(device)

@@ -196,7 +196,7 @@ def _is_missing(label: Any) -> bool:
     return isinstance(label, numbers.Real) and bool(label != label)
 
 
-def check_classes(classes: np.ndarray, class_weight: Any) -> None:
+def check_classes(classes: np.ndarray, class_weight: Any = None) -> None:
     """Refuse a single class, and a weight for a class that the training labels do not have."""
     if len(classes) < 2:
         raise ValueError(f"The training labels hold one class only ({classes.tolist()[0]!r}); two at least are needed.")
@@ -255,10 +255,11 @@ def refuse_balanced(class_weight: Any) -> None:
         )
 
 
-def apply_class_weight(class_weight: Any, y: Any, weights: np.ndarray | None) -> np.ndarray | None:
+def apply_class_weight(class_weight: Any, y: Any, weights: np.ndarray | None, *, whole: bool) -> np.ndarray | None:
     """Sample weights times class weights, shape (n,); None if there are neither. Missing classes have weight 1.
 
     "balanced" is n/(k nⱼ) for a class with nⱼ of the n rows, of k classes; n and nⱼ are sums of sample weights.
+    ``whole``: whether ``y`` has all classes that a mapping may name.
     """
     if class_weight is None:
         return weights
@@ -279,6 +280,8 @@ def apply_class_weight(class_weight: Any, y: Any, weights: np.ndarray | None) ->
         for label, weight in class_weight.items():
             if not is_positive(weight):
                 raise ShallowsError(f"class_weight must hold positive numbers, got {weight!r} for {label!r}.")
+        if whole:
+            check_classes(classes, class_weight)
         of_class = np.array([class_weight.get(label, 1.0) for label in classes.tolist()], dtype=np.float64)
     return of_class[places] if weights is None else of_class[places] * weights
 

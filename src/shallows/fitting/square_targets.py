@@ -135,7 +135,6 @@ def learn_square_targets(
     weights: np.ndarray | None,
     *,
     of_classes: bool,
-    class_weight: Any = None,
     fit_intercept: bool = False,
     in_unit: bool = True,
 ) -> SquareTargets:
@@ -151,7 +150,7 @@ def learn_square_targets(
         if y.ndim == 2 and not several:
             raise ValueError("y has several columns that are no 0/1 labels; fit one classifier for each output.")
         binarizer = LabelBinarizer(neg_label=-1, pos_label=1).fit(y)
-        check_classes(binarizer.classes_, class_weight)
+        check_classes(binarizer.classes_)
         targets = SquareClassTargets(binarizer, binarizer.classes_, several)
         if not fit_intercept:
             return targets

@@ -71,7 +71,6 @@ def fit_kernel_svm(
     squared: bool,
     solver: TwoClassSettings,
     multiclass: str,
-    class_weight: Any,
     seed: int,
     options: Options,
     observers: Sequence[training.Observer],
@@ -79,7 +78,7 @@ def fit_kernel_svm(
     """Train on checked rows, in the user's order."""
     phases, device = Phases(), options.fit_device()
     y = single_column(rows.y)
-    targets = Machines.of(y, multiclass, class_weight)
+    targets = Machines.of(y, multiclass)
     n, dtype, budget = len(rows.rows), options.precision(len(rows.rows)), options.budget(device)
     options.warn_of_too_little_memory(device)
     weights = np.ones(n) if rows.weights is None else rows.weights

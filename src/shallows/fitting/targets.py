@@ -18,7 +18,7 @@ AUTOMATIC = LazyTable("loss", "shallows.losses", {"auto": ".multiclass:Softmax"}
 """The default loss for more than two classes. A table, so that runs with another loss do not depend on its module."""
 
 
-def learn_classes(y: np.ndarray, named: Any, loss: Loss | None, class_weight: Any) -> tuple[Loss, np.ndarray, bool]:
+def learn_classes(y: np.ndarray, named: Any, loss: Loss | None) -> tuple[Loss, np.ndarray, bool]:
     """The loss (None: by the number of classes), the classes in ``y`` or ``named``, and whether labels are several."""
     several = are_several(y)
     if several:
@@ -31,7 +31,7 @@ def learn_classes(y: np.ndarray, named: Any, loss: Loss | None, class_weight: An
     if several:
         check_takes_several(loss)
     else:
-        check_classes(classes, class_weight)
+        check_classes(classes)
     return loss, classes, several
 
 
@@ -54,11 +54,9 @@ class ClassTargets:
     intercept: np.ndarray
 
     @classmethod
-    def of(
-        cls, y: np.ndarray, weights: np.ndarray | None, loss: Loss, *, fit_intercept: bool, class_weight: Any
-    ) -> ClassTargets:
+    def of(cls, y: np.ndarray, weights: np.ndarray | None, loss: Loss, *, fit_intercept: bool) -> ClassTargets:
         """Learn the classes and the intercept of training labels."""
-        targets = cls(*learn_classes(y, None, loss, class_weight), np.zeros(0))
+        targets = cls(*learn_classes(y, None, loss), np.zeros(0))
         codes = targets.encode(y)
         intercept = loss.constant(codes, weights) if fit_intercept else np.zeros(codes.shape[1])
         return cls(loss, targets.classes, targets.several, intercept)
@@ -114,11 +112,9 @@ class StreamedClasses(ClassTargets):
     has_intercept: bool
 
     @classmethod
-    def of_stream(
-        cls, y: np.ndarray, classes: Any, loss: Loss | None, *, fit_intercept: bool, class_weight: Any
-    ) -> Self:
+    def of_stream(cls, y: np.ndarray, classes: Any, loss: Loss | None, *, fit_intercept: bool) -> Self:
         """Learn the classes of training labels, or use the named ones."""
-        return cls(*learn_classes(y, classes, loss, class_weight), np.zeros(0), fit_intercept)
+        return cls(*learn_classes(y, classes, loss), np.zeros(0), fit_intercept)
 
     def encode(self, y: np.ndarray) -> np.ndarray:
         """Labels in the coding of the loss, float64, shape (n, c); raises a ValueError for unknown labels."""
@@ -261,10 +257,10 @@ class Machines:
     multiclass: str
 
     @classmethod
-    def of(cls, y: np.ndarray, multiclass: str, class_weight: Any) -> Machines:
+    def of(cls, y: np.ndarray, multiclass: str) -> Machines:
         """Learn the classes of training labels."""
         classes = np.unique(single_column(y))
-        check_classes(classes, class_weight)
+        check_classes(classes)
         return cls(classes, multiclass)
 
     @property

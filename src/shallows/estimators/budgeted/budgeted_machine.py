@@ -24,7 +24,7 @@ class BudgetedMachine(OnlineClassifier):
         self._check_parameters()
         rows = self._validated_training_set(X, y, sample_weight)
         y = single_column(rows.y)
-        self._train((rows.X, y, rows.weights), Machines.of(y, "one_vs_rest", self.class_weight))
+        self._train((rows.X, y, rows.weights), Machines.of(y, "one_vs_rest"))
         end_beginning(self, len(y))
         return self
 

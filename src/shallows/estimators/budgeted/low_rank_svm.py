@@ -124,7 +124,7 @@ class LowRankLinearizedSVMClassifier(LabelPredictions, Estimator):
         started = time.perf_counter()
         self._check_parameters()
         X, y, weights = self._validated_training_set(X, y, sample_weight)[:3]
-        self._targets, y, seed = Machines.of(y, "one_vs_rest", self.class_weight), single_column(y), self._seed()
+        self._targets, y, seed = Machines.of(y, "one_vs_rest"), single_column(y), self._seed()
         self.classes_ = self._targets.classes
         choice = self._choose(X, y, weights, seed)
         transformer = NystroemFeatures(

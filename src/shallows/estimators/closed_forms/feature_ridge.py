@@ -118,7 +118,6 @@ class FeatureRidge(TransformedEstimator):
             "regularization": self.alpha,
             "solver": solver,
             "fit_intercept": getattr(self, "fit_intercept", True),
-            "class_weight": getattr(self, "class_weight", None),
             "seed": seed,
             "options": self._options(),
             "observers": [*self._progress_observers(), *observers],

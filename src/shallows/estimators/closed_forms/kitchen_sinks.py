@@ -98,7 +98,6 @@ class RandomKitchenSinks(TransformedEstimator):
             tol=self.tol,
             max_iterations=self.max_iterations,
             calibrates=getattr(self, "calibration", None) is not None,
-            class_weight=getattr(self, "class_weight", None),
             seed=seed,
             options=self._options(),
         )

@@ -9,7 +9,7 @@ import numpy as np
 
 from ... import arrays, losses, training
 from ...errors import ShallowsError
-from ...fitting.rows import refuse_balanced, refuse_missing_labels
+from ...fitting.rows import check_classes, refuse_balanced, refuse_missing_labels
 from ...fitting.stream_training import StreamState
 from ...fitting.targets import StreamedClasses
 from ..constructors import with_parameters
@@ -115,8 +115,9 @@ class DoublyStochasticClassifier(LossPredictions, RandomFeatureExpansion):
 
     def _learn_targets(self, y: Any, weights: Any, classes: Any) -> StreamedClasses:
         loss = None if self._chooses_loss() else losses.make(self.loss)
-        options = {"fit_intercept": self.fit_intercept, "class_weight": self.class_weight}
-        return StreamedClasses.of_stream(y, classes, loss, **options)
+        targets = StreamedClasses.of_stream(y, classes, loss, fit_intercept=self.fit_intercept)
+        check_classes(targets.classes, self.class_weight)
+        return targets
 
     def _store(self, stream: StreamState, run: training.Run | None, seconds: dict[str, float]) -> None:
         super()._store(stream, run, seconds)

@@ -138,7 +138,6 @@ class KernelRidgeMachine(Estimator):
                 "searches_bandwidth": is_automatic(self.bandwidth),
                 "n_components": self.n_components,
                 "calibrates": getattr(self, "calibration", None) is not None,
-                "class_weight": getattr(self, "class_weight", None),
                 "early_stopping": stopping,
                 "seed": ranks.from_first(self._seed()),
                 "options": options,

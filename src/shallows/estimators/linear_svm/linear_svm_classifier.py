@@ -138,7 +138,6 @@ class LinearSVMClassifier(OnlineClassifier):
             fit_intercept=bool(self.fit_intercept),
             solver=solver,
             solver_name=settings.name_of(solver, SOLVERS),
-            class_weight=self.class_weight,
             seed=self._seed(),
             options=self._options(),
             observers=[*self._progress_observers(), *observers],

@@ -118,7 +118,6 @@ class RegularizedRisk(Estimator):
             solver=solver,
             solver_name=settings.name_of(solver, SOLVERS),
             fit_intercept=getattr(self, "fit_intercept", True),
-            class_weight=getattr(self, "class_weight", None),
             early_stopping=EarlyStopping.of(self.early_stopping),
             warm=(parameters, vars(self).get("_ended")),
             seed=seed,

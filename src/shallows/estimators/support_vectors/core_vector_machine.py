@@ -108,7 +108,6 @@ class CoreVectorMachineClassifier(SupportVectorClassifier):
             squared=True,
             solver=ball_of(self),
             multiclass=self.multiclass,
-            class_weight=self.class_weight,
             seed=self._seed(),
             options=self._options(),
             observers=self._progress_observers(),

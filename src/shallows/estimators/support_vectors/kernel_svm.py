@@ -145,7 +145,6 @@ class KernelSVMClassifier(SupportVectorClassifier):
             "C": self.C,
             "solver": solver,
             "multiclass": self.multiclass,
-            "class_weight": self.class_weight,
             "seed": self._seed(),
             "options": self._options(),
             "observers": self._progress_observers(),
