@@ -57,15 +57,12 @@ class LabelPredictions(ClassifierMixin):
         X : array-like or CSR matrix, shape (n_samples, n_features)
         y : array-like, shape (n_samples,)
         sample_weight : array-like, shape (n_samples,), optional
-            Factors of the losses. With λ next to the mean loss only their ratios matter. Rows of weight zero are left
-            out.
+            Factors of the losses; rows of weight zero are left out. With λ next to a mean, only their ratios matter.
 
         Raises
         ------
-        ValueError
-            NaN or infinity, shapes that do not agree, or a single class.
-        ShallowsError
-            A parameter out of its range, or a kernel that is not positive semidefinite.
+        ValueError, ShallowsError
+            NaN or infinity, a single class, a parameter out of its range, or a kernel that is not positive semidefinite.
         """
         raise NotImplementedError
 

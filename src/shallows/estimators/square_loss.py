@@ -33,10 +33,8 @@ class TransformedEstimator(Estimator):
 
         Raises
         ------
-        ValueError
-            NaN or infinity, no table of numbers, or one class only.
-        ShallowsError
-            A parameter out of its range.
+        ValueError, ShallowsError
+            NaN or infinity, one class only, or a parameter out of its range.
         """
         self._check_parameters()
         rows = self._validated_training_set(X, y, sample_weight)
@@ -81,12 +79,11 @@ class SquareLossLabels(ClassifierMixin):
         """Estimates of the class probabilities.
 
         With ``calibration="auto"``, the fit learns a sigmoid, or for several classes a linear map and the softmax, from
-        outputs at training rows of functions that were fitted without these rows. If other rows show that the
-        calibration makes the log loss or the accuracy worse, the fit warns and uses a simpler calibration or none.
+        outputs at training rows of functions that were fitted without these rows. If other rows show that it makes the log
+        loss or the accuracy worse, the fit warns and uses a simpler calibration or none.
 
         Without a calibration, (f + 1)/2 is clipped and normalized, because the minimizer of the square loss is
-        2 P(class | x) − 1. A function that interpolates its targets is then too confident; scikit-learn's
-        ``CalibratedClassifierCV`` helps.
+        2 P(class | x) − 1. A function that interpolates its targets is then too confident.
 
         Parameters
         ----------

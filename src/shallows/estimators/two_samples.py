@@ -94,7 +94,6 @@ def two_sample_test(
     n_draws : int, default=1000
         Draws of the null distribution. The smallest p-value is 1/(n_draws + 1).
     random_state : int, RandomState or None, default=None
-        Seed of the features and the draws.
     options : shallows.Options, optional
         Device, memory, and precision of the features ("auto": the dtype of the rows).
 
@@ -104,16 +103,13 @@ def two_sample_test(
 
     Raises
     ------
-    ValueError
-        NaN or infinity, or no table of numbers.
-    ShallowsError
-        Fewer than two rows in a sample, different numbers of columns, or a parameter out of its range.
+    ValueError, ShallowsError
+        NaN or infinity, fewer than two rows, different numbers of columns, or a parameter out of its range.
 
     References
     ----------
     A. Gretton, K. Borgwardt, M. Rasch, B. Schölkopf and A. Smola (2012), "A kernel two-sample test", JMLR 13. J. Zhao
-    and D. Meng (2015), "FastMMD: ensemble of circular discrepancy for efficient two-sample test", Neural Computation
-    27.
+    and D. Meng (2015), "FastMMD: ensemble of circular discrepancy for efficient two-sample test", Neural Comput. 27.
 
     Examples
     --------

@@ -20,8 +20,7 @@ class ExtremeLearningMachineAutoencoder(FeatureMapTransformer):
 
     An extreme learning machine with orthogonal random weights, x ↦ h(x) = g(Ax + b), learns to return its inputs: β =
     (HᵀH + λI)⁻¹ HᵀX. The features are g(βx), or βx if the numbers of units and inputs are equal. The multilayer
-    machine is a pipeline of several of them, with ridge regression on them or on hidden units
-    (`FeatureRidgeClassifier`) at the end. No layer is trained further.
+    machine is a pipeline of several of them with `FeatureRidgeClassifier` at the end. No layer is trained further.
 
     With ``penalty="l1"`` there is no closed form. FISTA takes up to 1,000 steps, and with more units than rows it may
     stop before the minimum. On digits such layers were neither better nor worse than with "l2".
@@ -35,13 +34,12 @@ class ExtremeLearningMachineAutoencoder(FeatureMapTransformer):
     See Also
     --------
     HiddenUnits : Random units that are not trained at all.
-    FeatureRidgeClassifier : The last layer.
 
     References
     ----------
     L. L. C. Kasun, H. Zhou, G.-B. Huang and C. M. Vong (2013), "Representational learning with extreme learning machine
     for big data", IEEE Intelligent Systems 28. J. Tang, C. Deng and G.-B. Huang (2016), "Extreme learning machine for
-    multilayer perceptron", IEEE Transactions on Neural Networks and Learning Systems 27 (the ℓ₁ penalty).
+    multilayer perceptron", IEEE TNNLS 27 (the ℓ₁ penalty).
 
     Examples
     --------

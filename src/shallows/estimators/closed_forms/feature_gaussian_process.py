@@ -33,31 +33,23 @@ class FeatureGaussianProcessRegressor(ValuePredictions, TransformedEstimator):
 
     Targets are their mean plus f(x) plus noise. With features h(x), f(x) is βᵀh(x) with normal coefficients β, plus an
     independent part with the variance k(x, x) − ‖h(x)‖² that the features miss. The posterior of β is that of Bayesian
-    linear regression, in time n D² for n rows and D features. On Nyström features this approximation is called FITC.
-    With all training points as landmarks it is the exact Gaussian process. At large distances from the landmarks the
-    variance is the prior variance. Random Fourier features miss nothing: their variances are right among the training
-    points, and too small elsewhere.
+    linear regression, in time n D² for n rows and D features. On Nyström features this is called FITC, and with all
+    training points as landmarks it is the exact process. Random Fourier features miss nothing: their variances are
+    right among the training points, and too small elsewhere.
 
     Variances that are "auto" maximize the marginal likelihood: first on up to 1,000 rows, then their size on all rows.
-    If the features miss almost nothing of the kernel, their ratio is also chosen on all rows.
 
     Attributes
     ----------
     bandwidth_ : float
-    intercept_ : ndarray, shape (n_outputs,)
-        Mean of the targets.
-    coef_ : ndarray, shape (n_outputs, n_features_out)
-        Posterior mean of β.
+    intercept_ : ndarray, shape (n_outputs,), the mean of the targets
+    coef_ : ndarray, shape (n_outputs, n_features_out), the posterior mean of β
     signal_variance_, noise_variance_ : ndarray, shape (n_outputs,)
-    log_marginal_likelihood_value_ : float
-        Of all rows, summed over outputs.
+    log_marginal_likelihood_value_ : float, of all rows, summed over outputs
     transformer_ : FeatureMapTransformer
-        The fitted features.
     n_iter_ : int
-        1.
     report_ : dict
-        Values that the library chose, and ``ridge``, the noise over the signal variance. ``selection`` says on how many
-        rows bandwidth and variances were chosen, and gives their likelihood.
+        ``ridge`` is the noise over the signal variance; ``selection`` has the rows and the likelihood of the choice.
     options_ : Options
 
     See Also
@@ -161,13 +153,11 @@ class FeatureGaussianProcessRegressor(ValuePredictions, TransformedEstimator):
         return_std : bool, default=False
             Also return the standard deviations. Their squares minus ``noise_variance_`` are the variances of f.
         return_cov : bool, default=False
-            Also return the covariances.
+            Also return the covariances, shape (n_samples, n_samples) or (n_samples, n_samples, n_outputs).
 
         Returns
         -------
-        ndarray, shape (n_samples,) or (n_samples, n_outputs), as y was
-            The means. With ``return_std``, a tuple of means and standard deviations of observations. With
-            ``return_cov``, of means and covariances, shape (n_samples, n_samples) or (n_samples, n_samples, n_outputs).
+        ndarray, shape (n_samples,) or (n_samples, n_outputs), as y was, or a tuple of two arrays
         """
         if return_std and return_cov:
             raise ShallowsError("At most one of return_std and return_cov can be True.")

@@ -100,10 +100,8 @@ class FeatureRidge(TransformedEstimator):
 
         Raises
         ------
-        ValueError
-            NaN or infinity, no table of numbers, or one class only.
-        ShallowsError
-            A parameter out of its range, or one that the solver cannot use.
+        ValueError, ShallowsError
+            NaN or infinity, one class only, a parameter out of its range, or one that the solver cannot use.
         DivergenceError
             If a given step of "feature_eigenpro" is too large.
         """
@@ -219,47 +217,36 @@ class FeatureRidgeClassifier(SquareLossLabels, FeatureRidge):
     Parameters
     ----------
     fit_intercept : bool, default=True
-        The function is fitted around the weighted mean of the targets −1 and +1, which is not regularized. False fits
-        it around 0, as the methods were published.
+        Fit around the weighted mean of the targets −1 and +1, which is not regularized. False: around 0, as published.
     calibration : {"auto", None}, default=None
         "auto" learns probabilities from outputs at left-out rows, with "feature_eigenpro". None: outputs as they are.
     class_weight : dict or "balanced", optional
-        Factors of the sample weights by class (1 for missing classes). "balanced": n/(k nⱼ) for class j.
 
     Attributes
     ----------
     classes_ : ndarray, shape (n_classes,)
-    intercept_ : ndarray, shape (n_outputs,)
-        Mean of the targets.
+    intercept_ : ndarray, shape (n_outputs,), the mean of the targets
     coef_ : ndarray, shape (n_outputs, n_features_out)
     alpha_, bandwidth_ : float
-    transformer_ : FeatureMapTransformer
-        The fitted features; not with "feature_eigenpro".
+    transformer_ : FeatureMapTransformer, the fitted features; not with "feature_eigenpro"
     n_iter_ : int
         1, or the iterations of conjugate gradients, the passes over blocks, or the epochs.
-    losses_ : list of float
-        With "feature_eigenpro": training loss of each epoch as a share of the zero function's loss.
-    validation_scores_ : list of float
-        With ``early_stopping``: accuracy or R² after each epoch; ``best_validation_score_`` is the largest.
+    losses_, validation_scores_ : list of float, with "feature_eigenpro"
+        Training loss of each epoch as a share of the zero function's loss; accuracy or R² with ``early_stopping``.
     report_ : dict
-        Values that the library chose, and how the system was solved. ``selection`` has the errors by which bandwidth
-        and ridge were chosen, and which values are equally good.
+        ``selection`` has the errors by which bandwidth and ridge were chosen, and which values are equally good.
     options_ : Options
 
     See Also
     --------
     KernelRidgeClassifier : the same loss in the space of the kernel.
     shallows.kernel_approximation : the features, which also work in a pipeline with a linear model.
-    shallows.solvers : the parameters of the solvers.
 
     References
     ----------
-    A. Rahimi and B. Recht (2007), "Random features for large-scale kernel machines", NIPS 20. In blocks: S. Tu,
-    R. Roelofs, S. Venkataraman and B. Recht (2016), "Large scale kernel learning using block coordinate descent",
-    arXiv:1602.05310. EigenPro: S. Ma and M. Belkin (2017), "Diving into the shallows: a computational perspective on
-    large-scale shallow learning", NIPS 30. On hidden units: G.-B. Huang, H. Zhou, X. Ding and R. Zhang (2012), "Extreme
-    learning machine for regression and multiclass classification", IEEE Transactions on Systems, Man, and Cybernetics
-    B 42.
+    A. Rahimi and B. Recht (2007), "Random features for large-scale kernel machines", NIPS 20. G.-B. Huang, H. Zhou,
+    X. Ding and R. Zhang (2012), "Extreme learning machine for regression and multiclass classification", IEEE TSMC-B
+    42, for hidden units. The solvers name their own sources.
 
     Examples
     --------
@@ -275,9 +262,6 @@ class FeatureRidgeClassifier(SquareLossLabels, FeatureRidge):
     >>> by_steps = FeatureRidgeClassifier(features, solver=FeatureEigenPro(max_epochs=20), random_state=0)
     >>> bool(by_steps.fit(X[:1200], y[:1200]).score(X[1200:], y[1200:]) > 0.94)
     True
-    >>> extreme_learning_machine = FeatureRidgeClassifier("hidden_units", random_state=0).fit(X[:1200], y[:1200])
-    >>> bool(extreme_learning_machine.score(X[1200:], y[1200:]) > 0.9)
-    True
     """
 
     __init__ = with_parameters(FeatureRidge.__init__, fit_intercept=True, calibration=None, class_weight=None)
@@ -286,12 +270,7 @@ class FeatureRidgeClassifier(SquareLossLabels, FeatureRidge):
 class FeatureRidgeRegressor(ValuePredictions, FeatureRidge):
     """Regression by ridge regression on explicit features around the mean of the targets.
 
-    See `FeatureRidgeClassifier` for the solvers. The attributes are the same, without ``classes_``.
-
-    Attributes
-    ----------
-    intercept_ : ndarray, shape (n_outputs,)
-        Mean of the targets.
+    See `FeatureRidgeClassifier` for the solvers and the attributes.
 
     Examples
     --------

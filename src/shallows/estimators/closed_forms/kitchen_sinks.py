@@ -115,19 +115,15 @@ class RandomKitchenSinksClassifier(SquareLossLabels, RandomKitchenSinks):
         "auto" learns probabilities from outputs of a second solution, without a fifth of the rows (200 to 1,000), on
         these rows. None leaves the outputs as they are, as published.
     class_weight : dict or "balanced", optional
-        Factors of the sample weights by class (1 for missing classes). "balanced": n/(k nⱼ) for class j.
 
     Attributes
     ----------
     classes_ : ndarray, shape (n_classes,)
-    coef_ : ndarray, shape (n_outputs, n_units)
-        α, in the units of the targets.
+    coef_ : ndarray, shape (n_outputs, n_units), α in the units of the targets
     transformer_ : HiddenUnits
-        The units.
-    n_iter_ : int
-        Iterations of the optimization, of the slowest output.
+    n_iter_ : int, of the slowest output
     report_ : dict
-        Values that the library chose, and ``at_bound``, the share of the weights that are at the bound.
+        ``at_bound`` is the share of the weights that are at the bound.
     options_ : Options
 
     See Also
@@ -161,12 +157,5 @@ class RandomKitchenSinksClassifier(SquareLossLabels, RandomKitchenSinks):
 class RandomKitchenSinksRegressor(ValuePredictions, RandomKitchenSinks):
     """Regression by a sum of random units with bounded weights, as in `RandomKitchenSinksClassifier`.
 
-    The fit centers the targets and divides them by their deviation.
-
-    The attributes are those of `RandomKitchenSinksClassifier`, with ``intercept_`` instead of ``classes_``.
-
-    Attributes
-    ----------
-    intercept_ : ndarray, shape (n_outputs,)
-        Mean of the targets.
+    The fit centers the targets and divides them by their deviation; ``intercept_`` is their mean.
     """

@@ -91,10 +91,8 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Grow
 
         Raises
         ------
-        ValueError
-            NaN or infinity, or views of unequal length.
-        ShallowsError
-            A parameter out of its range, or more components than the data or both views have.
+        ValueError, ShallowsError
+            NaN or infinity, views of unequal length, a wrong parameter, or more components than the data have.
         DivergenceError
             A given ``step_size`` of the solver is too large.
         """
@@ -135,10 +133,8 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Grow
 
         Raises
         ------
-        ValueError, ShallowsError
-            NaN, infinity or views of unequal length in a batch, whose number the message gives, or no batch.
-        DivergenceError
-            The functions overflow or explode.
+        ValueError, ShallowsError, DivergenceError
+            Wrong values in a batch, whose number the message gives, no batch, or functions that explode.
         """
         self._check_parameters()
         fitted = self.__sklearn_is_fitted__()

@@ -29,8 +29,7 @@ class FeatureKernelPCA(ComponentEstimator):
 
     The components are the directions with the most variance of Nyström features of any kernel, or of random Fourier
     features. A solver finds them batch by batch, starting from the components of 2,000 rows. Data may be a stream
-    (`partial_fit`). The features limit the accuracy; with all points as landmarks the result is kernel PCA itself. The
-    functions of `DoublyStochasticKernelPCA` have no such limit.
+    (`partial_fit`). The features limit the accuracy; with all points as landmarks the result is kernel PCA itself.
 
     Parameters
     ----------
@@ -53,21 +52,16 @@ class FeatureKernelPCA(ComponentEstimator):
     ----------
     eigenvalues_ : ndarray, shape (n_components,)
         Of the features' covariance, descending: near those of the kernel matrix divided by the number of rows.
-    dual_coef_ : ndarray, shape (n_features_out, n_components)
-        Orthonormal coefficients of the features.
+    dual_coef_ : ndarray, shape (n_features_out, n_components), orthonormal
     transformer_ : FeatureMapTransformer
-        The fitted features.
     bandwidth_ : float or None
-    losses_ : list of float
-        Share of the features' variance in the components, for each epoch.
+    losses_ : list of float, the share of the features' variance in the components, for each epoch
     report_ : dict
 
     See Also
     --------
-    DoublyStochasticKernelPCA : With a number of features that grows.
+    DoublyStochasticKernelPCA : With a number of features that grows, which has no such limit.
     sklearn.decomposition.KernelPCA : Exact, for a few thousand rows.
-    shallows.solvers.FeatureOja, shallows.solvers.VRPCA, shallows.solvers.NoisyPowerMethod,
-    shallows.solvers.MatrixStochasticGradient : The solvers, with their sources.
 
     Examples
     --------

@@ -32,18 +32,15 @@ class DoublyStochasticKernelCCA(TwoViewEstimator):
     Attributes
     ----------
     correlations_ : ndarray, shape (n_components,), descending
-        Canonical correlations in the training data, or in the last batches of a stream.
-    dual_coef_ : ndarray, shape (n_blocks, width, n_components)
-        Coefficients of the features of the first view, rotated to the components.
+        In the training data, or in the last batches of a stream.
+    dual_coef_ : ndarray, shape (n_blocks, width, n_components), of the first view
     n_blocks_, n_revisits_, n_iter_, n_random_features_ : int
-        Blocks, steps on old blocks, all steps, frequencies of a view.
     bandwidth_ : float
     report_ : dict
 
     See Also
     --------
     DoublyStochasticKernelSVD : The largest covariances, without a ridge.
-    sklearn.cross_decomposition.CCA : Linear functions.
     shallows.solvers.TwoViewCCA : Its solver.
 
     References

@@ -26,10 +26,8 @@ class DoublyStochasticKernelPCA(ComponentEstimator):
     ----------
     eigenvalues_ : ndarray, shape (n_components,)
         Of the kernel matrix divided by the number of rows, descending; scikit-learn's `KernelPCA` does not divide.
-    dual_coef_ : ndarray, shape (n_blocks, width, n_components)
-        Coefficients of the features, rotated to the components.
+    dual_coef_ : ndarray, shape (n_blocks, width, n_components), rotated to the components
     n_blocks_, n_revisits_, n_iter_, n_random_features_ : int
-        Blocks, steps on old blocks, all steps, frequencies.
     bandwidth_ : float
     report_ : dict
 

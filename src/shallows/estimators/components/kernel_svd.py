@@ -30,10 +30,8 @@ class DoublyStochasticKernelSVD(TwoViewEstimator):
     Attributes
     ----------
     singular_values_ : ndarray, shape (n_components,), descending
-    dual_coef_ : ndarray, shape (n_blocks, width, n_components)
-        Coefficients of the features of the first view, rotated to the components.
+    dual_coef_ : ndarray, shape (n_blocks, width, n_components), of the first view
     n_blocks_, n_revisits_, n_iter_, n_random_features_ : int
-        Blocks, steps on old blocks, all steps, frequencies of a view.
     bandwidth_ : float
     report_ : dict
 

@@ -40,12 +40,9 @@ class KernelSlicedInverseRegression(TwoViewEstimator):
     ----------
     correlations_ : ndarray, shape (n_components,), descending
         Of functions of X with functions of y, in the training data or in the last batches of a stream.
-    classes_ : ndarray
-        The labels, if y has labels.
-    dual_coef_ : ndarray, shape (n_blocks, width, n_components)
-        Coefficients of the features of X, rotated to the components.
+    classes_ : ndarray, the labels, if y has labels
+    dual_coef_ : ndarray, shape (n_blocks, width, n_components), of X
     n_blocks_, n_revisits_, n_iter_, n_random_features_ : int
-        Blocks, steps on old blocks, all steps, frequencies of X.
     bandwidth_ : float
     report_ : dict
 

@@ -31,23 +31,18 @@ class DoublyStochasticClassifier(LossPredictions, RandomFeatureExpansion):
     fit_intercept : bool, default=True
         Add an intercept b from the class frequencies, which is not regularized. The published method has none.
     class_weight : dict or "balanced", optional
-        Factors of the sample weights by class (1 for missing classes). "balanced": n/(k nⱼ) for class j.
 
     Attributes
     ----------
     classes_ : ndarray, shape (n_classes,)
-    intercept_ : ndarray, shape (n_outputs,)
-        b, the constant with the least loss on the targets.
+    intercept_ : ndarray, shape (n_outputs,), the constant b with the least loss on the targets
     dual_coef_ : ndarray, shape (n_blocks, width, n_outputs)
-        Coefficients of the features.
     n_blocks_, n_reused_, n_iter_, n_random_features_ : int
-        Blocks, steps on old blocks, all steps, frequencies.
     report_ : dict
 
     See Also
     --------
     shallows.solvers.DoublyStochastic : The settings of the solver.
-    DoublyStochasticRegressor : The same for numbers.
 
     References
     ----------
@@ -99,10 +94,8 @@ class DoublyStochasticClassifier(LossPredictions, RandomFeatureExpansion):
 
         Raises
         ------
-        ValueError, ShallowsError
-            NaN, infinity or an unknown label in a batch, whose number the message gives, or a stream without a batch.
-        DivergenceError
-            The loss of a batch overflows or explodes.
+        ValueError, ShallowsError, DivergenceError
+            Wrong values or an unknown label in a batch, whose number the message gives, no batch, or a loss that explodes.
         """
         refuse_missing_labels(classes, "classes")
         refuse_balanced(self.class_weight)

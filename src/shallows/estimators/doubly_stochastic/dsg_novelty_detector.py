@@ -48,17 +48,13 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
 
     Attributes
     ----------
-    offset_ : float
-        ρ. Points with smaller scores are novel.
+    offset_ : float, ρ; points with smaller scores are novel
     dual_coef_ : ndarray, shape (n_blocks, width, n_outputs)
-        Coefficients of the features.
     n_blocks_, n_reused_, n_iter_, n_random_features_ : int
-        Blocks, steps on old blocks, all steps, frequencies.
     report_ : dict
 
     See Also
     --------
-    shallows.solvers.DoublyStochastic : The settings of the solver.
     DoublyStochasticClassifier : The method, with the references.
 
     Examples

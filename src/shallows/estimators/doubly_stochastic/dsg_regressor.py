@@ -15,8 +15,8 @@ from .random_feature_expansion import RandomFeatureExpansion
 class DoublyStochasticRegressor(ValuePredictions, RandomFeatureExpansion):
     """Regression by doubly stochastic gradients: least squares, support vector, robust and quantile regression.
 
-    The function is a constant plus a sum of random features of the kernel, as in `DoublyStochasticClassifier`. A stream
-    takes the constant from its first rows.
+    The function is a constant plus a sum of random features of the kernel, as in `DoublyStochasticClassifier`, which
+    also has the attributes. A stream takes the constant from its first rows.
 
     Parameters
     ----------
@@ -24,19 +24,8 @@ class DoublyStochasticRegressor(ValuePredictions, RandomFeatureExpansion):
         "auto": "square". An object of `shallows.losses`, such as ``losses.Huber(delta=2.0)``, has parameters in the
         units of y.
 
-    Attributes
-    ----------
-    intercept_ : ndarray, shape (n_outputs,)
-        b, the constant with the least loss on the targets.
-    dual_coef_ : ndarray, shape (n_blocks, width, n_outputs)
-        Coefficients of the features.
-    n_blocks_, n_reused_, n_iter_, n_random_features_ : int
-        Blocks, steps on old blocks, all steps, frequencies.
-    report_ : dict
-
     See Also
     --------
-    shallows.solvers.DoublyStochastic : The settings of the solver.
     DoublyStochasticClassifier : The same for classes, with the references.
 
     Examples

@@ -125,10 +125,8 @@ class RandomFeatureExpansion(GrowingModel):
 
         Raises
         ------
-        ValueError, ShallowsError
-            NaN or infinity, shapes that do not agree, a single class, or a parameter out of its range.
-        DivergenceError
-            A given ``step_size`` is too large.
+        ValueError, ShallowsError, DivergenceError
+            Wrong data, a single class, a parameter out of its range, or a given ``step_size`` that is too large.
         """
         with ranks.fit_together(self, (X, y, sample_weight), checkpoint) as checkpoint:
             self._check_parameters()
@@ -170,10 +168,8 @@ class RandomFeatureExpansion(GrowingModel):
 
         Raises
         ------
-        ValueError, ShallowsError
-            NaN or infinity in a batch, whose number the message gives, or a stream without a batch.
-        DivergenceError
-            The loss of a batch overflows or explodes.
+        ValueError, ShallowsError, DivergenceError
+            NaN or infinity in a batch, whose number the message gives, no batch, or a loss that explodes.
         """
         y = y if self._takes_targets else None
         return self._partial_fit(X, y, None, sample_weight, n_iter, max_seconds, observers, checkpoint)

@@ -129,10 +129,8 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
 
         Raises
         ------
-        ValueError
-            NaN or infinity, or no table of numbers.
-        ShallowsError
-            A parameter out of its range, or a kernel that has no such features.
+        ValueError, ShallowsError
+            NaN or infinity, no table of numbers, a parameter out of its range, or a kernel that has no such features.
         """
         return self._fit(X, self._make_map)
 

@@ -24,10 +24,6 @@ class Fastfood(FourierTransformer):
     feature_map_ : shallows.features.FastfoodMap
     report_ : dict
 
-    See Also
-    --------
-    FourierFeatures : Independent or orthogonal frequencies.
-
     References
     ----------
     Q. Le, T. Sarlós and A. Smola (2013), "Fastfood - approximating kernel expansions in loglinear time", ICML 30.

@@ -37,7 +37,6 @@ class FourierFeatures(FeatureMapTransformer):
     See Also
     --------
     NystroemFeatures : Features of any kernel at training points, which often need fewer columns.
-    Fastfood : The same for many inputs, without a matrix of frequencies.
     FeatureRidgeClassifier : Chooses bandwidth and number of these features, and trains on them.
 
     References

@@ -59,8 +59,7 @@ class NystroemFeatures(LandmarkTransformer):
     Attributes
     ----------
     bandwidth_ : float or None
-    landmarks_ : ndarray, shape (n_landmarks, n_features)
-        In the units of X.
+    landmarks_ : ndarray, shape (n_landmarks, n_features), in the units of X
     feature_map_ : shallows.features.NystroemMap
     report_ : dict
 
@@ -68,13 +67,11 @@ class NystroemFeatures(LandmarkTransformer):
     --------
     FourierFeatures : Features that do not depend on the training points.
     RBFNetwork : The kernel values themselves.
-    sklearn.kernel_approximation.Nystroem : Sampled landmarks only.
 
     References
     ----------
-    C. Williams and M. Seeger (2001), "Using the Nyström method to speed up kernel machines", NIPS 13. Y. Chen, E. N.
-    Epperly, J. A. Tropp and R. J. Webber (2025), "Randomly pivoted Cholesky: practical approximation of a kernel matrix
-    with few entry evaluations", Communications on Pure and Applied Mathematics 78.
+    C. Williams and M. Seeger (2001), "Using the Nyström method to speed up kernel machines", NIPS 13. Y. Chen et al.
+    (2025), "Randomly pivoted Cholesky", Communications on Pure and Applied Mathematics 78.
 
     Examples
     --------
@@ -116,10 +113,6 @@ class RBFNetwork(LandmarkTransformer):
     bandwidth_ : float or None
     feature_map_ : shallows.features.RBFNetworkMap
     report_ : dict
-
-    See Also
-    --------
-    NystroemFeatures : The same values, multiplied so that inner products approximate the kernel.
 
     References
     ----------

@@ -18,21 +18,17 @@ class PolynomialFeatures(FeatureMapTransformer):
     """All monomials up to a degree p, weighted so that inner products of rows are exactly (s xᵀz + c)^p.
 
     There are binomial(p + d, p) of them. Sparse rows stay sparse: a row with r nonzeros has binomial(p + r, p).
-    `sklearn.preprocessing.PolynomialFeatures` makes the same monomials without weights.
+    `sklearn.preprocessing.PolynomialFeatures` makes the same monomials without weights; `TensorSketch` is random, with
+    a free number of columns.
 
     Attributes
     ----------
     feature_map_ : shallows.features.PolynomialMap
     report_ : dict
 
-    See Also
-    --------
-    TensorSketch : Random features with a free number of columns, for many inputs.
-
     References
     ----------
-    Y.-W. Chang and others (2010), "Training and testing low-degree polynomial data mappings via linear SVM", Journal of
-    Machine Learning Research 11.
+    Y.-W. Chang and others (2010), "Training and testing low-degree polynomial data mappings via linear SVM", JMLR 11.
 
     Examples
     --------

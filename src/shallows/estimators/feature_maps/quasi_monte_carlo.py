@@ -23,10 +23,6 @@ class QuasiMonteCarloFeatures(FourierTransformer):
     feature_map_ : shallows.features.QuasiMonteCarloMap
     report_ : dict
 
-    See Also
-    --------
-    FourierFeatures : Independent or orthogonal frequencies.
-
     References
     ----------
     J. Yang, V. Sindhwani, H. Avron and M. Mahoney (2014), "Quasi-Monte Carlo feature maps for shift-invariant kernels",

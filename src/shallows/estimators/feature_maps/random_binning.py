@@ -25,11 +25,6 @@ class RandomBinning(FeatureMapTransformer):
     bandwidth_ : float
     feature_map_ : shallows.features.RandomBinningMap
     report_ : dict
-        Values that the library chose, with seed and precision.
-
-    See Also
-    --------
-    FourierFeatures : Dense features of the same kernel, with ``kernel="laplace_product"``.
 
     References
     ----------

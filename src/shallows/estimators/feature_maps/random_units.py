@@ -38,11 +38,6 @@ class HiddenUnits(FeatureMapTransformer):
     feature_map_ : shallows.features.FeatureMap
     report_ : dict
 
-    See Also
-    --------
-    FeatureRidgeClassifier : With ``features="hidden_units"`` the extreme learning machine.
-    ExtremeLearningMachineAutoencoder : Units whose weights reconstruct the inputs.
-
     References
     ----------
     G.-B. Huang, Q.-Y. Zhu and C.-K. Siew (2006), "Extreme learning machine: theory and applications", Neurocomputing
@@ -121,10 +116,6 @@ class SemiRandomFeatures(FeatureMapTransformer):
     bandwidth_ : float
     feature_map_ : shallows.features.SemiRandomMap
     report_ : dict
-
-    See Also
-    --------
-    HiddenUnits : Units without trained factors.
 
     References
     ----------

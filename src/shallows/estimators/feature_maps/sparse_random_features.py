@@ -43,14 +43,9 @@ class SparseRandomFeatures(FeatureMapTransformer):
     Attributes
     ----------
     bandwidth_ : float
-    coef_ : ndarray, shape (n_outputs, n_features_out)
-        Weights of the features at the minimum, for targets of mean 0 and variance 1.
+    coef_ : ndarray, shape (n_outputs, n_features_out), for targets of mean 0 and variance 1
     feature_map_ : shallows.features.given_units.GivenUnits
     report_ : dict
-
-    See Also
-    --------
-    FourierFeatures : Random features that no targets choose.
 
     References
     ----------
@@ -123,10 +118,8 @@ class SparseRandomFeatures(FeatureMapTransformer):
 
         Raises
         ------
-        ValueError
-            NaN or infinity, or no table of numbers.
-        ShallowsError
-            A parameter out of its range, a kernel without random frequencies, or no feature that is kept.
+        ValueError, ShallowsError
+            NaN or infinity, a wrong parameter, a kernel without random frequencies, or no feature that is kept.
         """
         self._check_parameters()
         if y is None:

@@ -22,10 +22,6 @@ class TensorSketch(FeatureMapTransformer):
     feature_map_ : shallows.features.TensorSketchMap
     report_ : dict
 
-    See Also
-    --------
-    PolynomialFeatures : Exact features, for few inputs.
-
     References
     ----------
     N. Pham and R. Pagh (2013), "Fast and scalable polynomial kernels via explicit feature maps", KDD 19.

@@ -116,10 +116,8 @@ class KernelRidgeMachine(Estimator):
 
         Raises
         ------
-        ValueError
-            NaN or infinity, shapes that do not agree, one class only.
-        ShallowsError
-            A parameter out of its range.
+        ValueError, ShallowsError
+            NaN or infinity, shapes that do not agree, one class only, or a parameter out of its range.
         DivergenceError
             If the given step is too large.
         """
@@ -309,30 +307,22 @@ class KernelRidgeClassifier(SquareLossLabels, KernelRidgeMachine):
     - "auto" is "cholesky" for up to 2,000 rows, "eigenpro" for up to 125,000 rows if the memory allows, and otherwise
       "nystrom_conjugate_gradients" on centers, or "projected_eigenpro" for ``alpha=0`` or little time.
 
-    Objects of `shallows.solvers`, such as ``EigenPro(rank=160)``, have the parameters of the solvers.
-
     Parameters
     ----------
     calibration : {"auto", None}, default="auto"
         "auto" learns probabilities from outputs of functions that were fitted without the rows, where the solver can.
         None leaves outputs as they are.
     class_weight : dict or "balanced", optional
-        Factors of the sample weights by class (1 for missing classes). "balanced": n/(k nⱼ) for class j.
 
     Attributes
     ----------
     classes_ : ndarray, shape (n_classes,)
     dual_coef_ : ndarray, shape (n_samples or n_centers, n_outputs)
-        Coefficients of the kernel functions at the training rows ``support_``, or at the centers.
     support_ : ndarray of int, or None
-        Numbers of the training rows that are centers, without held-out rows; None if the user gave the centers.
-    centers_ : ndarray or CSR matrix, shape (n_centers, n_features)
-        With a solver on centers.
-    coef_ : ndarray, shape (n_outputs, n_features)
-        With a linear kernel: the coefficients of the features.
-    bandwidth_, alpha_ : float
-    step_size_ : float
-        η of solvers with steps.
+        Training rows that are centers, without held-out rows; None if the user gave the centers.
+    centers_ : ndarray or CSR matrix, shape (n_centers, n_features), with a solver on centers
+    coef_ : ndarray, shape (n_outputs, n_features), with a linear kernel
+    bandwidth_, alpha_, step_size_ : float
     n_epochs_, n_iter_ : int
     losses_ : list of float
         Training loss of each epoch as a share of the zero function's loss; a batch is measured before its own step.

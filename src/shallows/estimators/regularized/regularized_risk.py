@@ -199,19 +199,14 @@ class RegularizedRiskClassifier(LossPredictions, RegularizedRisk):
     fit_intercept : bool, default=True
         Add an intercept b from the class frequencies, which is not regularized. The published methods have none.
     class_weight : dict or "balanced", optional
-        Factors of the sample weights by class (1 for missing classes). "balanced": n/(k nⱼ) for class j.
 
     Attributes
     ----------
     classes_ : ndarray, shape (n_classes,)
-    intercept_ : ndarray, shape (n_outputs,)
-        b, the constant with the least loss on the targets.
-    dual_coef_ : ndarray, shape (n_support, n_outputs)
-        Coefficients of the kernel functions at the training rows ``support_``; without explicit features.
-    support_ : ndarray of int
-        Numbers of the training rows with nonzero coefficients; without explicit features.
-    coef_ : ndarray, shape (n_outputs, n_features)
-        With explicit features.
+    intercept_ : ndarray, shape (n_outputs,), the constant b with the least loss on the targets
+    dual_coef_ : ndarray, shape (n_support, n_outputs), without explicit features
+    support_ : ndarray of int, training rows with nonzero coefficients
+    coef_ : ndarray, shape (n_outputs, n_features), with explicit features
     bandwidth_, best_validation_score_ : float
     n_epochs_ : int
     losses_, validation_scores_ : list of float
@@ -227,13 +222,8 @@ class RegularizedRiskClassifier(LossPredictions, RegularizedRisk):
 
     References
     ----------
-    sdca: S. Shalev-Shwartz and T. Zhang (2013), "Stochastic dual coordinate ascent methods for regularized loss
-    minimization", JMLR 14. pegasos: S. Shalev-Shwartz et al. (2011), "Pegasos: primal estimated sub-gradient solver for
-    SVM", Mathematical Programming 127. norma: J. Kivinen, A. Smola and R. Williamson (2004), "Online learning with
-    kernels", IEEE Transactions on Signal Processing 52. sag: M. Schmidt, N. Le Roux and F. Bach (2017), "Minimizing
-    finite sums with the stochastic average gradient", Mathematical Programming 162. saga: A. Defazio, F. Bach and
-    S. Lacoste-Julien (2014), "SAGA: a fast incremental gradient method", NIPS 27. svrg: R. Johnson and T. Zhang (2013),
-    "Accelerating stochastic gradient descent using predictive variance reduction", NIPS 26.
+    S. Shalev-Shwartz and T. Zhang (2013), "Stochastic dual coordinate ascent methods for regularized loss
+    minimization", JMLR 14. The other solvers name their own sources.
 
     Examples
     --------
@@ -256,8 +246,8 @@ class RegularizedRiskClassifier(LossPredictions, RegularizedRisk):
 class RegularizedRiskRegressor(ValuePredictions, RegularizedRisk):
     """Regression by a regularized risk, λ/2 ‖f‖² + (1/n) Σ ℓ(f(xᵢ), yᵢ − b), on kernels or features.
 
-    Robust and quantile losses. Rows, memory and time as `RegularizedRiskClassifier`. With "sdca", a chosen λ is at
-    least 1/n, because smaller ones need more epochs.
+    Robust and quantile losses. Rows, memory, time and attributes as `RegularizedRiskClassifier`. With "sdca", a chosen
+    λ is at least 1/n, because smaller ones need more epochs.
 
     Parameters
     ----------
@@ -265,22 +255,6 @@ class RegularizedRiskRegressor(ValuePredictions, RegularizedRisk):
         "square" ("auto"), "huber", "epsilon_insensitive" or "quantile"; SAG and SVRG: only the first two.
     solver : str or object, default="sdca"
         As in `RegularizedRiskClassifier`.
-
-    Attributes
-    ----------
-    intercept_ : ndarray, shape (n_outputs,)
-        b, the constant with the least loss on the targets.
-    dual_coef_ : ndarray, shape (n_support, n_outputs)
-        Coefficients of the kernel functions at the training rows ``support_``; without explicit features.
-    support_ : ndarray of int
-        Numbers of the training rows with nonzero coefficients; without explicit features.
-    coef_ : ndarray, shape (n_outputs, n_features)
-        With explicit features.
-    bandwidth_, best_validation_score_ : float
-    n_epochs_ : int
-    losses_, validation_scores_ : list of float
-        Training loss of each epoch as a share of the zero function's loss; accuracy or R² with ``early_stopping``.
-    report_ : dict
 
     See Also
     --------
