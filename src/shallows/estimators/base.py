@@ -165,17 +165,7 @@ class Estimator(BaseEstimator):
         super().__setattr__(name, plain_parameter(self, name, value))
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters by their names.
-
-        Parameters
-        ----------
-        deep : bool, default=True
-            Also those of solvers, kernels and other objects, such as ``solver__rank``.
-
-        Returns
-        -------
-        dict
-        """
+        """The parameters by their names; with ``deep`` also those of solvers and kernels, such as ``solver__rank``."""
         found = super().get_params(deep)
         if deep:
             for name, value in list(found.items()):
@@ -185,16 +175,8 @@ class Estimator(BaseEstimator):
     def set_params(self, **parameters: Any) -> Any:
         """Set parameters of the estimator, or of its solver, kernel or options, such as ``solver__rank=80``.
 
-        Parameters
-        ----------
-        **parameters
-            By their names. A parameter of a named object, such as ``solver="eigenpro"``, replaces the name by the
-            object.
-
-        Raises
-        ------
-        ValueError
-            If the estimator has no such parameter. For a name of another library, the message gives ours.
+        A parameter of a named object, such as ``solver="eigenpro"``, replaces the name by the object. A wrong name
+        raises a ValueError; for a name of another library, the message gives ours.
         """
         refuse_other_names(type(self), parameters, ValueError, getattr(self, "solver", None))
         whole = {name: value for name, value in parameters.items() if "__" not in name}
@@ -237,7 +219,6 @@ class Estimator(BaseEstimator):
     # --------------------------------------------------------------------------- checks of the data
 
     def _validated(self, X: Any) -> Any:
-        """Check new points against a fitted model."""
         check_is_fitted(self)
         return validate_data(self, read_points(X), accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
 
@@ -335,12 +316,10 @@ class Estimator(BaseEstimator):
         return before if before is not None else int(check_random_state(self.random_state).randint(2**31 - 1))
 
     def _seed_to_go_on_with(self) -> int | None:
-        """The seed of the fit that a warm start continues."""
         before = vars(self).get("_ended")
         return before.seed if before is not None and getattr(self, "warm_start", False) else None
 
     def _options(self) -> Options:
-        """What the parameters, and a block ``with shallows.options(...)``, say about the machine."""
         return checked_options(self.options)
 
     def _fit_device(self) -> arrays.Device:

@@ -87,7 +87,6 @@ def _names_of(cls: type[Any]) -> list[str]:
 
 
 def _call_parts(call: str) -> tuple[str, list[str]]:
-    """The class and the arguments of a call, or of a class."""
     cls, _, arguments = call.partition("(")
     return cls, [part for part in arguments.rstrip(")").split(", ") if part]
 
@@ -109,7 +108,6 @@ def _exact_solver(given: Mapping[str, str]) -> str:
 
 
 def _pair(old: str, new: str, **how: Any) -> dict[str, OldEstimator]:
-    """A classifier and a regressor."""
     return {f"{old}{kind}": OldEstimator(f"{new}{kind}", **how) for kind in ("Classifier", "Regressor")}
 
 
@@ -250,7 +248,6 @@ def translate(name: str, given: Mapping[str, str]) -> tuple[str, set[str]]:
     used: set[str] = set()
 
     def make(cls: str, parameters: Mapping[str, str]) -> str:
-        """A call of a class, or a longer form of a call."""
         cls, fixed = _call_parts(cls)
         used.add(cls)
         return f"{cls}({', '.join([*fixed, *(f'{name}={text}' for name, text in parameters.items())])})"

@@ -32,16 +32,7 @@ class ValuePredictions(RegressorMixin, MultiOutputMixin):
 
     @follows_input
     def predict(self, X: Any) -> np.ndarray:
-        """Values of the fitted function.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray, shape (n_samples,) or (n_samples, n_outputs), as y was
-        """
+        """Values of the fitted function, shape (n_samples,) or (n_samples, n_outputs), as y was."""
         scores = self._raw_predict(self._validated(X))
         return self._targets.decode(scores)
 
@@ -62,7 +53,7 @@ class LabelPredictions(ClassifierMixin):
         Raises
         ------
         ValueError, ShallowsError
-            NaN or infinity, a single class, a parameter out of its range, or a kernel that is not positive semidefinite.
+            NaN or infinity, a single class, a wrong parameter, or a kernel that is not positive semidefinite.
         """
         raise NotImplementedError
 
@@ -70,14 +61,8 @@ class LabelPredictions(ClassifierMixin):
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores of the classes; of a square loss with a calibration, logits.
 
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray, shape (n_samples,) for two classes, else (n_samples, n_classes)
-            Positive scores mean the second of two classes. With several labels for each row: (n_samples, n_labels).
+        Shape (n_samples,) for two classes, with positive scores for the second; otherwise (n_samples, n_classes). With
+        several labels for each row: (n_samples, n_labels).
         """
         outputs = self._raw_predict(self._validated(X))
         scores = self._targets.decisions(outputs)
@@ -85,17 +70,7 @@ class LabelPredictions(ClassifierMixin):
 
     @follows_input
     def predict(self, X: Any) -> np.ndarray:
-        """Class labels.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray, shape (n_samples,)
-            With several labels for each row: 0 and 1, shape (n_samples, n_labels).
-        """
+        """Class labels, shape (n_samples,). With several labels for each row: 0 and 1, shape (n_samples, n_labels)."""
         outputs = self._raw_predict(self._validated(X))
         return self._targets.decode(outputs)
 
@@ -123,16 +98,9 @@ class LossPredictions(ClassifierMixin):
     @available_if(has_probabilities)
     @follows_input
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Estimates of the class probabilities, for the losses "logistic" and "softmax".
+        """Estimates of the class probabilities, for the losses "logistic" and "softmax", shape (n_samples, n_classes).
 
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray, shape (n_samples, n_classes)
-            With several labels for each row: the probability of each label.
+        With several labels for each row: the probability of each label.
         """
         scores = self._raw_predict(self._validated(X))
         return self._targets.probabilities(scores)

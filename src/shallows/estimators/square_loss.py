@@ -42,7 +42,6 @@ class TransformedEstimator(Estimator):
         return self
 
     def _train(self, rows: TrainingSet, seed: int) -> Any:
-        """Call the function of `shallows.fitting` with the parameters; every subclass with this `fit` defines it."""
         raise NotImplementedError
 
     def _store(self, found: FittedOnFeatures) -> None:
@@ -63,7 +62,6 @@ class TransformedEstimator(Estimator):
         self.n_iter_, self.report_ = found.n_iter, {**found.report, "timings": found.seconds}
 
     def _raw_predict(self, X: Any) -> np.ndarray:
-        """Outputs in the units of the targets, float64, shape (m, c), for checked X."""
         return self._targets.unscale(self._model.scores(X, self._options().device))
 
 
@@ -76,22 +74,14 @@ class SquareLossLabels(ClassifierMixin):
 
     @follows_input
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Estimates of the class probabilities.
+        """Estimates of the class probabilities, shape (n_samples, n_classes).
 
         With ``calibration="auto"``, the fit learns a sigmoid, or for several classes a linear map and the softmax, from
-        outputs at training rows of functions that were fitted without these rows. If other rows show that it makes the log
-        loss or the accuracy worse, the fit warns and uses a simpler calibration or none.
+        outputs at training rows of functions that were fitted without these rows. If other rows show that it makes
+        the log loss or the accuracy worse, the fit warns and uses a simpler calibration or none.
 
         Without a calibration, (f + 1)/2 is clipped and normalized, because the minimizer of the square loss is
         2 P(class | x) − 1. A function that interpolates its targets is then too confident.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray, shape (n_samples, n_classes)
         """
         scores = self._raw_predict(self._validated(X))
         return self._targets.probabilities(scores)

@@ -167,7 +167,6 @@ class OnlineClassifier(LabelPredictions, Estimator):
         return self
 
     def _learn(self, rows: Batch, targets: Machines, begins: bool) -> None:
-        """Learn points, labels and weights of a stream, as a new model or as a continued one."""
         raise NotImplementedError
 
 

@@ -148,7 +148,6 @@ def two_sample_test(
 
 
 def _batches(sample: Any, name: str, seed: int, most: int | None) -> Iterator[Any]:
-    """Checked batches of a sample, with at most ``most`` rows of an array."""
     options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "input_name": name}
     if not hasattr(sample, "shape"):
         if not isinstance(sample, Iterable):

@@ -35,7 +35,6 @@ class BudgetedMachine(OnlineClassifier):
     def _train(
         self, rows: Batch, targets: Machines, *, streamed: bool = False, before: FittedBudgeted | None = None
     ) -> None:
-        """Learn points, labels and weights, and set the fitted attributes."""
         found = self._fit_function()(
             *rows,
             targets=targets,
@@ -58,11 +57,9 @@ class BudgetedMachine(OnlineClassifier):
         raise NotImplementedError
 
     def _solver(self) -> Any:
-        """The settings of the solver, which are parameters of the estimator."""
         raise NotImplementedError
 
     def _describe(self, model: Any) -> None:
-        """Set the fitted attributes of this kind of machine."""
         raise NotImplementedError
 
     def _check_parameters(self) -> None:

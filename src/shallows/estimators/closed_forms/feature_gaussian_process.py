@@ -180,16 +180,7 @@ class FeatureGaussianProcessRegressor(ValuePredictions, TransformedEstimator):
     def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = 0) -> np.ndarray:
         """Joint draws of new observations from the posterior.
 
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples_X, n_features)
-        n_samples : int, default=1
-            Number of draws.
-        random_state : int, RandomState or None, default=0
-
-        Returns
-        -------
-        ndarray, shape (n_samples_X, n_samples) or (n_samples_X, n_outputs, n_samples)
+        Shape (n_samples_X, n_samples), or (n_samples_X, n_outputs, n_samples); ``n_samples`` is the number of draws.
         """
         X = self._validated(X)
         if not is_whole(n_samples):
@@ -199,5 +190,4 @@ class FeatureGaussianProcessRegressor(ValuePredictions, TransformedEstimator):
         return draws[:, 0] if self._targets.one_column else draws
 
     def _raw_predict(self, X: Any) -> np.ndarray:
-        """Means in the units of the targets, float64, shape (m, c), for checked X."""
         return self._model.mean.scores(X, self._options().device) + self.intercept_

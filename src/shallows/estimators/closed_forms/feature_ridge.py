@@ -169,11 +169,9 @@ class FeatureRidge(TransformedEstimator):
         return settings.resolve(given, FEATURE_RIDGE_SOLVERS, type(self).__name__)
 
     def _solver_name(self) -> str:
-        """The solver as it may be given, for messages."""
         return f"solver={settings.name_of(self._settings(), FEATURE_RIDGE_SOLVERS)!r}"
 
     def _in_epochs(self) -> str:
-        """Which solvers train in epochs, for messages."""
         able = [repr(name) for name in FEATURE_RIDGE_SOLVERS if FEATURE_RIDGE_SOLVERS[name].has_epochs]
         return f"Use solver={' or '.join(able)}."
 

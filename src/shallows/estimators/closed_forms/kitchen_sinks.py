@@ -86,7 +86,6 @@ class RandomKitchenSinks(TransformedEstimator):
         check_whole(self, "max_iterations")
 
     def _units(self) -> HiddenUnits:
-        """The unfitted units."""
         return cosine_units() if isinstance(self.features, str) else self.features
 
     def _train(self, rows: TrainingSet, seed: int) -> FittedOnFeatures:

@@ -147,16 +147,7 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Grow
 
     @follows_input
     def transform(self, X: Any) -> np.ndarray:
-        """Values of the functions.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray, shape (n_samples, n_components)
-        """
+        """Values of the functions at the rows of X, shape (n_samples, n_components)."""
         X, device = self._validated(X), arrays.resolve_device(self._options().device)
         values = self._model_on(device).functions.transform(X, device)
         if self._state.is_finite():
@@ -196,7 +187,6 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Grow
         return validate_data(self, read_points(X), reset=first, **options), None
 
     def _check_batch(self, batch: Batch, coding: Any) -> tuple[Batch, Any]:
-        """Check a batch, and return it with the coding of its second view."""
         first = coding is None and "_stream" not in vars(self)
         return self._check_views(*batch, first=first, least=1), NotCoded()
 
@@ -241,7 +231,6 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Grow
             self._describe(stream.model, run.state)
 
     def _describe(self, model: Any, state: Any) -> None:
-        """Set the fitted attributes of this kind of components."""
         features = model.plan.views[0].features
         self.block_size_, self.bandwidth_ = features.block_size, features.kernel.bandwidth
         self.n_blocks_, self.n_random_features_ = state.n_blocks, state.n_blocks * features.block_size

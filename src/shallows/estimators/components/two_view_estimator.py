@@ -23,17 +23,9 @@ class TwoViewEstimator(ComponentEstimator):
     _named: ClassVar = {**ComponentEstimator._named, "second_kernel": kernels.KERNELS}
 
     def transform(self, X: Any, y: Any = None) -> Any:
-        """Values of the functions of the first view, or of both views. `fit_transform` returns the first view's.
+        """Values of the functions of the first view, shape (n_samples, n_components); with ``y``, also of the second.
 
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-        y : array-like, shape (n_samples, n_second_features), optional
-            The second view.
-
-        Returns
-        -------
-        ndarray, shape (n_samples, n_components), or two of them if both views are given
+        `fit_transform` returns the first view's.
         """
         if y is None:
             return super().transform(X)
@@ -60,7 +52,6 @@ class TwoViewEstimator(ComponentEstimator):
         return PlainView(Y.shape[1])
 
     def _second_view(self, Y: Any, coding: Any) -> np.ndarray:
-        """The second view as an array of floats with a row for each example."""
         return check_array(numeric_targets(read_points(Y, "y")), dtype=FLOATS, ensure_2d=False, input_name="Y")
 
     def _check_views(self, X: Any, y: Any, *, first: bool, least: int = 2) -> Batch:

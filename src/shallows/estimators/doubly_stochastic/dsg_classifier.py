@@ -95,7 +95,7 @@ class DoublyStochasticClassifier(LossPredictions, RandomFeatureExpansion):
         Raises
         ------
         ValueError, ShallowsError, DivergenceError
-            Wrong values or an unknown label in a batch, whose number the message gives, no batch, or a loss that explodes.
+            Wrong values or labels in a batch, whose number the message gives, no batch, or a loss that explodes.
         """
         refuse_missing_labels(classes, "classes")
         refuse_balanced(self.class_weight)

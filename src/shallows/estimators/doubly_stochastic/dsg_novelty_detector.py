@@ -79,8 +79,7 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
         solver: Any = "auto",
         random_state: Any = None,
         options: Options | None = None,
-    ):
-        """Store the parameters, which the docstring of the class describes."""
+    ): ...
 
     @property
     def loss(self) -> losses.Loss:
@@ -108,42 +107,15 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
 
     @follows_input
     def score_samples(self, X: Any) -> np.ndarray:
-        """Values f(x). Smaller values are more novel.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray, shape (n_samples,)
-        """
+        """Values f(x), shape (n_samples,). Smaller values are more novel."""
         return self._raw_predict(self._validated(X))[:, 0]
 
     @follows_input
     def decision_function(self, X: Any) -> np.ndarray:
-        """Values f(x) − ρ; negative for novel points.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray, shape (n_samples,)
-        """
+        """Values f(x) − ρ, shape (n_samples,); negative for novel points."""
         return self.score_samples(to_host(X)) - self.offset_
 
     @follows_input
     def predict(self, X: Any) -> np.ndarray:
-        """−1 for novel points and 1 for the others.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray, shape (n_samples,)
-        """
+        """−1 for novel points and 1 for the others, shape (n_samples,)."""
         return np.where(self.decision_function(to_host(X)) >= 0, 1, -1)

@@ -218,7 +218,6 @@ class RandomFeatureExpansion(GrowingModel):
     def _begin(
         self, rows: Batch, n_before: int, *, classes: Any, max_seconds: float | None
     ) -> tuple[TrainedExpansion, training.Run]:
-        """Fit a model to the first rows of a stream."""
         seed, numbers = self._seed_of_beginning(rows, n_before), np.arange(rows[0].shape[0])
         return self._train(TrainingSet(*rows, numbers), seed, classes, max_seconds=max_seconds)[:2]
 
@@ -273,7 +272,6 @@ class RandomFeatureExpansion(GrowingModel):
         return arrays.to_numpy(self._state.coefficients)
 
     def _raw_predict(self, X: Any) -> np.ndarray:
-        """f(x), shape (m, c), for checked X, in the units of the targets."""
         device = arrays.resolve_device(self._options().device)
         scores = self._model_on(device).function.scores(X, device)
         # Steps on a stream may be long by design. If they overflowed, the new points are not to blame.

@@ -53,7 +53,6 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
 
     @property
     def _n_columns(self) -> int:
-        """The number of features that is asked for."""
         return N_FEATURES if isinstance(self.n_features, str) else self.n_features
 
     @property
@@ -67,7 +66,6 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
         return self.set_params(**{name: value for name, value in given.items() if name in known})
 
     def _move_to(self, device: Any) -> None:
-        """Compute features on another device from now on."""
         options = self.options or Options()
         if options.device != device:
             self.set_params(options=replace(options, device=device))
@@ -173,17 +171,10 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
 
     @follows_input
     def transform(self, X: Any) -> np.ndarray:
-        """Features of points.
+        """Features of points, in the precision of the fit, shape (n_samples, n_features_out).
 
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray, shape (n_samples, n_features_out)
-            In the precision of the fit. For maps of a kernel, inner products of rows approximate the kernel of the
-            points; random units and networks have no such kernel.
+        For maps of a kernel, inner products of rows approximate the kernel of the points. X is an array or a CSR
+        matrix, as in `fit`.
         """
         X = self._validated(X)
         device = arrays.resolve_device(self._options().device)

@@ -70,17 +70,7 @@ class PolynomialFeatures(FeatureMapTransformer):
         return Polynomial(self.degree, self.offset, self.scale)
 
     def transform(self, X: Any) -> np.ndarray:
-        """Monomials of points.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray, shape (n_samples, n_features_out)
-            In the precision of the fit; a CSR matrix for sparse rows.
-        """
+        """Monomials of points, in the precision of the fit; a CSR matrix for sparse rows."""
         if not scipy.sparse.issparse(X):
             return super().transform(X)
         X = self._validated(X)

@@ -86,17 +86,7 @@ class RandomBinning(FeatureMapTransformer):
         return {"n_grids": self.n_grids, "n_bins": self.n_bins}
 
     def transform(self, X: Any) -> Any:
-        """Indicators of cells.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray, shape (n_samples, n_features_out)
-            A SciPy CSR matrix in the precision of the fit, also for points of another library.
-        """
+        """Indicators of cells: a SciPy CSR matrix in the precision of the fit, also for points of another library."""
         X = self._validated(X)
         points = self._centering.new_points(X, arrays.Device("cpu"), self._dtype)
         return scipy.sparse.vstack([self._blocks.block(x, 0) for _, x, _ in points], format="csr")

@@ -210,7 +210,6 @@ class KernelRidgeMachine(Estimator):
         return () if on_centers else ("*",)
 
     def _has_coefficients(self) -> bool:
-        """Whether a warm start may begin from coefficients."""
         return self.warm_start and hasattr(self, "dual_coef_")
 
     def _seed_to_go_on_with(self) -> int | None:
@@ -242,7 +241,6 @@ class KernelRidgeMachine(Estimator):
             self._check_solver(solver)
 
     def _check_solver(self, solver: Any) -> None:
-        """Refuse parameters that the solver cannot use."""
         stopping = EarlyStopping.of(self.early_stopping)
         name = f"solver={type(solver).__name__}()" if not isinstance(self.solver, str) else f"solver={self.solver!r}"
         if solver.on_centers:

@@ -172,7 +172,6 @@ class LinearSVMClassifier(OnlineClassifier):
         return settings.resolve(self.solver, SOLVERS, type(self).__name__)
 
     def _loss(self, solver: LinearSettings) -> str:
-        """The name of the loss."""
         return solver.losses[0] if self.loss == "auto" else self.loss
 
     def _check_parameters(self) -> None:

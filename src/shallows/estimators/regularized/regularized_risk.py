@@ -148,11 +148,9 @@ class RegularizedRisk(Estimator):
         return settings.resolve(self.solver, SOLVERS, type(self).__name__)
 
     def _map_request(self) -> MapRequest:
-        """The features and the kernel, of the estimator or of the transformer."""
         return map_request(self.features, type(self).__name__, self.kernel, self.bandwidth)
 
     def _named_loss(self) -> losses.Loss:
-        """The loss of the parameters, in the units of y."""
         if isinstance(self.loss, str) and self.loss == "auto":
             return losses.Square() if self._y_is_numeric else self._settings().default_loss
         return losses.make(self.loss)

@@ -24,12 +24,10 @@ class SupportVectorMachine(Estimator):
         kernels.make(self.kernel, self.bandwidth)
 
     def _kernel(self) -> dict[str, Any]:
-        """The arguments of a fit that describe the kernel."""
         searches = leave_one_out_choice.is_automatic(self.bandwidth)
         return {"kernel": kernels.make(self.kernel, self.bandwidth), "searches_bandwidth": searches}
 
     def _store_sum(self, found: FittedSum, order: np.ndarray, X: Any) -> None:
-        """Set the fitted attributes of all; ``order`` is that of the support vectors in the attributes."""
         self._rows_are_sparse = scipy.sparse.issparse(X)
         self._model, self._order, self.support_ = found.model, order, found.support[order]
         self.bandwidth_ = found.model.function.kernel.bandwidth
@@ -60,7 +58,6 @@ class SupportVectorMachine(Estimator):
         return self._model.function
 
     def _raw_predict(self, X: Any) -> np.ndarray:
-        """Outputs of all machines at checked points, float64, shape (m, n_problems)."""
         options = self._options()
         device = arrays.resolve_device(options.device)
         return self._model.scores(X, device, options.prediction_budget(device))

@@ -242,16 +242,7 @@ class CoreVectorMachineRegressor(RegressorMixin, SupportVectorMachine):
 
     @follows_input
     def predict(self, X: Any) -> np.ndarray:
-        """Values of the fitted function.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray, shape (n_samples,)
-        """
+        """Values of the fitted function, shape (n_samples,)."""
         return self._raw_predict(self._validated(X))[:, 0]
 
 

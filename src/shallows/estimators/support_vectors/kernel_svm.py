@@ -112,7 +112,6 @@ class KernelSVMClassifier(SupportVectorClassifier):
     ): ...
 
     def _settings(self) -> Any:
-        """The checked settings of the solver, which must take the loss and the kernel."""
         solver = settings.resolve(self.solver, SOLVERS, type(self).__name__)
         name = settings.name_of(solver, SOLVERS)
         if self.loss not in ("auto", *solver.losses):
