@@ -53,7 +53,7 @@ class OldEstimator:
     """How a call of an old estimator is written now. All values are source texts."""
 
     name: str  # Of the new estimator
-    # Settings classes by the old ``solver``; "" is the class of the default solver's parameters
+    # Settings classes by the old ``solver``, where the names differ; "" is the class of the default solver's parameters
     solvers: Mapping[str, str] = field(default_factory=dict)
     solver: str = ""  # The old default of ``solver``
     find_solver: Callable[[Mapping[str, str]], str] | None = None  # The old solver for "auto", from all arguments
@@ -67,23 +67,14 @@ class OldEstimator:
 
     def of_solver(self) -> set[str]:
         """Parameters that belong to the solver now."""
-        own = {name for cls in self.settings().values() for name in _names_of(cls)}
+        table = ESTIMATORS[self.name]._named.get("solver", {})
+        own = {item.name for cls in table.values() for item in fields(cls) if item.init}
         return {*own, *(old for old, new in OF_SOLVERS.items() if own & {*new}), *self.of_objects()}
 
     def of_objects(self) -> set[str]:
         """The old parameters that are now objects, or parameters of these."""
         calls = [call for _, choices in self.objects.values() for call in choices.values()]
         return {*self.objects, *(name for call in calls for name in _call_parts(call)[1])}
-
-    def settings(self) -> dict[str, type[Any]]:
-        """The settings classes of ``solvers`` by the names of the classes."""
-        named = {_call_parts(call)[0] for call in self.solvers.values()}
-        table = ESTIMATORS[self.name]._named.get("solver", {})
-        return {table[name].__name__: table[name] for name in table if table[name].__name__ in named}
-
-
-def _names_of(cls: type[Any]) -> list[str]:
-    return [item.name for item in fields(cls) if item.init]
 
 
 def _call_parts(call: str) -> tuple[str, list[str]]:
@@ -112,7 +103,7 @@ def _pair(old: str, new: str, **how: Any) -> dict[str, OldEstimator]:
 
 
 OLD_ESTIMATORS: dict[str, OldEstimator] = {
-    **_pair("EigenPro", "KernelRidge", solvers={"eigenpro": "EigenPro"}, solver="eigenpro"),
+    **_pair("EigenPro", "KernelRidge", solver="eigenpro"),
     **_pair(
         "EigenProCentres",
         "KernelRidge",
@@ -120,21 +111,11 @@ OLD_ESTIMATORS: dict[str, OldEstimator] = {
         solver="auto",
         find_solver=_solver_on_centers,
     ),
-    **_pair(
-        "KernelSGD",
-        "KernelRidge",
-        solvers={"kernel_sgd": "KernelSGD"},
-        solver="kernel_sgd",
-        added={"bandwidth": "'median'", "n_components": "None"},
-    ),
+    **_pair("KernelSGD", "KernelRidge", solver="kernel_sgd", added={"bandwidth": "'median'", "n_components": "None"}),
     **_pair(
         "KernelRidge",
         "KernelRidge",
-        solvers={
-            "cholesky": "Cholesky",
-            "conjugate_gradients": "ConjugateGradients",
-            "block_coordinate_descent": "BlockDescent",
-        },
+        solvers={"block_coordinate_descent": "BlockDescent"},
         solver="auto",
         find_solver=_exact_solver,
     ),
@@ -142,8 +123,7 @@ OLD_ESTIMATORS: dict[str, OldEstimator] = {
         "FeatureRidge",
         "FeatureRidge",
         solvers={
-            "": "NormalEquations",
-            "direct": "NormalEquations",
+            **dict.fromkeys(("", "direct"), "NormalEquations"),
             "block_coordinate_descent": "FeatureBlockDescent",
         },
         features="fourier",
@@ -151,7 +131,6 @@ OLD_ESTIMATORS: dict[str, OldEstimator] = {
     **_pair(
         "FeatureEigenPro",
         "FeatureRidge",
-        solvers={"feature_eigenpro": "FeatureEigenPro"},
         solver="feature_eigenpro",
         features="fourier",
         added={"fit_intercept": "False", "calibration": "'auto'"},
@@ -161,68 +140,32 @@ OLD_ESTIMATORS: dict[str, OldEstimator] = {
     **_pair(
         "RegularisedRisk",
         "RegularizedRisk",
-        solvers={
-            "": "SDCA",
-            "sdca": "SDCA",
-            "pegasos": "Pegasos",
-            "norma": "NORMA",
-            "sag": "SAG",
-            "saga": "SAG(unbiased=True)",
-            "svrg": "SVRG",
-        },
+        solvers={"saga": "SAG(unbiased=True)"},
         features="",
         none_is_auto=False,
     ),
     **{
         name: OldEstimator(
-            name,
-            solvers={"auto": "DoublyStochastic"},
-            solver="auto",
-            objects={"schedule": ("schedule", SCHEDULES), "method": ("reuse", REUSE)},
+            name, solver="auto", objects={"schedule": ("schedule", SCHEDULES), "method": ("reuse", REUSE)}
         )
         for name in ("DoublyStochasticClassifier", "DoublyStochasticRegressor", "DoublyStochasticNoveltyDetector")
     },
-    "LASVMClassifier": OldEstimator("KernelSVMClassifier", {"lasvm": "LASVM"}, solver="lasvm"),
-    "KernelSVMClassifier": OldEstimator(
-        "KernelSVMClassifier",
-        {
-            "": "SMO",
-            "smo": "SMO",
-            "decomposition": "Decomposition",
-            "interior_point": "InteriorPoint",
-            "newton": "KernelNewton",
-        },
-    ),
+    "LASVMClassifier": OldEstimator("KernelSVMClassifier", solver="lasvm"),
+    "KernelSVMClassifier": OldEstimator("KernelSVMClassifier", {"newton": "KernelNewton"}),
     "LinearSVMClassifier": OldEstimator(
         "LinearSVMClassifier",
         {
-            "": "DualCoordinateDescent",
-            "dual_coordinate_descent": "DualCoordinateDescent",
             "newton": "PrimalNewton",
-            "lbfgs": "LBFGS",
             "bmrm": "CuttingPlanes(line_search=False)",
             "ocas": "CuttingPlanes",
             "pegasos": "LinearPegasos",
-            "svm_sgd": "SVMSGD",
-            "folos": "FOLOS",
-            "sarah": "SARAH",
         },
     ),
     "FeatureKernelPCA": OldEstimator(
         "FeatureKernelPCA",
-        {
-            "": "FeatureOja",
-            "oja": "FeatureOja",
-            "vr": "VRPCA",
-            "power": "NoisyPowerMethod",
-            "msg": "MatrixStochasticGradient",
-        },
+        {"oja": "FeatureOja", "vr": "VRPCA", "power": "NoisyPowerMethod", "msg": "MatrixStochasticGradient"},
         features="nystrom",
     ),
-    "DoublyStochasticKernelPCA": OldEstimator("DoublyStochasticKernelPCA", {"": "Oja"}),
-    "DoublyStochasticKernelSVD": OldEstimator("DoublyStochasticKernelSVD", {"": "TwoViewSVD"}),
-    "DoublyStochasticKernelCCA": OldEstimator("DoublyStochasticKernelCCA", {"": "TwoViewCCA"}),
-    "KernelSlicedInverseRegression": OldEstimator("KernelSlicedInverseRegression", {"": "TwoViewCCA"}),
     "ExtremeLearningMachineAutoencoder": OldEstimator(
         "ExtremeLearningMachineAutoencoder", renamed={"C": "alpha"}, reciprocal="C"
     ),
@@ -288,7 +231,10 @@ def translate(name: str, given: Mapping[str, str]) -> tuple[str, set[str]]:
             rest[now] = text
     options = {name: rest.pop(name) for name in OPTIONS if name in rest}
     stopping = {now: rest.pop(name) for name, now in STOPPING.items() if name in rest}
-    if old.solvers:
+    if table := estimator._named.get("solver", {}):
+        solvers = {name: cls.__name__ for name, cls in table.items()} | old.solvers
+        if known["solver"].default in table:
+            solvers = {"": table[known["solver"].default].__name__} | solvers
         text = rest.pop("solver", repr(old.solver))
         named, own = _name(text), _dictionary(rest.pop("solver_params", "None"))
         if not named and text != repr(old.solver):
@@ -298,16 +244,15 @@ def translate(name: str, given: Mapping[str, str]) -> tuple[str, set[str]]:
             text = repr(named)
         of_solver = old.of_solver() - known.keys()
         own |= {name: rest.pop(name) for name in [*rest] if name in of_solver}
-        if named not in old.solvers and named != "auto" and (own or text != repr(old.solver)):
+        if named not in solvers and named != "auto" and (own or text != repr(old.solver)):
             raise ValueError(f"solver={text} cannot be translated.")
-        cls = old.solvers.get(named, "")
+        cls = solvers.get(named, "")
         if own and not cls:
             raise ValueError(f"{', '.join(own)} need a named solver.")
         if cls:
-            settings = old.settings()[_call_parts(cls)[0]]
-            own = _present(own, settings, make)
-            names = (key for key, value in estimator._named["solver"].items() if value is settings)
-            text = repr(next(names)) if named not in ("", "auto") else ""
+            name = next(name for name in table if table[name].__name__ == _call_parts(cls)[0])
+            own = _present(own, table[name], make)
+            text = repr(name) if named not in ("", "auto") else ""
         if own or cls.endswith(")"):
             call["solver"] = make(cls, own)
         elif text not in ("", "''") and (named != "auto" or "solver" in given):

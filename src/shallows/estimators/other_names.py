@@ -138,14 +138,10 @@ def _advice(estimator: type[Any], name: str, parameters: Mapping[str, Any], know
             return f"it belongs to the feature map: features={of_map}({name}={value!r})"
         if ours not in known and (of_map := _features_with(estimator, ours, parameters)):
             return f"use {ours} of the feature map, features={of_map}({ours}=...) ({meaning}){in_units}"
-    if ours == "step_size" and not any(_solver_with(estimator, ours, parameters, others) for others in (False, True)):
-        ours = "step"
-    searches = ((word, others) for others in (False, True) for word in (name, ours))
-    where = next(filter(None, (_solver_with(estimator, word, parameters, others) for word, others in searches)), None)
+    where = _solver_with(estimator, (name, ours, *(["step"] if ours == "step_size" else [])), parameters)
     if where and ours not in known:
-        same = name in where[1]
-        example = f"solver={where[0]}({name if same else ours}={value!r})"
-        return f"it belongs to the solver: {example}" + ("" if same else f" ({meaning})")
+        cls, own = where
+        return f"it belongs to the solver: solver={cls}({own}={value!r})" + ("" if own == name else f" ({meaning})")
     if not meaning or (ours and ours not in known):
         return ""
     return (f"use {ours} ({meaning})" if ours else meaning) + in_units
@@ -163,16 +159,14 @@ def _features_with(estimator: type[Any], name: str, parameters: Mapping[str, Any
     return ""
 
 
-def _solver_with(
-    estimator: type[Any], name: str, parameters: Mapping[str, Any], others: bool
-) -> tuple[str, list[str]] | None:
-    """The class and parameters of the chosen solver, if it has a parameter; with ``others`` of the first with it."""
+def _solver_with(estimator: type[Any], names: tuple[str, ...], parameters: Mapping[str, Any]) -> tuple[str, str] | None:
+    """The class of the chosen solver, or of the first one, that has one of some parameters, and the parameter."""
     table = estimator._named.get("solver", {})
-    default = inspect.signature(estimator).parameters["solver"].default if table else None
-    named = parameters.get("solver", default)
-    chosen = [key for key in table if (isinstance(named, str) and named == key) or type(named) is table[key]]
-    for key in table if others else chosen:
-        own = [item.name for item in fields(table[key])]
-        if name in own:
-            return table[key].__name__, own
+    named = parameters.get("solver", estimator.__signature__.parameters["solver"].default if table else None)
+    chosen = [cls for key, cls in table.items() if (isinstance(named, str) and named == key) or type(named) is cls]
+    for classes in (chosen, [*table.values()]):
+        for name in names:
+            for cls in classes:
+                if name in {item.name for item in fields(cls)}:
+                    return cls.__name__, name
     return None
