@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Self
+from functools import partial
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse
@@ -173,6 +174,15 @@ class OnlineClassifier(LabelPredictions, Estimator):
 # --------------------------------------------------------------------- models of random features that may grow
 
 
+class StreamCall(NamedTuple):
+    """Limits, observers and checkpoint of a call of ``partial_fit``."""
+
+    n_iter: int | None
+    max_seconds: float | None
+    observers: Sequence[training.Observer]
+    checkpoint: training.Checkpoint | None
+
+
 class GrowingModel(Estimator):
     """Base of the estimators that keep their model and the waiting rows of a stream in ``_stream``."""
 
@@ -181,30 +191,27 @@ class GrowingModel(Estimator):
         source: Iterator[Batch],
         is_whole: bool,
         check: stream_training.Check,
-        begin: stream_training.Begin,
-        n_iter: int | None,
-        max_seconds: float | None,
-        observers: Sequence[training.Observer],
-        checkpoint: training.Checkpoint | None,
+        begin: Callable[..., Any],
+        call: StreamCall,
     ) -> Self:
         """Learn the batches of a call of ``partial_fit``.
 
         If a batch fails, the batches before it are kept, unless ``is_whole``: then the call changes nothing.
         """
-        attributes = dict(vars(self))
+        attributes, limit = dict(vars(self)), plain_numbers(call.max_seconds)
         try:
             continued = stream_training.continue_stream(
                 vars(self).get("_stream"),
                 source,
                 is_whole=is_whole,
                 check=check,
-                begin=begin,
-                n_iter=plain_numbers(n_iter),
-                max_seconds=max_seconds,
+                begin=partial(begin, max_seconds=limit),
+                n_iter=plain_numbers(call.n_iter),
+                max_seconds=limit,
                 options=self._options(),
                 may_shrink=self._chooses_step(),
-                observers=[*self._progress_observers(), *observers],
-                checkpoint=checkpoint,
+                observers=[*self._progress_observers(), *call.observers],
+                checkpoint=call.checkpoint,
             )
             stream = continued.stream
             self._store(stream, continued.run, {"preparation": continued.preparation})

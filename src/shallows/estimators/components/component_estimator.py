@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -21,10 +20,9 @@ from ...fitting.stream_training import Batch, StreamState
 from ...models.centering import check_scores
 from ...solvers import settings
 from ...utils.checks import check_positive, check_whole
-from ...utils.plain_numbers import plain_numbers
 from ..base import keeps_model_on_failure
 from ..constructors import stores_parameters
-from ..streaming import GrowingModel, batches_of, is_array
+from ..streaming import GrowingModel, StreamCall, batches_of, is_array
 
 FLOATS = [np.float64, np.float32]
 
@@ -141,9 +139,8 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Grow
         size = self._stream.model.plan.batch_size if fitted else self._settings().batch_size or SLICE
         parts = (X, y) if self._takes_targets else (X,)
         source = batches_of(parts, ("X", "y")[: len(parts)], len(parts), lambda _: size)
-        batches, limit = ((*batch, None)[:2] for batch in source), plain_numbers(max_seconds)
-        begin = partial(self._begin, max_seconds=limit)
-        return self._continue(batches, is_array(X), self._check_batch, begin, n_iter, limit, observers, checkpoint)
+        batches, call = ((*batch, None)[:2] for batch in source), StreamCall(n_iter, max_seconds, observers, checkpoint)
+        return self._continue(batches, is_array(X), self._check_batch, self._begin, call)
 
     @follows_input
     def transform(self, X: Any) -> np.ndarray:
@@ -213,7 +210,7 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Grow
             checkpoint=checkpoint,
         )
 
-    def _begin(self, rows: Batch, n_before: int, *, max_seconds: float | None) -> tuple[Any, training.Run | None]:
+    def _begin(self, rows: Batch, n_before: int, max_seconds: float | None) -> tuple[Any, training.Run | None]:
         """Fit a model to the first rows of a stream. If they are too few and more may come, keep the old model."""
         seed = self._seed_of_beginning(rows, n_before)
         try:

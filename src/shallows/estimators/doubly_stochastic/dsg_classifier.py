@@ -14,6 +14,7 @@ from ...fitting.stream_training import StreamState
 from ...fitting.targets import StreamedClasses
 from ..constructors import with_parameters
 from ..predictions import LossPredictions
+from ..streaming import StreamCall
 from .random_feature_expansion import RandomFeatureExpansion
 
 
@@ -104,7 +105,7 @@ class DoublyStochasticClassifier(LossPredictions, RandomFeatureExpansion):
                 "classes must be passed on the first call to partial_fit: all labels that may come, because the first "
                 "batch may not have all of them."
             )
-        return self._partial_fit(X, y, classes, sample_weight, n_iter, max_seconds, observers, checkpoint)
+        return self._partial_fit(X, y, classes, sample_weight, StreamCall(n_iter, max_seconds, observers, checkpoint))
 
     def _learn_targets(self, y: Any, weights: Any, classes: Any) -> StreamedClasses:
         loss = None if self._chooses_loss() else losses.make(self.loss)

@@ -25,10 +25,9 @@ from ...solvers.expansions.doubly_stochastic import DoublyStochastic, TheoryStep
 from ...solvers.settings import resolve
 from ...spectrum.kernel_ridge_choice import is_automatic
 from ...utils.checks import is_number, is_positive, warn_user
-from ...utils.plain_numbers import plain_numbers
 from ..base import keeps_model_on_failure
 from ..constructors import stores_parameters
-from ..streaming import GrowingModel, batches_of, is_array
+from ..streaming import GrowingModel, StreamCall, batches_of, is_array
 
 SLICES, LEAST_SLICE = 10, 256
 """Number and least rows of the slices that ``partial_fit`` cuts an array into, without a ``batch_size``."""
@@ -172,35 +171,23 @@ class RandomFeatureExpansion(GrowingModel):
             NaN or infinity in a batch, whose number the message gives, no batch, or a loss that explodes.
         """
         y = y if self._takes_targets else None
-        return self._partial_fit(X, y, None, sample_weight, n_iter, max_seconds, observers, checkpoint)
+        return self._partial_fit(X, y, None, sample_weight, StreamCall(n_iter, max_seconds, observers, checkpoint))
 
-    def _partial_fit(
-        self,
-        X: Any,
-        y: Any,
-        classes: Any,
-        sample_weight: Any,
-        n_iter: int | None,
-        max_seconds: float | None,
-        observers: Sequence[training.Observer],
-        checkpoint: training.Checkpoint | None,
-    ) -> Self:
+    def _partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any, call: StreamCall) -> Self:
         self._check_parameters()
         settings = self._settings()
+        known = classes
         if self.__sklearn_is_fitted__():
             known = getattr(self, "classes_", None)
             check_same_classes(known, classes)
-        else:
-            known = classes
         source = batches_of(
             (X, y, sample_weight),
             ("X", "y", "sample_weight"),
             2 if self._takes_targets else 1,
             lambda n: settings.batch_size or min(stream_training.FIRST_ROWS, max(LEAST_SLICE, -(-n // SLICES))),
         )
-        check, limit = partial(self._check_batch, classes=known), plain_numbers(max_seconds)
-        begin = partial(self._begin, classes=known, max_seconds=limit)
-        return self._continue(source, is_array(X), check, begin, n_iter, limit, observers, checkpoint)
+        check, begin = partial(self._check_batch, classes=known), partial(self._begin, classes=known)
+        return self._continue(source, is_array(X), check, begin, call)
 
     def _chooses_step(self) -> bool:
         return self._settings().step_size is None
@@ -216,7 +203,7 @@ class RandomFeatureExpansion(GrowingModel):
         return (X, y, weights), targets
 
     def _begin(
-        self, rows: Batch, n_before: int, *, classes: Any, max_seconds: float | None
+        self, rows: Batch, n_before: int, max_seconds: float | None, *, classes: Any
     ) -> tuple[TrainedExpansion, training.Run]:
         seed, numbers = self._seed_of_beginning(rows, n_before), np.arange(rows[0].shape[0])
         return self._train(TrainingSet(*rows, numbers), seed, classes, max_seconds=max_seconds)[:2]
