@@ -142,5 +142,5 @@ def test_points_that_are_all_equal_are_fitted_without_a_choice():
 
 @pytest.mark.parametrize("kind", FIXED)
 def test_other_words_are_refused(kind):
-    with pytest.raises(ShallowsError, match="alpha must be 'auto' or a number of at least 0, got 'best'"):
+    with pytest.raises(ShallowsError, match="alpha must be a number of at least 0 or 'auto', got 'best'"):
         regressor(kind, alpha="best").fit([[0.0], [1.0]], [0.0, 1.0])

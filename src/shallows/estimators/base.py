@@ -19,10 +19,12 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from .. import arrays, kernels, training
 from ..arrays.user_arrays import largest_unit, read_points, to_host
 from ..errors import DeviceMemoryError, ShallowsError
+from ..fitting.choices import check_automatic
 from ..fitting.machine import Options
 from ..fitting.rows import EarlyStopping, TrainingSet, apply_class_weight, refuse_missing_labels
 from ..kernels import precomputed
 from ..models.centering import check_scores
+from ..solvers import settings
 from ..utils import frozen, progress
 from ..utils.checks import is_positive, is_whole, warn_user
 from ..utils.plain_numbers import numeric_targets, plain_parameter
@@ -102,6 +104,9 @@ def check_kinds(estimator: Any) -> None:
             kind = "a whole number of at least 0, None or a numpy.random.RandomState"
         elif name == "early_stopping":
             EarlyStopping.of(value)
+            continue
+        elif name in ("calibration", "n_components") and default in ("auto", None):
+            check_automatic(name, value, whole=name == "n_components")
             continue
         elif name.endswith("bandwidth"):
             rules = ("median",) if default == "median" else ("auto", "median")
@@ -212,6 +217,10 @@ class Estimator(BaseEstimator):
             example = f", such as {name}={(having or [*table])[0]!r}" if table else ""
             raise ValueError(f"{name}={value!r} has no parameter {path!r}. Set {name} to an object first{example}.")
         return value
+
+    def _settings(self) -> Any:
+        """The checked settings of the solver."""
+        return settings.resolve(self.solver, self._named["solver"], type(self).__name__)
 
     _check_parameters = check_kinds
     """Refuse parameters that are wrong for any data. A subclass that checks more calls this first."""

@@ -8,21 +8,11 @@ import numpy as np
 
 from .. import arrays, features, kernels
 from ..arrays import Array
-from ..errors import ShallowsError
 from ..kernels import Kernel, Precomputed, precomputed
 from ..losses.margins import Hinge
 from ..models.centering import Centering, check_scale
 from ..spectrum.kernel_ridge_choice import choose_kernel_ridge, is_automatic
 from ..spectrum.leave_one_out import RidgeChoice
-from ..utils.checks import is_positive
-
-
-def check_or_auto(estimator: Any, name: str, *, optional: bool = False) -> None:
-    """Refuse any value of a parameter but a positive number, "auto", and with ``optional`` None."""
-    value = getattr(estimator, name)
-    if not (is_automatic(value) or is_positive(value) or (optional and value is None)):
-        none = ", 'auto' or None" if optional else " or 'auto'"
-        raise ShallowsError(f"{name} must be a positive number{none}, got {value!r}.")
 
 
 def given_bandwidth(value: Any, choice: RidgeChoice | None) -> float | None:

@@ -42,18 +42,20 @@ def is_whole(value: Any, least: int = 1, most: int | None = MOST) -> bool:
     return whole and value >= least and (most is None or value <= most)
 
 
-def check_positive(estimator: Any, *names: str, or_zero: bool = False) -> None:
-    """Refuse parameters that are not positive (or zero) and finite. None passes if it is the default.
+def check_positive(estimator: Any, *names: str, or_zero: bool = False, rules: Collection[str | None] = ()) -> None:
+    """Refuse parameters that are no positive (or zero) finite numbers, none of the rules and not a default of None.
 
     Skips names that the estimator does not have, as the other checks of several names.
     """
     parameters = inspect.signature(type(estimator)).parameters
     for name in (name for name in names if name in parameters):
-        value, optional = getattr(estimator, name), parameters[name].default is None
-        right = is_positive(value) or (or_zero and is_number(value) and value == 0) or (optional and value is None)
-        if not right:
-            kind, either = "number of at least 0" if or_zero else "positive number", " or None" if optional else ""
-            raise ShallowsError(f"{name} must be a {kind}{either}, got {value!r}.")
+        value, others = getattr(estimator, name), [*rules]
+        others += [None] if parameters[name].default is None else []
+        is_rule = (value is None or isinstance(value, str)) and value in others
+        if not (is_rule or is_positive(value) or (or_zero and is_number(value) and value == 0)):
+            kind = "a number of at least 0" if or_zero else "a positive number"
+            expected = ", ".join([kind, *map(repr, others[:-1])]) + (f" or {others[-1]!r}" if others else "")
+            raise ShallowsError(f"{name} must be {expected}, got {value!r}.")
 
 
 def check_choice(estimator: Any, **known: Collection[Any]) -> None:

@@ -7,11 +7,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from ...fitting import leave_one_out_choice
 from ...fitting.budgeted import FittedBudgeted, outputs
 from ...fitting.rows import single_column
 from ...fitting.stream_training import Batch
 from ...fitting.targets import Machines
+from ...utils.checks import check_positive
 from ..base import keeps_model_on_failure
 from ..streaming import OnlineClassifier, end_beginning
 
@@ -64,7 +64,7 @@ class BudgetedMachine(OnlineClassifier):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        leave_one_out_choice.check_or_auto(self, "regularization")
+        check_positive(self, "regularization", rules=("auto",))
         self._solver().check()
 
     def _raw_predict(self, X: Any) -> np.ndarray:

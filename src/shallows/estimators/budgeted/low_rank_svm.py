@@ -112,7 +112,7 @@ class LowRankLinearizedSVMClassifier(LabelPredictions, Estimator):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_whole(self, "budget", "max_iterations")
-        leave_one_out_choice.check_or_auto(self, "C")
+        check_positive(self, "C", rules=("auto",))
         check_positive(self, "tol")
         UnknownNameError.check("loss", self.loss, ("hinge", "squared_hinge"))
         UnknownNameError.check("way to choose landmarks", self.landmarks, LANDMARKS)

@@ -10,11 +10,10 @@ from sklearn.utils import check_random_state
 from ... import arrays, kernels
 from ...arrays.user_arrays import follows_input
 from ...errors import ShallowsError
-from ...fitting import leave_one_out_choice
 from ...fitting.feature_gaussian_process import FittedGaussianProcess, Variances, fit_feature_gaussian_process
 from ...fitting.machine import Options
 from ...fitting.rows import TrainingSet
-from ...utils.checks import is_whole
+from ...utils.checks import check_positive, is_whole
 from ..constructors import stores_parameters
 from ..feature_maps import specification
 from ..feature_maps.fourier import FourierFeatures
@@ -104,8 +103,7 @@ class FeatureGaussianProcessRegressor(ValuePredictions, TransformedEstimator):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        for name in ("signal_variance", "noise_variance"):
-            leave_one_out_choice.check_or_auto(self, name)
+        check_positive(self, "signal_variance", "noise_variance", rules=("auto",))
         specification.check(self.features, type(self).__name__)
         transformer = specification.transformer_of(self.features)
         if not isinstance(transformer, MAPS):

@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Self
 
 from ... import training
 from ...errors import ShallowsError
-from ...fitting.choices import check_automatic
 from ...fitting.feature_eigenpro import fit_feature_eigenpro
 from ...fitting.feature_ridge import fit_feature_ridge
 from ...fitting.machine import Options
@@ -15,8 +14,7 @@ from ...fitting.rows import EarlyStopping
 from ...fitting.snapshot import FittedFunction
 from ...solvers import settings
 from ...solvers.least_squares import FEATURE_RIDGE_SOLVERS
-from ...spectrum.kernel_ridge_choice import is_automatic
-from ...utils.checks import is_number, is_positive
+from ...utils.checks import check_positive, is_number
 from ..base import Estimator, keeps_model_on_failure
 from ..constructors import stores_parameters, with_parameters
 from ..feature_maps import specification
@@ -179,10 +177,7 @@ class FeatureRidge(TransformedEstimator):
         super()._check_parameters()
         solver = self._settings()
         specification.check(self.features, type(self).__name__, own_maps=solver.has_epochs)
-        check_automatic("n_components", self.n_components, whole=True)
-        check_automatic("calibration", getattr(self, "calibration", None))
-        if not (is_automatic(self.alpha) or is_positive(self.alpha) or (is_number(self.alpha) and self.alpha == 0)):
-            raise ShallowsError(f"alpha must be 'auto' or a number of at least 0, got {self.alpha!r}.")
+        check_positive(self, "alpha", or_zero=True, rules=("auto",))
         used = {
             "alpha=0": is_number(self.alpha) and self.alpha == 0,
             "early_stopping": EarlyStopping.of(self.early_stopping) is not None,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from ...errors import ShallowsError
-from ...fitting.choices import check_automatic
 from ...fitting.feature_blocks import FittedOnFeatures
 from ...fitting.kitchen_sinks import fit_kitchen_sinks
 from ...fitting.machine import Options
@@ -147,10 +146,6 @@ class RandomKitchenSinksClassifier(SquareLossLabels, RandomKitchenSinks):
     """
 
     __init__ = with_parameters(RandomKitchenSinks.__init__, calibration="auto", class_weight=None)
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_automatic("calibration", self.calibration)
 
 
 class RandomKitchenSinksRegressor(ValuePredictions, RandomKitchenSinks):

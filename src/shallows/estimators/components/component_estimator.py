@@ -18,7 +18,6 @@ from ...fitting.kernel_components import fit_kernel_components
 from ...fitting.machine import Options
 from ...fitting.stream_training import Batch, StreamState
 from ...models.centering import check_scores
-from ...solvers import settings
 from ...utils.checks import check_positive, check_whole
 from ..base import keeps_model_on_failure
 from ..constructors import stores_parameters
@@ -163,9 +162,6 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Grow
     def _view_kernels(self) -> list[kernels.Kernel]:
         """The kernel of each view; the median rule chooses the bandwidth of open ones."""
         return [kernels.make(self.kernel, self.bandwidth)]
-
-    def _settings(self) -> Any:
-        return settings.resolve(self.solver, self._named["solver"], type(self).__name__)
 
     def _chooses_step(self) -> bool:
         return getattr(self._settings(), "step_size", None) is None

@@ -10,14 +10,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from ... import losses
 from ...arrays.user_arrays import follows_input, to_host
-from ...errors import ShallowsError
 from ...fitting.machine import Options
 from ...fitting.targets import NoveltyTargets
-from ...solvers.expansions import SOLVERS
 from ...solvers.expansions.doubly_stochastic import DoublyStochastic
-from ...solvers.settings import resolve
-from ...utils.checks import is_positive
+from ...utils.checks import check_positive
 from ..constructors import stores_parameters
+from ..streaming import GrowingModel
 from .random_feature_expansion import RandomFeatureExpansion
 
 ROUNDING = 1000.0
@@ -94,12 +92,11 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
         return rho - ROUNDING * float(np.finfo(np.dtype(self.report_["precision"])).eps) * abs(rho)
 
     def _settings(self) -> DoublyStochastic:
-        return resolve(self.solver, SOLVERS, type(self).__name__).for_novelty()
+        return GrowingModel._settings(self).for_novelty()
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if not is_positive(self.regularization):
-            raise ShallowsError(f"regularization must be a positive number, got {self.regularization!r}.")
+        check_positive(self, "regularization")
         losses.make(self.loss)
 
     def _learn_targets(self, y: Any, weights: Any, classes: Any) -> NoveltyTargets:

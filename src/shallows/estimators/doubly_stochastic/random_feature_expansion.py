@@ -22,9 +22,8 @@ from ...models.centering import check_scores
 from ...ranks import ALONE, Alone
 from ...solvers.expansions import SOLVERS
 from ...solvers.expansions.doubly_stochastic import DoublyStochastic, TheoryStep
-from ...solvers.settings import resolve
 from ...spectrum.kernel_ridge_choice import is_automatic
-from ...utils.checks import is_number, is_positive, warn_user
+from ...utils.checks import check_positive, warn_user
 from ..base import keeps_model_on_failure
 from ..constructors import stores_parameters
 from ..streaming import GrowingModel, StreamCall, batches_of, is_array
@@ -70,15 +69,14 @@ class RandomFeatureExpansion(GrowingModel):
         """
 
     def _settings(self) -> DoublyStochastic:
-        return resolve(self.solver, SOLVERS, type(self).__name__).for_targets()
+        return super()._settings().for_targets()
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         settings, ridge = self._settings(), self.regularization
         precomputed.refuse(self, "Its function is made of random frequencies of the kernel, which need its formula.")
         check_draws_features(kernels.make(self.kernel, self.bandwidth))
-        if not (is_automatic(ridge) or is_positive(ridge) or (is_number(ridge) and ridge == 0)):
-            raise ShallowsError(f"regularization must be a number of at least 0 or 'auto', got {ridge!r}.")
+        check_positive(self, "regularization", or_zero=True, rules=("auto",))
         if isinstance(settings.schedule, TheoryStep):
             theta_nu = settings.schedule.theta_nu
             if ridge == 0:

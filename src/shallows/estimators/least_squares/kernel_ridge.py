@@ -12,7 +12,6 @@ from ... import kernels
 from ...arrays.user_arrays import read_points
 from ...errors import ShallowsError, UnknownNameError
 from ...fitting.center_points import are_training_points
-from ...fitting.choices import check_automatic
 from ...fitting.kernel_centers import fit_kernel_centers
 from ...fitting.kernel_ridge import fit_kernel_ridge
 from ...fitting.machine import Options
@@ -26,7 +25,7 @@ from ...solvers import settings
 from ...solvers.least_squares import KERNEL_RIDGE_SOLVERS
 from ...spectrum.kernel_ridge_choice import AUTO, is_automatic
 from ...training import Checkpoint, Observer
-from ...utils.checks import MOST, is_number, is_whole, warn_user
+from ...utils.checks import MOST, check_positive, is_whole, warn_user
 from ..base import Estimator, keeps_model_on_failure
 from ..constructors import stores_parameters, with_parameters
 from ..predictions import ValuePredictions
@@ -222,10 +221,7 @@ class KernelRidgeMachine(Estimator):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         kernels.make(self.kernel, self.bandwidth)
-        if not (is_automatic(self.alpha) or (is_number(self.alpha) and 0 <= self.alpha < np.inf)):
-            raise ShallowsError(f"alpha must be 'auto' or a number of at least 0, got {self.alpha!r}.")
-        check_automatic("calibration", getattr(self, "calibration", None))
-        check_automatic("n_components", self.n_components, whole=True)
+        check_positive(self, "alpha", or_zero=True, rules=("auto",))
         if is_whole(self.n_components) and precomputed.is_asked_for(self):
             warn_user(f"n_components={self.n_components} is ignored: a precomputed kernel has no inputs.")
         centers, solver = self.centers, self._settings()

@@ -18,7 +18,7 @@ from ...models.host_functions import LinearFunctions
 from ...solvers import settings
 from ...solvers.linear_svm import SOLVERS
 from ...solvers.linear_svm.problem import LinearSettings
-from ...utils.checks import is_positive
+from ...utils.checks import check_positive
 from ..base import keeps_model_on_failure
 from ..constructors import stores_parameters
 from ..streaming import OnlineClassifier, end_beginning
@@ -168,9 +168,6 @@ class LinearSVMClassifier(OnlineClassifier):
         self._targets, self.coef_, self.intercept_ = targets, model.coef, model.intercept
         self.n_iter_ = getattr(self, "n_iter_", 0) + 1
 
-    def _settings(self) -> LinearSettings:
-        return settings.resolve(self.solver, SOLVERS, type(self).__name__)
-
     def _loss(self, solver: LinearSettings) -> str:
         return solver.losses[0] if self.loss == "auto" else self.loss
 
@@ -183,8 +180,7 @@ class LinearSVMClassifier(OnlineClassifier):
                 f"solver={settings.name_of(solver, SOLVERS)!r} takes the loss "
                 f"{' or '.join(map(repr, solver.losses))}, not {self.loss!r}: {WHY_NOT[self.loss]}"
             )
-        if not (is_positive(self.regularization) or self.regularization == "auto"):
-            raise ShallowsError(f"regularization must be a positive number or 'auto', got {self.regularization!r}.")
+        check_positive(self, "regularization", rules=("auto",))
         settings.refuse_device(self._options().device, solver, SOLVERS)
 
     def _raw_predict(self, X: Any) -> np.ndarray:

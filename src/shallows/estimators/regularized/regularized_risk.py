@@ -9,7 +9,6 @@ import numpy as np
 
 from ... import kernels, losses, training
 from ...errors import ShallowsError
-from ...fitting import leave_one_out_choice
 from ...fitting.machine import Options
 from ...fitting.regularized_risk import fit_regularized_risk
 from ...fitting.rows import EarlyStopping
@@ -18,7 +17,7 @@ from ...kernels import precomputed
 from ...models.functions import FeatureFunction
 from ...solvers import settings
 from ...solvers.regularized import SOLVERS
-from ...solvers.regularized.risk import RiskSettings
+from ...utils.checks import check_positive
 from ..base import Estimator, keeps_model_on_failure
 from ..constructors import stores_parameters, with_parameters
 from ..feature_maps.specification import TRANSFORMERS, MapRequest, map_request
@@ -144,9 +143,6 @@ class RegularizedRisk(Estimator):
         self._ended = found.ended
         self.report_ = {**found.report, "timings": found.seconds}
 
-    def _settings(self) -> RiskSettings:
-        return settings.resolve(self.solver, SOLVERS, type(self).__name__)
-
     def _map_request(self) -> MapRequest:
         return map_request(self.features, type(self).__name__, self.kernel, self.bandwidth)
 
@@ -160,7 +156,7 @@ class RegularizedRisk(Estimator):
         solver = self._settings()
         name = settings.name_of(solver, SOLVERS)
         self._map_request()
-        leave_one_out_choice.check_or_auto(self, "regularization", optional=True)
+        check_positive(self, "regularization", rules=("auto", None))
         EarlyStopping.of(self.early_stopping)
         if self.features is not None:
             precomputed.refuse(self, "Explicit features are made of points, and a kernel matrix shows none.")

@@ -8,7 +8,6 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from ...arrays.user_arrays import follows_input
-from ...fitting import leave_one_out_choice
 from ...fitting.support_vectors import fit_core_vector_regression, fit_kernel_svm
 from ...solvers.support_vectors.core_vectors import EnclosingBall
 from ...utils.checks import check_positive
@@ -237,7 +236,7 @@ class CoreVectorMachineRegressor(RegressorMixin, SupportVectorMachine):
         super()._check_parameters()
         self._check_kernel()
         check_positive(self, "mu")
-        leave_one_out_choice.check_or_auto(self, "regularization")
+        check_positive(self, "regularization", rules=("auto",))
         ball_of(self).check()
 
     @follows_input
