@@ -88,7 +88,8 @@ class FeatureKernelPCA(ComponentEstimator):
         solver: Any = "feature_oja",
         random_state: Any = None,
         options: Options | None = None,
-    ): ...
+    ):
+        """Store the parameters, which the docstring of the class describes."""
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

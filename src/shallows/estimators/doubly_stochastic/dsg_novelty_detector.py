@@ -77,7 +77,8 @@ class DoublyStochasticNoveltyDetector(OutlierMixin, RandomFeatureExpansion):
         solver: Any = "auto",
         random_state: Any = None,
         options: Options | None = None,
-    ): ...
+    ):
+        """Store the parameters, which the docstring of the class describes."""
 
     @property
     def loss(self) -> losses.Loss:
