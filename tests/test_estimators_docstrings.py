@@ -147,7 +147,7 @@ def test_every_prediction_says_what_it_takes_besides_points_and_what_it_returns(
             text, described = inspect.getdoc(method), entries(method, "Parameters")
             others = set(inspect.signature(method).parameters) - {"self", "X"}
             assert all(other in described or f"``{other}``" in text for other in others), name
-            assert "shape (n_samples" in text or "CSR matrix" in text, name
+            assert re.search(r"shape \(n_samples|Shape \(n_samples|CSR matrix", text), name
 
 
 PUBLIC = sorted({*estimators.__all__, *(name for name in shallows.__all__ if not name.startswith("_"))})
