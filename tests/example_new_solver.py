@@ -11,7 +11,7 @@ it. One entry of ``config/methods.yaml`` makes it available to every table and f
         classification: shallows:RegularizedRiskClassifier
         regression: shallows:RegularizedRiskRegressor
       parameters: {solver: averaged_sgd, features: fourier}
-      cost: feature_pass
+      cost: features
 """
 
 from __future__ import annotations

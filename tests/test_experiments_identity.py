@@ -16,7 +16,7 @@ import pytest
 import shallows
 from own_plan import own_configuration, own_plan
 from shallows_papers import datasets
-from shallows_papers.experiments.identity import code, signatures, source_code
+from shallows_papers.experiments.identity import code, project_modules, signatures
 from workflow_runs import PROJECT
 
 METHODS = own_configuration().methods
@@ -66,29 +66,37 @@ PACKAGE = {
 
 
 @pytest.fixture
-def closure(tmp_path):
-    """The closure of a place in the small package, as far as it is changed."""
+def small(tmp_path, monkeypatch):
+    """The small package, as far as it is changed."""
+    monkeypatch.syspath_prepend(tmp_path)
 
-    def read(place="small:Painter", named=(), **changes):
+    def write(**changes):
         for name, text in {**PACKAGE, **changes}.items():
             path = tmp_path / "small" / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(textwrap.dedent(text))
-        return source_code.Sources(tmp_path / "small", tmp_path / "kept.json").closure([place], named)
+        for folder in {path.parent for path in (tmp_path / "small").rglob("*.py")}:
+            (folder / "__init__.py").touch()
+        return project_modules.Sources(tmp_path, ["small"], tmp_path / "kept")
 
-    return read
+    return write
 
 
-PAINTER = {"small.painters.painter", "small.painters.brush", "small.shapes", "small.shapes.base", "small.tables"}
+@pytest.fixture
+def closure(small):
+    """The closure of a place in the small package, as far as it is changed."""
+    return lambda place="small:Painter", words=(), **changes: small(**changes).closure([place], words)
+
+
+PAINTER = {"small.painters", "small.painters.painter", "small.painters.brush"}
+PAINTER |= {"small.shapes", "small.shapes.base", "small.tables"}
 CIRCLE = {"small.shapes.circle", "small.geometry", "small/formula.json"}
 
 
 def test_a_closure_holds_what_is_imported_and_of_tables_what_is_named(closure):
     assert set(closure()) == PAINTER
-    assert set(closure(named=[("shape", "circle")])) == PAINTER | CIRCLE
-    assert set(closure(named=[("shape", "square")])) == PAINTER | {"small.shapes.square"}
-    assert set(closure(named=[("colour", "square"), ("shape", "auto")])) == PAINTER
-    assert set(closure(named=[(source_code.ANY_TABLE, "circle"), (source_code.ANY_TABLE, "large")])) == PAINTER | CIRCLE
+    assert set(closure(words=["circle", "large", "auto"])) == PAINTER | CIRCLE
+    assert set(closure(words=["square"])) == PAINTER | {"small.shapes.square"}
 
 
 def test_what_a_module_uses_of_a_package_that_imports_it_late_is_found(closure):
@@ -100,15 +108,15 @@ def test_modules_of_one_text_and_functions_that_bind_one_name_lead_to_their_own_
     added = {f"{folder}/{name}.py": text for folder in "ab" for name, text in (("x", same), ("base", ""))}
     both = "def f():\n    from .a import x\ndef g():\n    from .b import x"
     found = closure("small.both", **added, **{"a/__init__.py": "", "b/__init__.py": "", "both.py": both})
-    assert set(found) == {"small.both", *(f"small.{f}{n}" for f in "ab" for n in (".x", ".base"))}
+    assert set(found) == {"small.both", *(f"small.{f}{n}" for f in "ab" for n in ("", ".x", ".base"))}
 
 
 def test_data_files_of_every_kind_count_and_those_in_a_folder_that_is_named(closure):
-    for suffix in (".cu", ".json", ".html", ".css", ".js", ".rst"):
-        files = {f"table{suffix}": "1", f"drawings/inner/a{suffix}": "2", "drawings/notes.txt": "3"}
+    for suffix in (".cu", ".json", ".html"):
+        files = {f"table{suffix}": "1", f"drawings/inner/a{suffix}": "2", f"others/b{suffix}": "3"}
         found = closure("small.geometry", **{"geometry.py": f"names = 'table{suffix}', 'drawings'", **files})
         assert {f"small/table{suffix}", f"small/drawings/inner/a{suffix}"} < set(found)
-        assert "small/drawings/notes.txt" not in found
+        assert not [one for one in found if "others" in one]
 
 
 @pytest.mark.parametrize(
@@ -133,10 +141,8 @@ def test_data_files_of_every_kind_count_and_those_in_a_folder_that_is_named(clos
 )
 def test_what_a_neighbour_does_changes_no_digest(closure, change):
     change = {"shapes/base.py": "class Shape:\n    pass", **change}
-    named = [("shape", "circle")]
-    assert source_code.digest(
-        closure(named=named, **{"shapes/base.py": "class Shape:\n    pass"})
-    ) == source_code.digest(closure(named=named, **change))
+    before = closure(words=["circle"], **{"shapes/base.py": "class Shape:\n    pass"})
+    assert project_modules.digest(before) == project_modules.digest(closure(words=["circle"], **change))
 
 
 @pytest.mark.parametrize(
@@ -161,20 +167,17 @@ def test_what_a_neighbour_does_changes_no_digest(closure, change):
     ],
 )
 def test_what_it_uses_changes_the_digest(closure, change):
-    named = [("shape", "circle")]
-    assert source_code.digest(closure(named=named)) != source_code.digest(closure(named=named, **change))
-
-
-def test_blocks_count():
-    assert source_code.digest_of_source("if x:\n    y\nz\n") != source_code.digest_of_source("if x:\n    y\n    z\n")
+    assert project_modules.digest(closure(words=["circle"])) != project_modules.digest(
+        closure(words=["circle"], **change)
+    )
 
 
 PROGRAM = """
 import hashlib, pathlib, sys
-from shallows_papers.experiments.identity import source_code
+from shallows_papers.experiments.identity import project_modules
 found = hashlib.sha256()
-for path in sorted(pathlib.Path(sys.argv[1]).rglob("*.py")):
-    found.update(source_code.digest_of_source(path.read_text(encoding="utf-8")).encode())
+for path in sorted(pathlib.Path(sys.argv[1]).rglob("[a-z]*.py")):
+    found.update(project_modules.SHALLOWS.read(".".join(path.relative_to(sys.argv[1]).with_suffix("").parts)).digest.encode())
 print(found.hexdigest())
 """
 
@@ -192,7 +195,7 @@ def interpreters():
 @functools.cache
 def digest_by(interpreter):
     package = str(PROJECT / "src")
-    command, given = [interpreter, "-c", PROGRAM, package], {"PYTHONPATH": package, "PATH": ""}
+    command, given = [interpreter, "-B", "-c", PROGRAM, package], {"PYTHONPATH": package, "PATH": ""}
     return subprocess.run(command, capture_output=True, text=True, env=given, check=True, timeout=120).stdout
 
 
@@ -206,17 +209,11 @@ def test_digests_are_the_same_on_every_version_of_python(python):
     assert other == digest_by(sys.executable)
 
 
-def test_a_digest_of_today_is_that_of_records_that_stand():
+def test_a_digest_of_today_is_that_of_records_that_stand(small):
     # Another value makes every record of every user out of date.
-    assert source_code.digest({"shallows.arrays": "1", "a": "2"}) == "13ea27646d7224b7"
-    assert source_code.digest_of_source('"""Words."""\n\ndef f(x):\n    return x + 1  # more\n') == "489ef31d7e81429c"
-
-
-@pytest.mark.parametrize(
-    ("start", "end", "text"), [((1, 1), (1, 3), "bc"), ((1, 2), (2, 1), "c\nd"), ((1, 0), (3, 2), "abc\ndef\ngh")]
-)
-def test_the_text_of_a_token_is_cut_out_of_its_lines(start, end, text):
-    assert source_code._between(["abc\n", "def\n", "ghi\n"], start, end) == text
+    assert project_modules.digest({"shallows.arrays": "1", "a": "2"}) == "13ea27646d7224b7"
+    text = '"""Words."""\n\ndef f(x):\n    return x + 1  # more\n'
+    assert small(**{"more.py": text}).read("small.more").digest == "d7ac089b61ba84c0"
 
 
 def test_an_entry_of_the_catalogue_counts_for_its_preparation_and_none_for_data_of_the_users(monkeypatch):
@@ -231,61 +228,43 @@ def test_an_entry_of_the_catalogue_counts_for_its_preparation_and_none_for_data_
 
 
 def test_a_preconditioner_depends_on_the_kernel_that_it_names():
-    digests = [
-        code.digest_of_preconditioner(given) for given in ({}, {"kernel": "gaussian"}, {"kernel": "heat_circle"})
-    ]
-    assert digests[0] == digests[1] != digests[2]  # a Gaussian is the default
-    modules = code.modules_of("shallows.spectrum:fit_preconditioner", named=[("kernel", "gaussian")])
-    assert digests[0] == source_code.digest(modules)
+    found = [code.files_of_preconditioner(given) for given in ({}, {"kernel": "gaussian"}, {"kernel": "heat_circle"})]
+    assert found[0] == found[1] and "shallows.kernels.radial" in found[0]  # a Gaussian is the default
+    assert "shallows.kernels.heat" in {*found[2]} - {*found[0]}
 
 
 def test_the_defaults_of_every_call_of_a_method_are_named(monkeypatch):
     known = {"a:f": {"kernel": "laplace"}, "b:g": {"loss": "hinge", "kernel": "cauchy"}}
     monkeypatch.setattr(code.signatures, "paths", lambda place, given: known.get(place))
-    _, named = code.of_run({"call": {"any": "a:f", "classes": "b:g"}, "runs": "analysis"}, {})
-    assert named == {("kernel", "laplace"), ("loss", "hinge"), ("kernel", "cauchy")}
-    _, named = code.of_run({"call": {"any": "b:g"}, "runs": "analysis"}, {"kernel": "matern"})
-    assert named == {("kernel", "matern"), ("loss", "hinge")}
+    _, words = code._of_run({"call": {"any": "a:f", "classes": "b:g"}, "runs": "analysis"}, {})
+    assert words == {"laplace", "hinge", "cauchy"}
+    _, words = code._of_run({"call": {"any": "b:g"}, "runs": "analysis"}, {"kernel": "matern"})
+    assert words == {"matern", "hinge"}
 
 
-def test_names_of_entries_are_found_at_any_depth():
-    given = {
-        "features": "tensor_sketch",
-        "bandwidth": "auto",
-        "models": [{"loss": ["hinge", "square"]}, ({"solver": "smo"}, {"fit": {"kernel": "laplace", "loss": None}})],
-        "map_name": "fourier",
-        "compared": {"with": ["matern", 3]},
-    }
-    expected = {("feature map", "tensor_sketch"), ("loss", "hinge"), ("loss", "square"), ("solver", "smo")}
-    elsewhere = {(source_code.ANY_TABLE, "fourier"), (source_code.ANY_TABLE, "matern")}
-    assert set(code._named(given)) == expected | {("kernel", "laplace")} | elsewhere
+def test_texts_are_found_at_any_depth_and_all_candidates_where_the_program_chooses():
+    given = {"features": "tensor_sketch", "models": [{"loss": ["hinge", "square"]}, ({"fit": {"loss": None}}, 3)]}
+    assert {*code._texts(given)} == {"tensor_sketch", "hinge", "square"}
+    found = code.files_of_run(METHODS["krls"], {"solver": "auto"})
+    assert {f"shallows.solvers.least_squares.{one}" for one in ("cholesky", "eigenpro", "kernel_sgd")} <= found.keys()
 
 
 def test_a_run_counts_what_it_measures_and_the_module_that_does_it_and_a_comparison_all_its_choices(monkeypatch):
-    monkeypatch.setattr(code, "_digest", lambda *given: given)
+    monkeypatch.setattr(code, "_files", lambda *given: given)
     definition = {"call": {"any": "elsewhere:f"}, "runs": "estimator"}
-    places, running = (
-        ("elsewhere:f", "shallows_papers.experiments.running.measures"),
-        "shallows_papers.experiments.running",
-    )
-    measured = {("measure", name) for name in ("predictions", "correlations", "components")}
-    assert code.digest_of_run(definition, {}) == (places, measured, (f"{running}.training_run",))
-    one = code.digest_of_run({**definition, "measures": "spectrum", "runs": "plain"}, {"loss": "hinge"})
-    assert one == (places, {("measure", "spectrum"), ("loss", "hinge")}, (f"{running}.single_fit",))
-    analysis = code.digest_of_run({**definition, "runs": "analysis"}, {})
+    running = "shallows_papers.experiments.running"
+    places, measured = ("elsewhere:f", f"{running}.measures"), {"predictions", "correlations", "components"}
+    assert code.files_of_run(definition, {}) == (places, measured, (f"{running}.training_run",))
+    found = code.files_of_run({**definition, "measures": "spectrum", "runs": "plain"}, {"loss": "hinge"})
+    assert found == (places, {"spectrum", "hinge"}, (f"{running}.single_fit",))
+    analysis = code.files_of_run({**definition, "runs": "analysis"}, {})
     assert analysis == (("elsewhere:f",), frozenset(), (f"{running}.analysis_run",))
     compared = {**definition, "parameters": {"loss": "square"}, "compare": {"kernel": ["laplace", "cauchy"]}}
-    kernels = {("kernel", "laplace"), ("kernel", "cauchy")}
-    of_comparison = measured | kernels | {("loss", "square")}
-    assert code.digest_of_comparison(compared) == (places, of_comparison, code.OF_EVERY_COMPARISON)
+    words = measured | {"laplace", "cauchy", "square"}
+    assert code.files_of_comparison(compared) == (places, words, code.OF_EVERY_COMPARISON)
 
 
-def test_modules_that_count_alone_count_without_what_they_import():
-    module = code.OF_EVERY_COMPARISON[0]
-    assert code.modules_of(alone=[module]) == {module: source_code.SHALLOWS.read(module).digest}
-
-
-def test_parameters_and_defaults_are_read_from_the_signature_that_a_call_leads_to(closure, tmp_path, monkeypatch):
+def test_parameters_and_defaults_are_read_from_the_signature_that_a_call_leads_to(small, monkeypatch):
     calls = """
         def f(a, b=1, *, c, d="x", e=[1]): pass
         def any(a, **others): pass
@@ -295,8 +274,7 @@ def test_parameters_and_defaults_are_read_from_the_signature_that_a_call_leads_t
         class Made:
             __init__ = with_parameters(Base.__init__, loss="hinge", bandwidth=3)
     """
-    closure(**{"calls.py": calls})
-    monkeypatch.setattr(source_code, "SHALLOWS", source_code.Sources(tmp_path / "small", tmp_path / "kept.json"))
+    monkeypatch.setattr(project_modules, "SHALLOWS", small(**{"calls.py": calls}))
     assert signatures.parameters("small.calls:f") == {"a": None, "b": 1, "c": None, "d": "x", "e": [1]}
     assert signatures.parameters("small.calls:any") is None
     assert signatures.parameters("small.calls:Heir") == {"kernel": None, "bandwidth": 2.0}
@@ -333,8 +311,7 @@ def test_the_commit_is_that_of_the_repository_which_tracks_the_package(tmp_path)
 
 
 def modules(method, **parameters):
-    places, named = code.of_run(METHODS[method], parameters)
-    return code.modules_of(*places, named=named)
+    return code.files_of_run(METHODS[method], parameters)
 
 
 @pytest.mark.parametrize(
@@ -366,69 +343,32 @@ def test_a_machine_of_regularised_risks_depends_on_the_loss_of_values_that_its_c
     assert "shallows.losses.regression" in modules(method)
 
 
-def codes_of_runs(*kinds):
-    """What the runs of these kinds at the laptop scale are made of, each once."""
-    runs = [(METHODS[run.method], run.parameters) for run in own_plan().runs("laptop").values()]
-    return {code.of_run(*one) for one in runs if one[0]["runs"] in kinds}
-
-
 def test_no_run_depends_on_a_map_a_kernel_or_a_loss_that_it_does_not_name():
     named_alone = {
         "shallows.features.tensor_sketch": "tensor_sketch",
         "shallows.features.fastfood": "fastfood",
         "shallows.features.quasi_monte_carlo": "quasi_monte_carlo",
-        "shallows.kernels.products": "_product",
+        "shallows.kernels.inner": "linear",
         "shallows.losses.novelty": "novelty",
     }
-    for places, named in codes_of_runs("estimator", "plain"):
-        found = set(code.modules_of(*places, named=named))
-        for module, name in named_alone.items():
-            assert module not in found or any(one.endswith(name) for _, one in named), (places, named, module)
-
-
-#: Words that these parameters may have beside the names of tables.
-OTHER_WORDS = {"auto", "pair", "cosine", "nystroem"}
-
-
-def test_what_the_configuration_names_is_in_a_table():
-    for places, named in codes_of_runs("estimator", "plain", "analysis"):
-        if all(place.startswith("shallows") for place in places):
-            tables = [source_code.SHALLOWS.read(one).tables for one in code.modules_of(*places) if "/" not in one]
-            for kind, name in named - code._named_in_analysis(places):
-                known = {entry for table in tables for entry in table.get(kind, ())}
-                if kind == source_code.ANY_TABLE or (kind == "solver" and not known):
-                    continue  # Other texts need not name an entry, and elsewhere a solver is no entry of a table.
-                assert name in known | OTHER_WORDS, (places, kind, name)
-
-
-def words_of(given, key=None):
-    """All texts among parameters, at any depth, each as a pair with the parameter that it is the value of."""
-    if isinstance(given, dict):
-        return {pair for name, value in given.items() for pair in words_of(value, name)}
-    if isinstance(given, (list, tuple)):
-        return {pair for one in given for pair in words_of(one, key)}
-    return {(key, given)} if isinstance(given, str) and given != "auto" else set()
+    for run in own_plan().runs("laptop").values():
+        if METHODS[run.method]["runs"] != "analysis":
+            found = code.files_of_run(METHODS[run.method], run.parameters)
+            for module, name in named_alone.items():
+                assert module not in found or name in code._texts(run.parameters), (run.method, run.parameters, module)
 
 
 def test_a_run_depends_on_every_entry_of_a_table_that_the_configuration_names():
-    plan, found_under = own_plan(), set()
+    plan, named = own_plan(), set()
     runs = [run for scale in ("demo", "laptop", "paper") for run in plan.runs(scale).values()]
-    for run in {(run.method, frozenset(words_of(run.parameters))): run for run in runs}.values():
-        places, named = code.of_run(METHODS[run.method], run.parameters)
-        found = code.modules_of(*places, named=named)
-        tables = [
-            one for module in found if "/" not in module for one in source_code.SHALLOWS.read(module).tables.items()
-        ]
-        for key, word in words_of(run.parameters):
-            for kind, table in tables:
-                if word in table and kind == code.NAMING.get(key, kind):
-                    assert source_code.SHALLOWS.defined_in(*table[word].partition(":")[::2]) in found, (
-                        run.id,
-                        key,
-                        word,
-                    )
-                    found_under.add(key)
-    assert found_under >= {"kernel", "loss", "features", "solver", "map_name", "method"}
+    for run in {(run.method, frozenset(code._texts(run.parameters))): run for run in runs}.values():
+        found = code.files_of_run(METHODS[run.method], run.parameters)
+        tables = [project_modules.SHALLOWS.read(module).table for module in found if "/" not in module]
+        for word in code._texts(run.parameters):
+            for table in (table for table in tables if word in table):
+                assert table[word].partition(":")[0] in found, (run.id, word)
+                named.add(word)
+    assert named >= {"gaussian", "hinge", "fourier", "eigenpro", "nystrom"}
 
 
 @pytest.mark.parametrize(
@@ -443,8 +383,7 @@ def test_an_analysis_depends_on_the_maps_that_it_names_under_any_key(target, met
     found = set()
     for run in own_plan().runs_of(target, "demo"):
         if run.method == method:
-            places, named = code.of_run(METHODS[method], run.parameters)
-            found.update(code.modules_of(*places, named=named))
+            found.update(code.files_of_run(METHODS[method], run.parameters))
     assert {f"shallows.features.{one}" for one in modules_of_table} <= found
 
 
@@ -465,35 +404,35 @@ def test_every_method_of_the_configuration_leads_to_a_module():
     for name, definition in METHODS.items():
         for call in definition["call"].values():
             if call.startswith("shallows"):
-                found = source_code.SHALLOWS.defined_in(*call.partition(":")[::2])
-                assert found and len(code.modules_of(call)) > 1, (name, call)
+                found = project_modules.SHALLOWS.defined_in(*call.partition(":")[::2])
+                assert found and len(project_modules.SHALLOWS.closure([call])) > 1, (name, call)
                 importlib.import_module(call.partition(":")[0])
 
 
 def test_no_digest_of_a_run_depends_on_plans_tables_or_reports():
     for name, definition in METHODS.items():
         calls = [call for call in definition["call"].values() if call.startswith("shallows")]
-        wrong = [one for one in code.modules_of(*calls) if re.match(r"shallows\.(experiments|report|cli)\b", one)]
+        wrong = [
+            one
+            for one in project_modules.SHALLOWS.closure(calls)
+            if re.match(r"shallows\.(experiments|report|cli)\b", one)
+        ]
         assert not wrong, (name, wrong)
 
 
 @pytest.mark.parametrize("kept", [None, "no JSON", "[]", "{}", '{"reader": "", "modules": {}}'])
-def test_a_digest_is_the_same_whatever_was_kept_of_it(tmp_path, kept):
-    before = source_code.SHALLOWS.closure(["shallows:KernelRidgeClassifier"])
-    place = tmp_path / "kept" / "sources.json"
+def test_a_digest_is_the_same_whatever_was_kept_of_it(small, tmp_path, kept):
+    before, (place,) = small().closure(["small:Painter"]), (tmp_path / "kept").glob("project_modules*.json")
+    place.unlink()
     if kept is not None:
-        place.parent.mkdir()
         place.write_text(kept)
     for _ in range(2):  # once without, once with what the first left
-        assert (
-            source_code.Sources(source_code.SHALLOWS.package, place).closure(["shallows:KernelRidgeClassifier"])
-            == before
-        )
+        assert small().closure(["small:Painter"]) == before
     assert json.loads(place.read_text())["modules"]
 
 
 def test_what_was_kept_is_used_by_the_same_reader_and_by_no_other(closure, tmp_path):
-    before, place = closure(), tmp_path / "kept.json"
+    before, (place,) = closure(), (tmp_path / "kept").glob("project_modules*.json")
     kept = json.loads(place.read_text())
     for module in kept["modules"].values():
         module["digest"] = "kept"
@@ -505,10 +444,11 @@ def test_what_was_kept_is_used_by_the_same_reader_and_by_no_other(closure, tmp_p
 
 def test_no_digest_depends_on_what_python_keeps_beside_the_sources():
     for script in (PROJECT / "workflow" / "scripts").glob("*.py"):
-        assert not [one for one in code.modules_of(*source_code.imports_of_script(script)) if "__pycache__" in one]
+        found = project_modules.SHALLOWS.closure(project_modules.imports_of_script(script))
+        assert not [one for one in found if "__pycache__" in one]
 
 
-def test_parameters_of_named_objects_are_read_by_their_paths(closure, tmp_path, monkeypatch):
+def test_parameters_of_named_objects_are_read_by_their_paths(small, monkeypatch):
     calls = """
         from . import named_tables
         from .named_tables import SOLVERS, Rule
@@ -543,8 +483,8 @@ def test_parameters_of_named_objects_are_read_by_their_paths(closure, tmp_path, 
         class Narrow:
             nu: float = 1.5
     """
-    closure(**{"named_calls.py": calls, "named_tables.py": tables, "solvers.py": solvers})
-    monkeypatch.setattr(source_code, "SHALLOWS", source_code.Sources(tmp_path / "small", tmp_path / "kept.json"))
+    files = {"named_calls.py": calls, "named_tables.py": tables, "solvers.py": solvers}
+    monkeypatch.setattr(project_modules, "SHALLOWS", small(**files))
     place = "small.named_calls:Machine"
     assert signatures.class_of(place, "solver", {}) == "small.solvers:Fast"
     assert signatures.class_of(place, "solver", {"solver": "auto"}) is None
@@ -567,18 +507,16 @@ def test_the_default_of_a_named_object_counts(monkeypatch):
     place = "shallows:KernelRidgeClassifier"
     monkeypatch.setattr(code.signatures, "paths", lambda where, given: {"features__kernel": "gaussian", "kernel": None})
     definition = {"call": {"any": place}, "runs": "analysis"}
-    assert code.of_run(definition, {})[1] >= {("kernel", "gaussian")}
-    assert ("kernel", "laplace") in code.of_run(definition, {"features__kernel": "laplace"})[1]
+    assert "gaussian" in code._of_run(definition, {})[1]
+    assert code._of_run(definition, {"features__kernel": "laplace"})[1] == {"laplace"}
 
 
 def test_the_code_of_a_run_has_the_module_of_each_object_that_its_parameters_name():
-    plan, needed = own_plan(), {}
+    plan, n_objects = own_plan(), 0
     for run in plan.runs("laptop").values():
-        definition = plan.configuration.methods[run.method]
-        places = definition["call"].values()
-        kinds = {signatures.class_of(place, name, run.parameters) for place in places for name in code.NAMING}
-        found = needed.setdefault(code.of_run(definition, run.parameters), set())
-        found |= {kind.partition(":")[0] for kind in kinds if kind}
-    for (places, named), modules in needed.items():
-        assert modules <= code.modules_of(*places, named=named).keys()
-    assert any(needed.values())
+        places = METHODS[run.method]["call"].values()
+        names = ("kernel", "second_kernel", "loss", "features", "solver")
+        kinds = {signatures.class_of(place, name, run.parameters) for place in places for name in names} - {None}
+        assert {kind.partition(":")[0] for kind in kinds} <= plan.files_of(run).keys()
+        n_objects += len(kinds)
+    assert n_objects

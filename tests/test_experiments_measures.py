@@ -231,8 +231,7 @@ def test_a_run_depends_on_its_own_measure_and_on_no_other():
     methods = own_configuration().methods
 
     def behind(definition):
-        places, named = code.of_run({"call": {}, **definition}, {})
-        found = code.modules_of(*places, named=named)
+        found = code.files_of_run({"call": {}, **definition}, {})
         return {name.rpartition(".")[2] for name in found if ".measures." in name} - {"base"}
 
     assert behind(methods["doubly_stochastic"]) == {"sampled"}

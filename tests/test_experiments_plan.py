@@ -74,12 +74,12 @@ def test_planning_imports_nothing_heavy():
     heavy = ("numpy", "scipy", "sklearn", "pandas", "matplotlib", "snakemake")
     program = f"""
 import sys
-from shallows_papers.experiments.identity import code
+from shallows_papers.experiments.identity import project_modules
 from shallows_papers.experiments import command_line
 from shallows_papers.experiments.planning.plan import Plan
 from shallows_papers.experiments.planning.requests import Requests
 Plan.load({str(PROJECT)!r})
-code.digest_of_module("shallows:KernelRidgeClassifier")
+project_modules.SHALLOWS.closure(["shallows:KernelRidgeClassifier"])
 print([name for name in {heavy!r} if name in sys.modules])
 """
     done = subprocess.run(

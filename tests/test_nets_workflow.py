@@ -15,7 +15,7 @@ from own_plan import own_configuration
 from shallows.errors import UnknownNameError
 from shallows_papers import datasets
 from shallows_papers.datasets import DatasetError, identity
-from shallows_papers.experiments.identity import code
+from shallows_papers.experiments.identity import code, project_modules
 from shallows_papers.experiments.planning import configuration
 from shallows_papers.experiments.planning.plan import Plan
 from shallows_papers.nets import ARCHITECTURES, NeuralNetClassifier
@@ -86,7 +86,7 @@ def planned(features="lenet_features", base=None):
 
 def test_results_of_nets_alone_depend_on_the_code_of_nets():
     def of_nets(call):
-        return {name for name in code.modules_of(call) if name.startswith("shallows_papers.nets")}
+        return {name for name in project_modules.SHALLOWS.closure([call]) if name.startswith("shallows_papers.nets")}
 
     assert of_nets("shallows_papers.nets:NeuralNetClassifier") and not of_nets("shallows:KernelRidgeClassifier")
     digits = datasets.get("mnist_demo")
@@ -100,7 +100,7 @@ def test_what_stands_after_features_of_a_net_depends_on_the_code_of_nets_and_nee
     later = {"title": "", "after": "lenet_features", "steps": [{"pca": {"n_components": 5}}]}
     made = replace(base, variants={**base.variants, "later": later})
     digits, names = datasets.get("mnist_demo"), ("later", "lenet_features", "unit")
-    found = [code.modules_of(*identity.modules_of(digits, made.steps_of(name))) for name in names]
+    found = [project_modules.SHALLOWS.closure(identity.modules_of(digits, made.steps_of(name))) for name in names]
     assert ["shallows_papers.nets.descent" in modules for modules in found] == [True, True, False]
     assert "extra 'nets'" in planned("later", made).comparison("first", "demo")["missing"]["Features"]
 

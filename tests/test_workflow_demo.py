@@ -223,7 +223,7 @@ NEW_METHOD = """
     runs: estimator
     call: {classification: shallows:RegularizedRiskClassifier}
     parameters: {solver: averaged_sgd, features: fourier}
-    cost: feature_pass
+    cost: features
 """
 
 #: A new kernel, measure, entry of the catalogue, and solver with its method.

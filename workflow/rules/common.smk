@@ -7,7 +7,7 @@ from pathlib import Path
 from snakemake.settings.types import DeploymentMethod
 
 from shallows_papers.experiments import command_line, dataset_leaderboard
-from shallows_papers.experiments.identity import code, source_code
+from shallows_papers.experiments.identity import code
 from shallows_papers.experiments.planning import placement, requests, slurm
 from shallows_papers.experiments.planning.plan import SCALES, Plan
 from shallows_papers.experiments.planning.runs import digest
@@ -196,7 +196,7 @@ def brief(meaning, *parts):
 def code_of_script(name):
     """What a script imports, in brief: where it changes, what the script made is out of date."""
     script = ROOT / "workflow" / "scripts" / f"{name}.py"
-    return brief("code", code.digest_of_module(*source_code.imports_of_script(script)))
+    return brief("code", code.digest_of_script(script))
 
 
 def code_of_preparations():

@@ -82,7 +82,7 @@ if COMPARISON is not None:
                 "parameters and choices", COMPARISON.specs(wildcards.method)
             ),
             code=lambda wildcards: brief(
-                "code", code.digest_of_comparison(METHODS[wildcards.method])
+                "code", code.files_of_comparison(METHODS[wildcards.method])
             ),
         script:
             "../scripts/compare_methods.py"

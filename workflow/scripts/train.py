@@ -17,5 +17,6 @@ with journal(snakemake.log[0], snakemake.resources), cards.reserve_one_gpu(snake
         out=Path(snakemake.output.record).parent,
         checkpoints=Path(params.checkpoints),
         preconditioner=Path(given.preconditioner) if given.preconditioner else None,
+        planned=params.planned,
     )
     execute(job, Conditions.of(snakemake.config, snakemake.resources, params.device))

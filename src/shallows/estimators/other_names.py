@@ -71,12 +71,13 @@ def refuse_other_names(
     the present one of an estimator that exists already.
     """
     known = set(estimator._get_param_names())
-    if parameters.keys() <= known:
+    unknown = {name for name in parameters if "__" not in name} - known
+    if not unknown:
         return
     present = {} if solver is None else {"solver": solver}
     old = find_old(estimator.__name__)
     objects, of_solver = (set(), set()) if old is None else (old.of_objects(), old.of_solver())
-    for name in sorted(parameters.keys() - known, key=lambda name: (name not in objects, name)):
+    for name in sorted(unknown, key=lambda name: (name not in objects, name)):
         advice, least = "" if name in objects else _advice(estimator, name, present | {**parameters}, known), 2
         if not advice and name in of_solver:
             advice, least = "it belongs to the solver", 1

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 from .. import arrays
 from ..errors import ShallowsError, UnknownNameError
 from ..utils.frozen import with_plain_numbers
+from ..utils.lazy_tables import LazyTable
 
 SMALL = 1000
 """Up to this number of points the whole kernel matrix is decomposed and a batch has all rows, in float64."""
@@ -179,7 +180,7 @@ def resolve(solver: Any, solvers: Mapping[str, type[Any]], estimator: str) -> An
         raise ShallowsError(
             f"solver must be one of {names}, or an object of shallows.solvers such as {usual}(); got {solver!r}."
         )
-    if type(solver) not in [solvers[name] for name in solvers]:
+    if _name_of_class(type(solver), solvers) is None:
         raise ShallowsError(f"{estimator} cannot use the solver {type(solver).__name__}. Its solvers are {names}.")
     solver.check()
     return with_plain_numbers(solver)
@@ -187,7 +188,13 @@ def resolve(solver: Any, solvers: Mapping[str, type[Any]], estimator: str) -> An
 
 def name_of(solver: Settings, solvers: Mapping[str, type[Any]]) -> str:
     """The name of a solver in a table."""
-    return next(name for name in solvers if solvers[name] is type(solver))
+    return str(_name_of_class(type(solver), solvers))
+
+
+def _name_of_class(cls: type[Any], solvers: Mapping[str, type[Any]]) -> str | None:
+    if isinstance(solvers, LazyTable):
+        return solvers.name_of(cls)
+    return next((name for name in solvers if solvers[name] is cls), None)
 
 
 def has_online_solver(solver: Any, solvers: Mapping[str, type[Any]]) -> bool:

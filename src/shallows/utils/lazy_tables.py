@@ -13,8 +13,7 @@ from ..errors import UnknownNameError, unknown_attribute
 class LazyTable(MutableMapping[str, Any]):
     """A table of names that imports an entry at its first use.
 
-    A call of ``LazyTable`` at the top of a module is not a part of the digest of the module
-    (`shallows_papers.experiments.identity`), so results stay valid after a new entry is added.
+    The workflow's digest of a module ignores its tables, so results stay valid after a new entry is added.
 
     ``kind``: what an entry is, for error messages, such as ``"kernel"``. ``package``: ``__name__`` of the package.
     ``places``: ``".module:attribute"`` by name, relative to the package; the default attribute is the name.
@@ -53,6 +52,15 @@ class LazyTable(MutableMapping[str, Any]):
         if name not in self:
             return default
         return self[name]
+
+    def name_of(self, entry: Any) -> str | None:
+        """The first name of an entry, without an import of the others; None if it is no entry."""
+        for name, known in self._entries.items():
+            if known is entry:
+                return name
+            if isinstance(known, str) and entry.__module__ == self.module_of(name) and self[name] is entry:
+                return name
+        return None
 
     def module_of(self, name: str) -> str:
         """The name of the module of an entry."""

@@ -8,6 +8,7 @@ import scipy.sparse
 
 from ... import arrays
 from ...fitting.machine import Options
+from ...kernels.products import LaplaceProduct
 from ...utils.checks import check_whole
 from ..constructors import stores_parameters
 from .base import FeatureMapTransformer
@@ -38,7 +39,7 @@ class RandomBinning(FeatureMapTransformer):
     (1797, 409600)
     """
 
-    kernel = "laplace_product"
+    kernel = LaplaceProduct.name
     """The kernel that has grids."""
 
     @stores_parameters

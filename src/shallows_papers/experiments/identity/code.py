@@ -1,4 +1,4 @@
-"""The code behind a result: a digest of its modules, by which results out of date are found, and the commit."""
+"""The code behind a result: the files that it is planned to use, a digest of them, and the commit."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..setting_text import listed
-from . import signatures, source_code
+from . import project_modules, signatures
 
 if TYPE_CHECKING:
     from shallows_papers.datasets.catalogue import Dataset
@@ -25,116 +25,106 @@ KINDS_OF_RUN = {
 #: What is measured where a method does not say it, by what its estimator offers.
 DEFAULT_MEASURES = ("predictions", "correlations", "components")
 
-#: Where analyses stand, which may call estimators by settings of their own.
+#: Analyses, which may call estimators by settings of their own.
 _ANALYSES = "shallows_papers.papers."
 
 _COMPARING = "shallows_papers.experiments.user_data"
 #: The modules by which methods are compared on a user's own data; they count without their imports too.
 OF_EVERY_COMPARISON = (f"{_COMPARING}.model_selection", f"{_COMPARING}.trials", f"{_COMPARING}.prediction_scores")
 
-#: Parameters, alone or at the end of a path, whose values name entries of one kind of table. Any other text may name an
-# entry of every table.
-NAMING = {"kernel": "kernel", "second_kernel": "kernel", "loss": "loss", "features": "feature map", "solver": "solver"}
-#: A word that leaves the choice to the program.
+#: The value of a parameter that leaves the choice to the program.
 AUTOMATIC = "auto"
 
 
-def digest_of_run(definition: Mapping[str, Any], parameters: Mapping[str, Any]) -> str:
-    """Digest of the code that a run depends on: what its method calls, and the kernels, losses and so on it names."""
-    places, named = of_run(definition, parameters)
-    module = KINDS_OF_RUN[definition["runs"]].partition(":")[0]
-    return _digest(places, named, (module,))
+def files_of_run(definition: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[str, str]:
+    """The modules and data files of a run: of what its method calls, and of the objects that its parameters name."""
+    places, words = _of_run(definition, parameters)
+    return _files(places, words, (KINDS_OF_RUN[definition["runs"]].partition(":")[0],))
 
 
-def of_run(
-    definition: Mapping[str, Any], parameters: Mapping[str, Any]
-) -> tuple[tuple[str, ...], frozenset[tuple[str, str]]]:
-    """The places where the code of a run begins, and the table entries that it names, for `modules_of`."""
-    places = tuple(sorted(definition["call"].values()))
-    named = {*_named(parameters), *_named_by_default(places, parameters)}
-    if definition["runs"] == "analysis":
-        named |= _named_in_analysis(places)
-    else:
-        places += (f"{_RUNNING}.measures",)
-        named |= {("measure", name) for name in listed(definition.get("measures", DEFAULT_MEASURES))}
-    return places, frozenset(named)
+def files_of_comparison(definition: Mapping[str, Any]) -> dict[str, str]:
+    """The files by which a method is compared on a user's data: those of a run, with all its choices."""
+    places, words = _of_run(definition, definition.get("parameters", {}))
+    return _files(places, words | {*_texts(definition.get("compare", {}))}, OF_EVERY_COMPARISON)
 
 
-def digest_of_comparison(definition: Mapping[str, Any]) -> str:
-    """Digest of the code by which a method is compared on a user's data: as of a run, with all its choices."""
-    places, named = of_run(definition, definition.get("parameters", {}))
-    return _digest(places, named | frozenset(_named(definition.get("compare", {}))), OF_EVERY_COMPARISON)
-
-
-def digest_of_preconditioner(parameters: Mapping[str, Any]) -> str:
-    """Digest of the code that a preconditioner depends on."""
-    places = ("shallows.spectrum:fit_preconditioner",)
-    return _digest(places, frozenset({*_named(parameters), *_named_by_default(places, parameters)}), ())
+def files_of_preconditioner(parameters: Mapping[str, Any]) -> dict[str, str]:
+    """The files that a preconditioner depends on."""
+    places = ("shallows.spectrum.fitting:fit_preconditioner",)
+    return _files(places, frozenset(_words(places, parameters)), ())
 
 
 def digest_of_preparation(dataset: Dataset, steps: Iterable[Mapping[str, Any]]) -> str:
     """Digest of what prepared arrays depend on: the modules of all steps and of the reader, and the dataset's entry."""
     from shallows_papers.datasets import identity as datasets_identity
 
-    found = modules_of(*datasets_identity.modules_of(dataset, [*steps]))
+    found = project_modules.SHALLOWS.closure(datasets_identity.modules_of(dataset, [*steps]))
     entries = {} if dataset.state == "user" else datasets_identity.entries_of(dataset)
-    return source_code.digest({**found, "entries": json.dumps(entries, sort_keys=True, default=str)})
+    return project_modules.digest({**found, "entries": json.dumps(entries, sort_keys=True, default=str)})
 
 
-def digest_of_module(*places: str) -> str:
-    """Digest of modules with everything that they import, each as ``"package.module"`` or ``"package.module:name"``."""
-    return _digest(places, frozenset(), ())
+def digest_of_script(path: str | Path) -> str:
+    """Digest of the modules that a script of the workflow imports, directly or through others."""
+    return project_modules.digest(project_modules.SHALLOWS.closure(project_modules.imports_of_script(path)))
 
 
-def modules_of(*places: str, named: Iterable[tuple[str, str]] = (), alone: Iterable[str] = ()) -> dict[str, str]:
-    """The modules behind some code, each with its digest; those in ``alone`` count without what they import."""
-    return {
-        **source_code.SHALLOWS.closure(places, named),
-        **{module: source_code.SHALLOWS.read(module).digest for module in alone},
-    }
+def _of_run(definition: Mapping[str, Any], parameters: Mapping[str, Any]) -> tuple[tuple[str, ...], frozenset[str]]:
+    """The places where the code of a run begins, and the words that may name entries of tables."""
+    places = tuple(sorted(definition["call"].values()))
+    words = {*_words(places, parameters)}
+    if definition["runs"] == "analysis":
+        words |= _words_of_analysis(places)
+    else:
+        places += (f"{_RUNNING}.measures",)
+        words |= {*listed(definition.get("measures", DEFAULT_MEASURES))}
+    return places, frozenset(words)
 
 
-@cache
-def _digest(places: tuple[str, ...], named: frozenset[tuple[str, str]], alone: tuple[str, ...]) -> str:
-    return source_code.digest(modules_of(*places, named=named, alone=alone))
-
-
-def _named(given: Any) -> Iterator[tuple[str, str]]:
-    """The entries of tables that parameters may name, as (kind, name), at any depth."""
-    if isinstance(given, Mapping):
-        for key, value in given.items():
-            naming = NAMING.get(str(key).rpartition("__")[2])
-            if naming and all(isinstance(one, str) for one in listed(value)):
-                yield from ((naming, one) for one in listed(value))
-            else:
-                yield from _named(value)
-    elif isinstance(given, (list, tuple)):
-        for one in given:
-            yield from _named(one)
-    elif isinstance(given, str) and given != AUTOMATIC:
-        yield source_code.ANY_TABLE, given
-
-
-def _named_by_default(places: Iterable[str], parameters: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _words(places: Iterable[str], parameters: Mapping[str, Any]) -> Iterator[str]:
+    """The texts among parameters and the defaults of others; all candidates of an object that is to be chosen."""
+    yield from _texts(parameters)
     for place in places:
-        defaults = signatures.paths(place, parameters) or {}
-        yield from _named({name: value for name, value in defaults.items() if name not in parameters})
+        given = {**(signatures.paths(place, parameters) or {}), **parameters}
+        yield from _texts(given)
+        for name, table in signatures.tables(place).items():
+            if given.get(name) == AUTOMATIC:
+                yield from table
+
+
+def _texts(given: Any) -> Iterator[str]:
+    """The texts in parameters, at any depth."""
+    if isinstance(given, Mapping):
+        given = list(given.values())
+    if isinstance(given, list | tuple):
+        for one in given:
+            yield from _texts(one)
+    elif isinstance(given, str):
+        yield given
 
 
 @cache
-def _named_in_analysis(places: tuple[str, ...]) -> frozenset[tuple[str, str]]:
-    """The entries that the modules of an analysis may name in their code, or by a default of what they call."""
-    found: set[tuple[str, str]] = set()
-    for module in (one for one in modules_of(*places) if one.startswith(_ANALYSES)):
-        read = source_code.SHALLOWS.read(module)
-        found.update(_named(read.words))
-        called = [f"{origin}:{name}" for origin, name in read.references if name and not origin.startswith(_ANALYSES)]
-        found.update(_named_by_default(called, {}))
+def _words_of_analysis(places: tuple[str, ...]) -> frozenset[str]:
+    """The texts in the modules of an analysis, and the defaults of what they call."""
+    found: set[str] = set()
+    for module in (one for one in project_modules.SHALLOWS.closure(places) if one.startswith(_ANALYSES)):
+        read = project_modules.SHALLOWS.read(module)
+        found.update(read.words)
+        for origin, _, name in (one.rpartition(".") for one in read.names if not one.startswith(_ANALYSES)):
+            found.update(_texts(signatures.paths(f"{origin}:{name}", {}) or {}))
     return frozenset(found)
 
 
 @cache
-def commit(package: Path = source_code.SHALLOWS.package) -> dict[str, Any]:
+def _files(places: tuple[str, ...], words: frozenset[str], alone: tuple[str, ...]) -> dict[str, str]:
+    """The modules and data files behind some code, each with its digest; those in ``alone`` without their imports."""
+    return {
+        **project_modules.SHALLOWS.closure(places, words),
+        **{module: project_modules.SHALLOWS.read(module).digest for module in alone},
+    }
+
+
+@cache
+def commit(package: Path = project_modules.SHALLOWS.folder / "shallows") -> dict[str, Any]:
     """The package's ``version``, and the git ``commit`` where it lies in a repository that tracks it.
 
     ``dirty`` says whether anything is changed. Both are None without git.

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from . import source_code
+from . import project_modules
 
 #: Classes of parameters that are an object without a name.
 UNNAMED = {
@@ -50,7 +50,7 @@ def unknown(place: str, given: Mapping[str, Any]) -> tuple[str, list[str]] | Non
         return None
     for name in given:
         top, _, rest = name.partition("__")
-        if top not in found or (rest and top not in UNNAMED and not _tables(place).get(top)):
+        if top not in found or (rest and top not in UNNAMED and not tables(place).get(top)):
             return name, [*found]
         kind = _class_of(place, found, given, top) if rest else None
         if kind is not None:
@@ -87,7 +87,7 @@ def _inside(place: str, found: Mapping[str, Any], given: Mapping[str, Any]) -> I
 
 
 def _class_of(place: str, found: Mapping[str, Any], given: Mapping[str, Any], name: str) -> str | None:
-    table = _tables(place).get(name)
+    table = tables(place).get(name)
     if table is None:
         return UNNAMED.get(name) if name in found else None
     return table.get(str(given.get(name, found.get(name))))
@@ -126,7 +126,7 @@ def _fields(module: str, node: ast.ClassDef) -> dict[str, ast.expr | None] | Non
 
 
 @cache
-def _tables(place: str) -> dict[str, dict[str, str]]:
+def tables(place: str) -> dict[str, dict[str, str]]:
     """The tables that name the objects of a function's or a class's parameters: parameter -> name -> class.
 
     An estimator has them in ``_named``, a solver's settings in the rules of their fields, and a module of functions in
@@ -168,7 +168,7 @@ def _table_of(module: str, node: ast.expr) -> dict[str, str]:
         return _table(module, node.id)
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
         origin = _imported(module).get(node.value.id)
-        return _table(".".join(filter(None, origin)), node.attr) if origin else {}
+        return _table(origin, node.attr) if origin else {}
     if isinstance(node, ast.Dict):
         pairs = zip(node.keys, node.values, strict=True)
         return {key.value: _place(module, value) for key, value in pairs if isinstance(key, ast.Constant)}
@@ -184,10 +184,10 @@ def _place(module: str, node: ast.expr) -> str:
 def _table(module: str, name: str) -> dict[str, str]:
     node = _assigned(module, name)
     if node is None:
-        origin, original = _imported(module).get(name, ("", ""))
-        return _table(origin, original) if origin and source_code.SHALLOWS.path(origin) else {}
+        origin, _, original = _imported(module).get(name, "").rpartition(".")
+        return _table(origin, original) if project_modules.SHALLOWS.path(origin) else {}
     if isinstance(node, ast.Call) and ast.unparse(node.func) == "LazyTable":
-        return source_code.table(module, node)[1]
+        return project_modules.entries(module, node)
     return _table_of(module, node) if isinstance(node, ast.Dict) else {}
 
 
@@ -206,15 +206,10 @@ def _is_assignment(node: ast.stmt) -> bool:
 
 
 @cache
-def _imported(module: str) -> dict[str, tuple[str, str]]:
-    """What the imports at the top of a module bind: name -> (module, name in it)."""
-    is_package = source_code.SHALLOWS.path(module).name == "__init__.py"
-    nodes = [node for node in _tree(module).body if isinstance(node, ast.ImportFrom)]
-    return {
-        one.asname or one.name: (source_code.absolute(module, node, is_package=is_package), one.name)
-        for node in nodes
-        for one in node.names
-    }
+def _imported(module: str) -> dict[str, str]:
+    """What a module imports from others: name -> full name of its origin."""
+    is_package = project_modules.SHALLOWS.path(module).name == "__init__.py"
+    return project_modules.imported(module if is_package else module.rpartition(".")[0], _tree(module))
 
 
 def _with_bases(module: str, name: str) -> Iterator[tuple[str, ast.ClassDef]]:
@@ -228,8 +223,8 @@ def _with_bases(module: str, name: str) -> Iterator[tuple[str, ast.ClassDef]]:
             yield from _with_bases(found[0], base.id)
         elif isinstance(base, ast.Attribute) and isinstance(base.value, ast.Name):
             origin = _imported(found[0]).get(base.value.id)
-            if origin and source_code.SHALLOWS.path(".".join(origin)):
-                yield from _with_bases(".".join(origin), base.attr)
+            if origin and project_modules.SHALLOWS.path(origin):
+                yield from _with_bases(origin, base.attr)
 
 
 def _constant(node: ast.expr | None) -> Any:
@@ -272,18 +267,14 @@ def _function(found: tuple[str, ast.stmt] | None) -> tuple[ast.FunctionDef, dict
 
 def _find(module: str, name: str) -> tuple[str, ast.stmt] | None:
     """Where a class or function is defined that a module defines or imports."""
-    place = source_code.SHALLOWS.defined_in(module, name)
+    place = project_modules.SHALLOWS.defined_in(module, name)
     for node in _tree(place).body if place else ():
         if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and node.name == name:
             return place, node
-        if isinstance(node, ast.ImportFrom):
-            for one in node.names:
-                if (one.asname or one.name) == name:
-                    is_package = source_code.SHALLOWS.path(place).name == "__init__.py"
-                    return _find(source_code.absolute(place, node, is_package=is_package), one.name)
-    return None
+    origin, _, original = _imported(place).get(name, "").rpartition(".") if place else ("", "", "")
+    return _find(origin, original) if origin else None
 
 
 @cache
 def _tree(module: str) -> ast.Module:
-    return ast.parse(source_code.SHALLOWS.path(module).read_bytes())
+    return ast.parse(project_modules.SHALLOWS.path(module).read_bytes())

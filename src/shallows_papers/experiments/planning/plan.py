@@ -15,7 +15,7 @@ from typing import Any
 
 from shallows.errors import UnknownNameError
 
-from ..identity import code, signatures
+from ..identity import code, project_modules, signatures
 from ..parameters import by_last_name, last_name
 from . import configuration, costs, target_entry
 from .configuration import SCALES, Configuration, ConfigurationError, load, look_up, placed
@@ -132,7 +132,16 @@ class Plan:
 
     def code_of(self, run: PlannedRun) -> str:
         """Digest of the code that a run depends on."""
-        return code.digest_of_run(self.configuration.methods[run.method], run.parameters)
+        return project_modules.digest(self.files_of(run))
+
+    def files_of(self, run: PlannedRun) -> dict[str, str]:
+        """The project's files that a run may use, with their digests."""
+        return code.files_of_run(self.configuration.methods[run.method], run.parameters)
+
+    def names_of_files(self, run: PlannedRun) -> list[str]:
+        """The project's files that a run may use, with the module that offers what it calls."""
+        calls = self.configuration.methods[run.method]["call"].values()
+        return [*self.files_of(run), *(place.partition(":")[0] for place in calls)]
 
     def code_of_preparation(self, dataset: str, variant: str) -> str:
         """Digest of the code that a preparation depends on."""

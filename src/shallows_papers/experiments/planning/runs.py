@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from ..identity import signatures
+from ..identity import code, signatures
 from ..parameters import last_name
 from . import costs
 
@@ -72,7 +72,8 @@ class PreconditionerJob:
 
     def spec(self) -> dict[str, Any]:
         """Parameters of its job."""
-        return {"id": self.id, "parameters": self.parameters, "seed": self.seed}
+        planned = [*code.files_of_preconditioner(self.parameters)]
+        return {"id": self.id, "parameters": self.parameters, "seed": self.seed, "planned": planned}
 
 
 @dataclass(frozen=True)

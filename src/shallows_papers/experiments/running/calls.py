@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from shallows import Options, kernels
+from shallows import kernels
 from shallows.errors import DivergenceError, ShallowsError
+from shallows.fitting.machine import Options
 from shallows.utils.frozen import with_parameters
 
 from ..parameters import divided

@@ -5,7 +5,7 @@ Read by every job before anything else, so it imports nothing heavy.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -45,6 +45,7 @@ class Job:
     out: Path  # folder of record.json and curve.csv
     checkpoints: Path  # folder for what a killed run leaves, shared by all runs
     preconditioner: Path | None = None  # the artifact, where the method takes one
+    planned: Collection[str] | None = None  # the project's files that it may use; None for all
 
 
 def name_of(spec: Mapping[str, Any]) -> str:

@@ -20,6 +20,7 @@ from ..identity import code
 from . import batch_system, record, several_ranks
 from .calls import arguments, diverged
 from .job import Conditions, Job, key_of, name_of
+from .proof import covered_by
 
 
 def execute(job: Job, conditions: Conditions) -> dict[str, Any]:
@@ -36,14 +37,15 @@ def execute(job: Job, conditions: Conditions) -> dict[str, Any]:
     record.reset_peak_memory()
     started, clock = datetime.now(UTC), time.perf_counter()
     try:
-        with warnings.catch_warnings():
+        with covered_by(job.planned), warnings.catch_warnings():
             # The configuration gives bandwidths on purpose, so nobody needs the advice about components.
             warnings.filterwarnings("ignore", message="n_components='auto' takes all")
-            found = do(job, data, conditions, folder, key)
+            try:
+                found = do(job, data, conditions, folder, key)
+            except DivergenceError as error:
+                found = diverged(error)
     except TrainingInterrupted:
         raise
-    except DivergenceError as error:
-        found = diverged(error)
     except ShallowsError as error:
         raise ShallowsError(f"{name_of(job.spec)}: {error}") from error
     rows = found.pop("rows")
@@ -79,13 +81,12 @@ def _data_of(prepared: Path) -> datasets.Prepared:
 
 def make_preconditioner(spec: Mapping[str, Any], prepared: Path, out: Path, conditions: Conditions) -> None:
     """Make a preconditioner as an artifact of its own."""
-    from shallows import spectrum
+    from shallows.spectrum import fit_preconditioner
 
     data = _data_of(prepared)
     own = {"random_state": spec["seed"], "device": conditions.device}
-    made = spectrum.fit_preconditioner(
-        data.x_train, **arguments(spectrum.fit_preconditioner, spec["parameters"], **own)
-    )
+    with covered_by(spec.get("planned")):
+        made = fit_preconditioner(data.x_train, **arguments(fit_preconditioner, spec["parameters"], **own))
     out.parent.mkdir(parents=True, exist_ok=True)
     made.save(out)
     print(f"preconditioner {out.stem} ({made.seconds:.1f} s)", flush=True)

@@ -19,7 +19,7 @@ from shallows.utils.atomic import replacing
 from shallows_papers import datasets
 from shallows_papers.datasets.files import write_json
 
-from ..identity import code
+from ..identity import code, project_modules
 from ..planning.runs import digest, fixed_parameters
 from ..running import record
 from ..running.calls import model_sha256, seconds_by_phase
@@ -115,7 +115,7 @@ def _run(spec: Mapping[str, Any], choose: Any, data: Any, out: Path, conditions:
         "parameters": parameters,
         "seed": seed,
         "marks": [*epochs.values()],
-        "key": digest(spec, *sums, code.digest_of_comparison(definition), length=16),
+        "key": digest(spec, *sums, project_modules.digest(code.files_of_comparison(definition)), length=16),
     }
     times = seconds_by_phase(dict(zip(("training", "evaluation"), fitted.seconds, strict=True)))
     made = record.made(

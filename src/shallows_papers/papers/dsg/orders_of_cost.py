@@ -14,12 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from shallows import Options, streams
+from shallows import streams
 from shallows.errors import UnknownNameError
 from shallows.estimators.doubly_stochastic.dsg_classifier import DoublyStochasticClassifier
 from shallows.estimators.feature_maps.fourier import FourierFeatures
 from shallows.estimators.feature_maps.landmarks import NystroemFeatures
 from shallows.estimators.regularized.regularized_risk import RegularizedRiskClassifier
+from shallows.fitting.machine import Options
 from shallows.solvers.expansions.doubly_stochastic import DoublyStochastic
 from shallows.solvers.regularized.norma import NORMA
 from shallows.solvers.regularized.sdca import SDCA

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from shallows import Options, arrays, kernels, streams
+from shallows import arrays, kernels, streams
 from shallows.estimators.doubly_stochastic.dsg_classifier import DoublyStochasticClassifier
+from shallows.fitting.machine import Options
 from shallows.solvers import DoublyStochastic
 
 from ...results import AnalysisResult
