@@ -92,9 +92,9 @@ def _cleaned(layout: TableLayout, place: int, values: Any, as_text: bool) -> Col
     column = Column(layout.names[place], values)
     missing = {float(number): word for word in layout.na_values if (number := plain_number(word))}
     if pandas.api.types.is_numeric_dtype(values):
-        gaps = values.isin(missing.keys())
-        column.taken.update({missing[number]: n for number, n in values[gaps].value_counts().items()})
-        column.values = values.mask(gaps) if gaps.any() else values
+        if missing and (gaps := values.isin([*missing])).any():
+            column.taken.update({missing[number]: n for number, n in values[gaps].value_counts().items()})
+            column.values = values.mask(gaps)
         return column
     # A comma within a field cannot be the decimal sign where commas separate the fields and decimals have a point.
     thousands = {",": ".", ".": "," if layout.separator == "," else ""}[layout.decimal]

@@ -103,7 +103,9 @@ def text_layout(path: Path, request: FileRequest) -> TableLayout:
         raise DatasetError(f"{path} holds a header and no rows.")
     if decimal == "," and not request.decimal:
         guesses.append("numbers are written with a decimal comma")
-    guesses.insert(0, f"columns are separated by {_SEPARATORS.get(separator, repr(separator))}")
+    is_sheet = path.suffix.lower() == ".xlsx"
+    separated = f"columns are separated by {_SEPARATORS.get(separator, repr(separator))}"
+    guesses.insert(0, "the first sheet is read" if is_sheet else separated)
     if commented:
         guesses.insert(1, f"a comment names the columns: {some_of(names)}")
     else:
