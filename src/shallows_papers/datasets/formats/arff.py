@@ -30,85 +30,64 @@ def read(dataset: Dataset, form: Form, path: Path, rows: int) -> Iterator[Block]
     The option ``target`` is the number or the name of a column.
     """
     with open_binary(path) as file, io.TextIOWrapper(file, "utf-8", "replace") as text:
-        lines = CsvRows(text)
-        names, target = [name for name, _ in lines.attributes], form.options["target"]
+        attributes, lines = csv_of(text)
+        names, target = [name for name, _ in attributes], form.options["target"]
         column = names.index(target) if isinstance(target, str) else target % len(names)
-        for name, kind in lines.attributes:
+        for name, kind in attributes:
             if kind == "STRING":
                 raise ValueError(f"its attribute {name} holds text; numbers and {{lists}} are read")
-        words = {place: kind for place, (_, kind) in enumerate(lines.attributes) if isinstance(kind, list)}
+        words = {place: kind for place, (_, kind) in enumerate(attributes) if isinstance(kind, list)}
         words.pop(column, None)
         table = TableForm(spaces=True, target=column, categories=words, regression=dataset.task == "regression")
         yield from table_blocks(lines, table, len(names), rows)
 
 
-class CsvRows(io.TextIOBase):
-    """The rows of an ARFF file as CSV, each on the line where it stands in the file.
+def csv_of(text: Iterable[str]) -> tuple[list[tuple[str, Any]], io.StringIO]:
+    """Return the columns of an ARFF file, each with its type or its words, and its rows as CSV on the same lines.
 
     liac-arff resolves quotes, escapes and sparse rows. It takes seven times as long as pandas, so a row that is CSV
-    already is passed on as it is. A missing value becomes an empty field.
-
-    `attributes` are the names of the columns, each with its type or the words that it may hold. Lines that break the
-    grammar, and words that the header does not list, are a `ValueError` while rows are read.
+    already is passed on as it is. A missing value becomes an empty field. Lines that break the grammar, and words that
+    the header does not list, are a `ValueError`.
     """
+    lines = iter(text)
+    header = _header(lines)
+    attributes = _load(header)["attributes"]
+    return attributes, io.StringIO("".join(["\n"] * len(header) + [*_csv_rows(lines, header, attributes)]))
 
-    def __init__(self, text: Iterable[str]):
-        lines = iter(text)
-        header = _header(lines)
-        self.attributes = _load(header)["attributes"]
-        self._lines = itertools.chain(["\n"] * len(header), self._rows(lines, header))
 
-    def readable(self) -> bool:
-        """Return True."""
-        return True
+def _csv_rows(lines: Iterator[str], header: list[str], attributes: list[tuple[str, Any]]) -> Iterator[str]:
+    import arff
 
-    def readline(self, size: int = -1) -> str:
-        """Return the next line, whatever its size, or an empty text at the end."""
-        return next(self._lines, "")
-
-    def read(self, size: int = -1) -> str:
-        """Return the next lines, of `size` characters or a few more; all of them where it is negative."""
-        found, n = [], 0
-        while (size < 0 or n < size) and (line := self.readline()):
-            found.append(line)
-            n += len(line)
-        return "".join(found)
-
-    def _rows(self, lines: Iterator[str], header: list[str]) -> Iterator[str]:
-        import arff
-
-        # Numbers stay text, so that a label of many digits does not pass through floating point.
-        declared = [re.sub(r"(?i)\s(numeric|real|integer)$", " string", line) for line in header]
-        waiting: deque[str] = deque()
-        rows = _load(declared, iter(waiting.popleft, None))["data"]
-        words = {place: {*kind, "?", ""} for place, (_, kind) in enumerate(self.attributes) if isinstance(kind, list)}
-        numeric = {place for place, (_, kind) in enumerate(self.attributes) if kind in ("NUMERIC", "REAL", "INTEGER")}
-        written = io.StringIO()
-        writer = csv.writer(written, quoting=csv.QUOTE_ALL, lineterminator="\n")
-        for number, line in enumerate(map(str.strip, lines), start=len(header) + 1):
-            if not line or line.startswith("%"):
-                yield "\n"
+    # Numbers stay text, so that a label of many digits does not pass through floating point.
+    declared = [re.sub(r"(?i)\s(numeric|real|integer)$", " string", line) for line in header]
+    waiting: deque[str] = deque()
+    rows = _load(declared, iter(waiting.popleft, None))["data"]
+    words = {place: {*kind, "?", ""} for place, (_, kind) in enumerate(attributes) if isinstance(kind, list)}
+    numeric = {place for place, (_, kind) in enumerate(attributes) if kind in ("NUMERIC", "REAL", "INTEGER")}
+    for number, line in enumerate(map(str.strip, lines), start=len(header) + 1):
+        if not line or line.startswith("%"):
+            yield "\n"
+            continue
+        bare = line.replace(", ", ",")
+        cells = bare.split(",")
+        plain = not _SPECIAL.search(bare) and len(cells) == len(attributes)
+        if plain and all(cells[place] in known for place, known in words.items()):
+            if "?" not in bare and "nan" not in bare.lower():
+                yield bare + "\n"
                 continue
-            bare = line.replace(", ", ",")
-            cells = bare.split(",")
-            plain = not _SPECIAL.search(bare) and len(cells) == len(self.attributes)
-            if plain and all(cells[place] in known for place, known in words.items()):
-                if "?" not in bare and "nan" not in bare.lower():
-                    yield bare + "\n"
-                    continue
-                cells = ["" if cell == "?" else cell for cell in cells]
-            else:
-                _refuse_repeated_indices(line, number)
-                waiting.append(line)
-                try:
-                    cells = next(rows)
-                except (arff.ArffException, ValueError) as error:
-                    why = re.sub(r",? (at|in) line %d\.?", "", getattr(error, "message", str(error)))
-                    raise ValueError(f"line {number:,}: {why}") from error
-            writer.writerow(["" if place in numeric and cell in _NAN else cell for place, cell in enumerate(cells)])
-            yield written.getvalue()
-            written.seek(0)
-            written.truncate()
+            cells = ["" if cell == "?" else cell for cell in cells]
+        else:
+            _refuse_repeated_indices(line, number)
+            waiting.append(line)
+            try:
+                cells = next(rows)
+            except (arff.ArffException, ValueError) as error:
+                why = re.sub(r",? (at|in) line %d\.?", "", getattr(error, "message", str(error)))
+                raise ValueError(f"line {number:,}: {why}") from error
+        written = io.StringIO()
+        cells = ["" if place in numeric and cell in _NAN else cell for place, cell in enumerate(cells)]
+        csv.writer(written, quoting=csv.QUOTE_ALL, lineterminator="\n").writerow(cells)
+        yield written.getvalue()
 
 
 def _header(lines: Iterator[str]) -> list[str]:

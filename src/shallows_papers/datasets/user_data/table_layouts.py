@@ -10,7 +10,7 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 from zipfile import BadZipFile
@@ -67,7 +67,7 @@ class TableLayout:
             # Not by pandas' skiprows, which takes a quotation mark in a comment for the beginning of a field.
             for _ in range(self.skipped):
                 next(text)
-            yield arff.CsvRows(text) if self.arff else text
+            yield arff.csv_of(text)[1] if self.arff else text
 
 
 def text_layout(path: Path, request: FileRequest) -> TableLayout:
@@ -299,22 +299,22 @@ def _has_header(rows: Sequence[Sequence[str]], decimal: str, na_values: Sequence
 
 def arff_layout(path: Path, request: FileRequest) -> TableLayout:
     """Read the header of an ARFF file; its data are a table of text, in which ? stands for a missing value."""
-    layout = TableLayout(
-        (),
-        encoding=_head(path)[2],
+    encoding = _head(path)[2]
+    try:
+        with open_table(path) as file, io.TextIOWrapper(file, encoding, newline="") as text:
+            attributes, rows = arff.csv_of(text)
+    except ValueError as error:
+        raise DatasetError(f"{path} cannot be read: {error}.") from error
+    if not any(map(str.strip, rows)):
+        raise DatasetError(f"{path} holds a header and no rows.")
+    return TableLayout(
+        tuple(name for name, _ in attributes),
+        encoding=encoding,
         na_values=request.na_values or (),
+        declared=tuple(place for place, (_, kind) in enumerate(attributes) if isinstance(kind, list)),
         arff=True,
         guesses=("its header names the columns",),
     )
-    try:
-        with layout.rows_of(path) as rows:
-            attributes, first = rows.attributes, next(filter(str.strip, rows), None)
-    except ValueError as error:
-        raise DatasetError(f"{path} cannot be read: {error}.") from error
-    if first is None:
-        raise DatasetError(f"{path} holds a header and no rows.")
-    declared = tuple(place for place, (_, kind) in enumerate(attributes) if isinstance(kind, list))
-    return replace(layout, names=tuple(name for name, _ in attributes), declared=declared)
 
 
 def parquet_layout(path: Path, request: FileRequest) -> TableLayout:
