@@ -274,7 +274,9 @@ MOST_FREQUENCIES = 1024
 def fourier_pairs(kernel, x, n_features, seed=0, budget=None, form="pair", orthogonal=False) -> FourierMap:
     """The map "fourier": cosines and sines of random frequencies."""
     if not getattr(kernel, "has_frequencies", False):
-        raise ShallowsError(f"{_without_frequencies(kernel)} Every kernel has landmarks: NystroemFeatures.")
+        raise ShallowsError(
+            f"{_without_frequencies(kernel)} Every kernel has landmarks: features='nystrom', or NystroemFeatures."
+        )
     # A cosine without its sine would not be unbiased: an odd number of columns becomes the next even one.
     block = block_of(-(-n_features // COLUMNS_OF_FREQUENCY[form]), budget)
     return FourierMap(kernel, x.shape[1], seed=seed, form=form, orthogonal=orthogonal, **block)
