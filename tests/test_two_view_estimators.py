@@ -208,7 +208,7 @@ def test_what_is_no_model_and_what_does_not_fit_one_is_refused(Estimator):
     model = brief(Estimator, n_iter=2).fit(x, y)
     with pytest.raises(ValueError, match=r"X has 2 features, but .* is expecting 3"):
         model.transform(x[:, :2])
-    with pytest.raises(ValueError, match="second view has 1 features, and the model was begun with 2"):
+    with pytest.raises(ValueError, match="second view has 1 columns, and the model was begun with 2"):
         model.transform(x, y[:, :1])
     with pytest.raises(ValueError, match="400 and 10 rows"):
         model.transform(x, y[:10])

@@ -37,35 +37,20 @@ class NotCoded:
 
 
 @dataclass(frozen=True)
-class PlainView:
-    """A second view of points with ``n_features`` columns, used as they are."""
+class Columns:
+    """The columns of a second view of points, or numeric targets, divided by their deviations ``scale``, shape (c,)."""
 
-    n_features: int
-
-    def encode(self, Y: Any) -> np.ndarray:
-        """The view with a row for each example."""
-        Y = np.asarray(Y)
-        Y = Y.reshape(len(Y), -1)
-        if Y.shape[1] != self.n_features:
-            raise ValueError(
-                f"The second view has {Y.shape[1]} features, and the model was begun with {self.n_features}."
-            )
-        return Y
-
-
-@dataclass(frozen=True)
-class Values:
-    """Numeric targets, each column divided by its deviation ``scale``, shape (c,)."""
-
-    scale: np.ndarray
+    name: str
+    n_columns: int
+    scale: np.ndarray | None = None
 
     def encode(self, Y: Any) -> np.ndarray:
-        """Scaled targets, shape (n, c)."""
+        """The columns with a row for each example, shape (n, c)."""
         Y = np.asarray(Y)
         Y = Y.reshape(len(Y), -1)
-        if Y.shape[1] != len(self.scale):
-            raise ValueError(f"y has {Y.shape[1]} columns, and the model was begun with {len(self.scale)}.")
-        return Y / self.scale
+        if Y.shape[1] != self.n_columns:
+            raise ValueError(f"{self.name} has {Y.shape[1]} columns, and the model was begun with {self.n_columns}.")
+        return Y if self.scale is None else Y / self.scale
 
 
 @dataclass(frozen=True)
@@ -105,7 +90,7 @@ class ComponentPlan:
     """What is chosen before a training of components."""
 
     views: tuple[View, ...]
-    targets: Any  # the coding of the second view: NotCoded, PlainView, Values or Labels
+    targets: Any  # the coding of the second view: NotCoded, Columns or Labels
     stepper: Any
     problem: Any  # without training points after the fit
     batch_size: int

@@ -90,7 +90,7 @@ class TrainedExpansion:
         state = run.state
         return self.plan.report | {
             "n_blocks": state.n_blocks,
-            "n_random_features": state.n_blocks * self.plan.block_size,
+            "n_random_features": state.n_blocks * self.plan.problem.features.block_size,
             "n_steps": state.n_steps,
             "stopped_by": run.stopped_by,
             "n_reused": state.n_reused,

@@ -70,7 +70,6 @@ class ExpansionPlan:
     weight_unit: float  # divisor of the sample weights
     problem: ExpansionProblem  # without points
     stepper: DoublyStochasticStepper
-    block_size: int
     batch_size: int
     seed: int
     report: dict[str, Any]  # entries of ``report_``
@@ -99,7 +98,10 @@ def plan_expansion(
     F, batch_size = settings.sizes(n, in_pairs=centered)
 
     looked_at = streams.permutation(seed, "first look", 0, n)[:SAMPLE]
-    sample, mean_square = place_sample(X[looked_at], centering, dtype, centered=centered)
+    sample = centering.training_points(X[looked_at], np.arange(len(looked_at)), Device("cpu"), np.dtype("float64"))
+    check_scale(sample, sample.dtype, may_vanish=not centered or bool((sample == sample[0]).all()))
+    mean_square, sample = float(sample[:, -2].mean()) or 1.0, sample[:, :-2]
+    check_precision(sample, dtype)
     of_sample = (sample, *(None if part is None else part[looked_at] for part in (codes, weights)))
     given = loss, regularization, kernel, searches_bandwidth, centering.all_equal, n, seed
     for m in (CHOSEN_FROM, SAMPLE):
@@ -150,21 +152,12 @@ def plan_expansion(
         **report_of_machine(budget, dtype, device, seed),
         "choice": chosen,
     }
-    return ExpansionPlan(targets, centering, dtype, weight_unit, problem, stepper, F, batch_size, seed, report)
+    return ExpansionPlan(targets, centering, dtype, weight_unit, problem, stepper, batch_size, seed, report)
 
 
 def holds_points(n: int, d: int, dtype: np.dtype, budget: int) -> bool:
     """Whether all points fit into half of the memory; otherwise each batch is read from the data when it is needed."""
     return n * (d + 2) * dtype.itemsize <= budget // 2
-
-
-def place_sample(X: Any, centering: Centering, dtype: np.dtype, *, centered: bool) -> tuple[np.ndarray, float]:
-    """Centered points of a sample in float64, and their mean square norm."""
-    sample = centering.training_points(X, np.arange(X.shape[0]), Device("cpu"), np.dtype("float64"))
-    check_scale(sample, sample.dtype, may_vanish=not centered or bool((sample == sample[0]).all()))
-    mean_square, sample = float(sample[:, -2].mean()) or 1.0, sample[:, :-2]
-    check_precision(sample, dtype)
-    return sample, mean_square
 
 
 def choose_kernel(

@@ -241,8 +241,9 @@ class RandomFeatureExpansion(GrowingModel):
         self._targets = plan.targets
         if run is None:
             return
-        self.block_size_, self.bandwidth_ = plan.block_size, plan.problem.features.kernel.bandwidth
-        self.n_blocks_, self.n_random_features_ = run.state.n_blocks, run.state.n_blocks * plan.block_size
+        features, n_blocks = plan.problem.features, run.state.n_blocks
+        self.block_size_, self.bandwidth_ = features.block_size, features.kernel.bandwidth
+        self.n_blocks_, self.n_random_features_ = n_blocks, n_blocks * features.block_size
         self.step_size_, self.n_reused_ = run.state.step_size, run.state.n_reused
 
     @property
