@@ -8,7 +8,7 @@ import pytest
 from criteria_example import ALTERED
 from own_plan import own_configuration
 from shallows_papers import datasets
-from shallows_papers.experiments.claim_functions import ACROSS_CURVES
+from shallows_papers.experiments.claim_functions import takes_curves
 from shallows_papers.experiments.comparing import uncertainty, verdicts
 from shallows_papers.experiments.comparing.cells import cells
 from shallows_papers.experiments.comparing.claims import claims
@@ -72,11 +72,7 @@ def invented(target, scale, name):
     comparison["spec"] = {
         **spec,
         "published_data": {word: {"any": True} for word in comparison["sizes"]},
-        "claims": {
-            key: {part: value for part, value in claim.items() if part != "comparable"}
-            for key, claim in spec.get("claims", {}).items()
-            if key == name
-        },
+        "claims": {key: claim for key, claim in spec.get("claims", {}).items() if key == name},
     }
     return comparison
 
@@ -113,14 +109,15 @@ def shaped(claim, number, reference):
         number = reference + number
     elif "over" in claim:
         number = reference * number
-    if claim.get("reduce") == "slope":
-        linear = claim.get("parameters", {}).get("y") == "linear"
+    reduced = claim.get("reduce", "last").rpartition(":")[2]
+    if reduced.startswith("slope"):
+        linear = reduced == "slope_of_logarithms"
         power = number / reference if "over" in claim else number
         return {at: power * math.log(at) if linear else float(at) ** power for at in points}
-    if claim.get("reduce") == "last_increment":
+    if reduced == "last_increment":
         increments = [1.0] * (len(points) - 2) + [number]
         return {at: 5.0 + sum(increments[:place]) for place, at in enumerate(points)}
-    if claim.get("reduce") == "growth":
+    if reduced == "growth":
         return {at: 1.0 + (number - 1.0) * place / (len(points) - 1) for place, at in enumerate(points)}
     return dict.fromkeys(points, number)
 
@@ -133,7 +130,7 @@ def with_number(comparison, claim, number):
     passage = definition.get("first_passage")
     about = measurements.selected(claim.get("of", {}))
     against = {**claim.get("over", {}), **claim.get("less", {})}
-    reference = 1.0 if claim.get("reduce") == "slope" or not against else 2.0
+    reference = 1.0 if "slope" in claim.get("reduce", "") or not against else 2.0
 
     def curves_of(series):
         mine = series in about
@@ -143,7 +140,7 @@ def with_number(comparison, claim, number):
             exact = {None: 50.0} if not series["marks"] else falling
             return {passage["of"]: exact, "train_error": exact, "fit_seconds": {None: 1.0}}
         value = shaped(claim, number, reference) if mine else dict.fromkeys(places(claim), reference)
-        if claim.get("across") in ACROSS_CURVES:
+        if takes_curves(claim.get("across")):
             value = dict.fromkeys(places(claim), 1.0 if series is about[0] else 10.0**number)
         if definition.get("over") == "first":
             value = {**value, 1: 1.0}

@@ -123,8 +123,8 @@ def test_an_unknown_key_of_a_target_names_the_nearest_and_the_file(project):
 
 def test_an_unknown_key_of_a_figure_names_the_nearest(project):
     path = project / "config" / "papers" / "eigenpro" / "targets.yaml"
-    changed(path, lambda paper: paper["targets"]["eigenpro_table6"]["figure"].update(panles="kernel"))
-    with pytest.raises(UnknownNameError, match=r"Did you mean 'panels'.*eigenpro/targets\.yaml"):
+    changed(path, lambda paper: paper["targets"]["eigenpro_table6"]["figure"].update(colums="kernel"))
+    with pytest.raises(UnknownNameError, match=r"Did you mean 'columns'.*eigenpro/targets\.yaml"):
         configuration.load(project)
 
 
@@ -169,7 +169,7 @@ def example_of(pattern):
         (lambda target: target["metrics"].update(n={"label": "n", "reached": {"of": "test_error"}}), "first_passage"),
         (lambda target: target.update(claims={"c": {"label": "c", "seeds": "smallest"}}), "every_seed: true"),
         (lambda target: target.update(claims={"c": {"label": "c", "reduce": "at", "at": 3}}), "at alone"),
-        (lambda target: target.update(claims={"c": {"label": "c", "across": "spread"}}), "largest_log_gap"),
+        (lambda target: target.update(claims={"c": {"label": "c", "across": "spread"}}), "module:function"),
         (lambda target: target.update(claims={"c": {"label": "c", "over": "first"}}), "reduce: growth"),
     ],
 )

@@ -1,26 +1,25 @@
-"""The functions that claims name in the configuration, and the arithmetic of curves that they share.
+"""The functions that several papers' claims name in the configuration, and the arithmetic of curves.
 
 A curve is a dictionary from evaluation point to value. The point is None for a number that belongs to a run as a whole.
 A function of `REDUCTIONS` makes one number of one curve (``reduce`` in the configuration); one of `ACROSS` makes one
-number of those of several settings, one of `ACROSS_CURVES` one of their curves (``across``). A new function is written
-here and can be named at once: its keyword parameters are checked against its signature when the plan is read. So this
-module imports nothing heavy.
+number of those of several settings (``across``). A function of one paper is in its folder, in
+``shallows_papers/papers/<paper>/claims.py``, and is named as ``module:function``; one that ``across`` names gets the
+curves of the settings. The plan reads this module, so it imports nothing heavy.
 """
 
 from __future__ import annotations
 
-import inspect
+import importlib
 import math
 import operator
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal, get_args, get_type_hints
+from typing import Any
 
 from shallows.errors import ShallowsError, UnknownNameError
 
 Point = int | float | None
 Curve = dict[Point, float]
-Axis = Literal["log", "linear"]
 
 
 # Curves --------------------------------------------------------------------------------------------------------------
@@ -88,11 +87,6 @@ def most(values: Iterable[float]) -> float:
     return _of_finite(max, values)
 
 
-def median(values: Iterable[float]) -> float:
-    """The median of some numbers; not a number where one of them is not finite."""
-    return _of_finite(statistics.median, values)
-
-
 def _of_finite(function: Callable[[Sequence[float]], float], values: Iterable[float]) -> float:
     values = list(values)
     return function(values) if all(map(math.isfinite, values)) else math.nan
@@ -131,50 +125,28 @@ def growth(curve: Mapping[Point, float]) -> float:
     return ratio(last(curve), first(curve))
 
 
-def last_increment(curve: Mapping[Point, float]) -> float:
-    """The last increment of a curve divided by the first: 1 for a straight line, less for a curve that flattens.
-
-    Evaluation points that grow by one factor make a straight line of a logarithm.
-    """
-    values = [curve[point] for point in in_order(curve)]
-    if len(values) < 3:
-        return math.nan
-    return ratio(values[-1] - values[-2], values[1] - values[0])
+def slope(curve: Mapping[Point, float]) -> float | None:
+    """The slope of the least-squares line through a curve on logarithmic axes, see `fitted_slope`."""
+    return fitted_slope(curve, math.log, math.log)
 
 
-def slope(curve: Mapping[Point, float], *, x: Axis = "log", y: Axis = "log", share: float = 0.0) -> float | None:
-    """The slope of the least-squares line through a curve, on logarithmic axes unless ``x`` or ``y`` says otherwise.
-
-    Evaluation points below a ``share`` of the last one are left out, so that a curve is looked at over the same range
-    at each scale.
+def fitted_slope(
+    curve: Mapping[Point, float], x: Callable[[float], float], y: Callable[[float], float]
+) -> float | None:
+    """The slope of the least-squares line through a curve, whose axes have the scales ``x`` and ``y``.
 
     It is not a number where a value is infinite, is none, or has no logarithm that its axis asks for: a curve that
     diverges has no slope, whatever its other values are. None is returned for fewer than two points.
     """
-    scales: list[Callable[[float], float]] = [math.log if axis == "log" else float for axis in (x, y)]
     points = [pair for pair in curve.items() if pair[0] is not None]
-    points = [pair for pair in points if pair[0] >= share * max(point for point, _ in points)]
     if len(points) < 2:
         return None
     for pair in points:
-        for number, scale in zip(pair, scales, strict=True):
+        for number, scale in zip(pair, (x, y), strict=True):
             if not math.isfinite(number) or (scale is math.log and number <= 0):
                 return math.nan
-    along, values = ([scale(pair[side]) for pair in points] for side, scale in enumerate(scales))
+    along, values = ([scale(pair[side]) for pair in points] for side, scale in enumerate((x, y)))
     return statistics.linear_regression(along, values).slope
-
-
-# Reductions over several settings ------------------------------------------------------------------------------------
-
-
-def largest_log_gap(curves: Sequence[Mapping[Point, float]]) -> float | None:
-    """The largest difference in log₁₀ of two curves over their common points; infinite where a value has no log."""
-    gaps = []
-    for point in common_points(curves):
-        values = [curve[point] for curve in curves]
-        whole = all(value > 0 and math.isfinite(value) for value in values)
-        gaps.append(math.log10(max(values) / min(values)) if whole else math.inf)
-    return max(gaps, default=None)
 
 
 REDUCTIONS: dict[str, Callable[..., Any]] = {
@@ -184,24 +156,25 @@ REDUCTIONS: dict[str, Callable[..., Any]] = {
     "slope": slope,
     "mean": mean,
     "growth": growth,
-    "last_increment": last_increment,
 }
-#: Functions over several settings: of the numbers that their curves are reduced to, or of the curves themselves.
-ACROSS: dict[str, Callable[[Sequence[float]], float]] = {"smallest": least, "largest": most, "median": median}
-ACROSS_CURVES: dict[str, Callable[[Sequence[Curve]], float | None]] = {"largest_log_gap": largest_log_gap}
+#: Functions of the numbers that the curves of several settings are reduced to.
+ACROSS: dict[str, Callable[[Sequence[float]], float]] = {"smallest": least, "largest": most}
 
 
-def check_call(function: Callable[..., Any], parameters: Mapping[str, Any]) -> None:
-    """Check keyword parameters against the signature of a named function; an error gives the nearest name."""
-    signature = inspect.signature(function).parameters.values()
-    keywords = {one.name: one for one in signature if one.kind is one.KEYWORD_ONLY}
-    hints = get_type_hints(function) if keywords else {}
-    for name, value in parameters.items():
-        if name not in keywords:
-            raise UnknownNameError(f"parameter of {function.__name__}", name, keywords)
-        choices = get_args(hints.get(name))
-        if choices and value not in choices:
-            raise UnknownNameError(f"value of {name}", value, choices)
-    missing = [name for name, one in keywords.items() if one.default is one.empty and name not in parameters]
-    if missing:
-        raise ShallowsError(f"{function.__name__} needs the parameter {', '.join(missing)}.")
+def find(name: str, known: Mapping[str, Callable[..., Any]]) -> Callable[..., Any]:
+    """A function by its name, or that of a paper as ``module:function``."""
+    module, _, function = name.partition(":")
+    if not function:
+        UnknownNameError.check("function", name, known)
+        return known[name]
+    try:
+        found = vars(importlib.import_module(module))
+    except ModuleNotFoundError as error:
+        raise ShallowsError(f"The function {name!r} cannot be found: {error}.") from None
+    UnknownNameError.check(f"function of {module}", function, [one for one in found if callable(found[one])])
+    return found[function]
+
+
+def takes_curves(across: str | None) -> bool:
+    """Whether a function over several settings gets their curves, and not one number for each."""
+    return ":" in (across or "")

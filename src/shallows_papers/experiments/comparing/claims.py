@@ -11,7 +11,7 @@ from typing import Any
 
 from shallows.errors import UnknownNameError
 
-from ..claim_functions import ACROSS, ACROSS_CURVES, REDUCTIONS, Curve
+from ..claim_functions import ACROSS, REDUCTIONS, Curve, find, takes_curves
 from ..setting_text import parse_setting
 from . import uncertainty, verdicts
 from .evaluations import RunResult
@@ -148,13 +148,7 @@ def _judged(
 ) -> tuple[Verdict, str]:
     """The verdict on one number, and why."""
     measured, unreached = number.measured, _unreached(claim, number.measured)
-    differs = [
-        f"{key} {number.setting.get(key)}, published for {value}"
-        for key, value in claim.get("comparable", {}).items()
-        if str(number.setting.get(key)) != str(value)
-    ]
-    other_data = filter(None, (maker.incomparable(word, runs) for word in number.words))
-    incomparable = next(other_data, None) or "; ".join(differs)
+    incomparable = next(filter(None, (maker.incomparable(word, runs) for word in number.words)), None)
     if unreached and printed and not incomparable and "at_most" in claim:
         marks = () if {"over", "less", "across"} & set(claim) else number.series[0]["marks"]
         if (end := max(marks, default=0.0)) >= claim["at_most"]:
@@ -322,11 +316,11 @@ def _within(curve: Curve, claim: Mapping[str, Any]) -> Curve:
 
 
 def _reduced(curve: Curve, claim: Mapping[str, Any]) -> Any:
-    if claim.get("across") in ACROSS_CURVES:
+    if takes_curves(claim.get("across")):
         return curve
     if "at" in claim:
         return curve.get(claim["at"])
-    return REDUCTIONS[claim.get("reduce", "last")](curve, **claim.get("parameters", {}))
+    return find(claim.get("reduce", "last"), REDUCTIONS)(curve)
 
 
 def _combined(claim: Mapping[str, Any], group: Sequence[_OfSeries]) -> Measured:
@@ -335,7 +329,7 @@ def _combined(claim: Mapping[str, Any], group: Sequence[_OfSeries]) -> Measured:
     values = [one.values for one in group if not one.is_incomplete]
     same = len(set(map(len, values))) == 1
     of_seeds = list(zip(*values, strict=True)) if same else [tuple(itertools.chain(*values))]
-    function = {**ACROSS, **ACROSS_CURVES}[across]
+    function = find(across, ACROSS)
     combined = [function(of_seed) for of_seed in of_seeds if of_seed]
     found = tuple(value for value in combined if value is not None)
     left_out = tuple(", ".join(map(str, (one.series["data"], *one.series["setting"].values()))) for one in incomplete)

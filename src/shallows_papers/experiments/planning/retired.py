@@ -27,7 +27,7 @@ class Retired:
 
 
 _CLAIM = "targets/*/claims/*"
-_FUNCTION = "a function of src/shallows_papers/experiments/claim_functions.py of your own"
+_FUNCTION = "a function of your own, as module:function"
 RETIRED = (
     Retired("batch_seconds", "ranks_seconds for the length from which trainings are shared by processes"),
     Retired("methods/*/measures", "measures: predictions", "whole"),
@@ -58,14 +58,16 @@ RETIRED = (
     Retired("targets/*/figure/free_x", "nothing, as every axis has an x axis of its own"),
     Retired("targets/*/metrics/*/over", "a claim with over: {metric: ...}", "(?!first$).*"),
     Retired("targets/*/metrics/*/reached", "first_passage, with the same keys below it"),
-    Retired(f"{_CLAIM}/axes", "parameters: {x: log, y: linear} beside reduce: slope"),
+    Retired(f"{_CLAIM}/axes", f"reduce with {_FUNCTION}, which calls claim_functions.fitted_slope"),
+    Retired(f"{_CLAIM}/parameters", f"reduce with {_FUNCTION}"),
+    Retired(f"{_CLAIM}/comparable", "nothing, or data of other sizes under published_data"),
     Retired(f"{_CLAIM}/seeds", "every_seed: true, where the criterion is not for the mean"),
-    Retired(f"{_CLAIM}/level", f"parameters: {{level: ...}} beside reduce with {_FUNCTION}"),
+    Retired(f"{_CLAIM}/level", f"reduce with {_FUNCTION}"),
     Retired(f"{_CLAIM}/over", "reduce: growth for the last value over the first", "first"),
     Retired(f"{_CLAIM}/reduce", "at alone, with the evaluation point", "at"),
-    Retired(f"{_CLAIM}/reduce", f"reduce with {_FUNCTION}", "first|share_under|first_under"),
+    Retired(f"{_CLAIM}/reduce", f"reduce with {_FUNCTION}", "first|share_under|first_under|last_increment"),
     Retired(f"{_CLAIM}/across", "no 'across', for a row for each series", "each"),
-    Retired(f"{_CLAIM}/across", "across: largest_log_gap", "spread"),
+    Retired(f"{_CLAIM}/across", f"across with {_FUNCTION}", "spread|largest_log_gap|median"),
     Retired(f"{_CLAIM}/across", f"across with {_FUNCTION}", "mean"),
 )
 

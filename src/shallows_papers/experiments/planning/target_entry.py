@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
-from ..claim_functions import ACROSS, ACROSS_CURVES, REDUCTIONS, check_call
+from ..claim_functions import ACROSS, REDUCTIONS, find, takes_curves
 from ..setting_text import listed
 from .configuration import ConfigurationError, look_up, placed
 
@@ -65,16 +65,15 @@ def check(target: str, spec: Mapping[str, Any]) -> None:
                 )
             _check_evidence(claim)
             ways = [key for key in ("at", "reduce") if key in claim]
-            if claim.get("across") in ACROSS_CURVES:
-                ways.append("across: " + claim["across"])
-            elif "across" in claim:
-                look_up("function", claim["across"], {**ACROSS, **ACROSS_CURVES})
+            if "across" in claim:
+                find(claim["across"], ACROSS)
+                ways += ["across: " + claim["across"]] * takes_curves(claim["across"])
             if len(ways) > 1:
                 raise ConfigurationError(f"A claim has {' or '.join(ways)}, not both: each gives its number.")
-            check_call(look_up("function", claim.get("reduce", "last"), REDUCTIONS), claim.get("parameters", {}))
+            find(claim.get("reduce", "last"), REDUCTIONS)
             for key in ("of", "over", "less"):
                 _check_reference(claim.get(key), spec)
-            for axis in (*claim.get("by", ()), *claim.get("comparable", ())):
+            for axis in claim.get("by", ()):
                 look_up("setting", axis, ("data", "method", *spec["settings"]))
     for one in spec.get("causes", ()):
         with placed(f"target {target}, the cause {one['cause']!r}"):
