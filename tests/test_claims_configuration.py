@@ -10,6 +10,7 @@ from own_plan import own_configuration, own_plan
 from shallows.errors import ShallowsError, UnknownNameError
 from shallows_papers.experiments import claim_functions
 from shallows_papers.experiments.comparing import verdicts
+from shallows_papers.experiments.identity import code
 from shallows_papers.experiments.planning import configuration, target_entry
 from shallows_papers.experiments.planning.configuration import ConfigurationError
 from shallows_papers.experiments.setting_text import parse_setting
@@ -213,6 +214,14 @@ def test_every_function_that_a_claim_can_name_is_used():
     assert {name for name in reduced if ":" not in name} == {*claim_functions.REDUCTIONS}
     named = {claim["across"] for claim in claims if "across" in claim}
     assert {name for name in named if ":" not in name} == {*claim_functions.ACROSS}
+
+
+def test_the_code_of_a_table_covers_the_functions_that_its_claims_name():
+    plan, script = own_plan(), PROJECT / "workflow" / "scripts" / "tabulate.py"
+    named = target_entry.functions_of(plan.target("eigenpro_fig3_eigenspectrum"))
+    assert named == [f"{CLAIMS}:largest_log_gap"]
+    assert code.digest_of_script(script, named) != code.digest_of_script(script)
+    assert target_entry.functions_of(plan.target("eigenpro_table6")) == []
 
 
 def test_every_published_row_is_about_a_metric_or_a_claim_of_its_target():

@@ -8,7 +8,12 @@ from snakemake.settings.types import DeploymentMethod
 
 from shallows_papers.experiments import command_line, dataset_leaderboard
 from shallows_papers.experiments.identity import code
-from shallows_papers.experiments.planning import placement, requests, slurm
+from shallows_papers.experiments.planning import (
+    placement,
+    requests,
+    slurm,
+    target_entry,
+)
 from shallows_papers.experiments.planning.plan import SCALES, Plan
 from shallows_papers.experiments.planning.runs import digest
 from shallows_papers.experiments.running import fork_server, snakemake_process
@@ -193,10 +198,16 @@ def brief(meaning, *parts):
     return f"{meaning} ({digest(parts)})"
 
 
-def code_of_script(name):
-    """What a script imports, in brief: where it changes, what the script made is out of date."""
+def code_of_script(name, called=()):
+    """What a script imports or calls by name, in brief: where it changes, what the script made is out of date."""
     script = ROOT / "workflow" / "scripts" / f"{name}.py"
-    return brief("code", code.digest_of_script(script))
+    return brief("code", code.digest_of_script(script, called))
+
+
+@functools.cache
+def code_of_table(target):
+    """The code of a table, with the functions that its claims name."""
+    return code_of_script("tabulate", target_entry.functions_of(PLAN.target(target)))
 
 
 def code_of_preparations():

@@ -34,6 +34,6 @@ rule tabulate:
         published=lambda wildcards: comparison_of(**wildcards)[1]["published"],
         runs=lambda wildcards: comparison_of(**wildcards)[1]["runs"],
         used=lambda wildcards: comparison_of(**wildcards)[1]["used"],
-        code=code_of_script("tabulate"),
+        code=lambda wildcards: code_of_table(wildcards.target),
     script:
         "../scripts/tabulate.py"

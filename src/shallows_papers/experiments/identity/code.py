@@ -63,9 +63,9 @@ def digest_of_preparation(dataset: Dataset, steps: Iterable[Mapping[str, Any]]) 
     return project_modules.digest({**found, "entries": json.dumps(entries, sort_keys=True, default=str)})
 
 
-def digest_of_script(path: str | Path) -> str:
-    """Digest of the modules that a script of the workflow imports, directly or through others."""
-    return project_modules.digest(project_modules.SHALLOWS.closure(project_modules.imports_of_script(path)))
+def digest_of_script(path: str | Path, called: Iterable[str] = ()) -> str:
+    """Digest of the modules that a script of the workflow imports, directly or through others, or calls by name."""
+    return project_modules.digest(project_modules.SHALLOWS.closure([*project_modules.imports_of_script(path), *called]))
 
 
 def _of_run(definition: Mapping[str, Any], parameters: Mapping[str, Any]) -> tuple[tuple[str, ...], frozenset[str]]:

@@ -195,6 +195,12 @@ def check_data(target: str, spec: Mapping[str, Any]) -> None:
                 raise ConfigurationError("The dataset needs n_train, the number of training points that the paper had.")
 
 
+def functions_of(spec: Mapping[str, Any]) -> list[str]:
+    """The functions of a paper that the claims of a target name, as module:function."""
+    named = (claim.get(key, "") for claim in spec.get("claims", {}).values() for key in ("reduce", "across"))
+    return sorted({name for name in named if ":" in name})
+
+
 def printed_targets(spec: Mapping[str, Any]) -> list[str]:
     """The targets whose printed values are levels of the metrics of a target."""
     levels = [level for metric in spec["metrics"].values() for level in _levels(metric)]
