@@ -56,7 +56,7 @@ explain: $(READY) ## what TARGET would run at SCALE, on which data, at what cost
 
 leaderboard: $(READY) ## every method that suits a dataset on one page, at SCALE: make leaderboard DATASET=mnist SCALE=laptop
 	@$(BIN)/python -m shallows_papers.experiments.running.snakemake_process && \
-		$(BIN)/snakemake --cores $(CORES) --quiet reason compare --config dataset=$(DATASET) scale=$(SCALE)
+		$(BIN)/snakemake compare --cores $(CORES) --quiet reason --config dataset=$(DATASET) scale=$(SCALE)
 
 bench: $(READY) ## the benchmark against other packages, in an environment of its own
 	@benchmarks/run.sh

@@ -119,6 +119,7 @@ def test_a_file_of_the_same_name_comes_first(tmp_path, monkeypatch):
         ("laptop", "cep", "its rows are texts and no features"),
         ("laptop", "kuka1", "nobody says how many rows it has"),
         ("paper", "timit", "does not allow to pass it on: supply .* in data/raw/timit"),
+        ("demo", "mnits", r"There is no such file\. Did you mean mnist\?"),
         ("demo", "nothing_like_it", "The dataset nothing_like_it cannot be read"),
     ],
 )

@@ -17,6 +17,7 @@ from typing import Any
 import yaml
 
 from shallows.errors import UnknownNameError
+from shallows_papers.datasets.catalogue import catalogue
 from shallows_papers.datasets.files import DatasetError
 
 TASKS = ("classification", "regression")
@@ -216,7 +217,7 @@ def _not_there(path: str, root: Path | None = None) -> str:
     place = Path(path)
     what = "It is a folder" if place.is_dir() else "There is no such file"
     folder = place.parent if place.parent.is_dir() else Path(".")
-    entries = [one.stem for one in (root / "config" / "datasets").glob("*.yaml")] if root else []
+    entries = [*(one.stem for one in (root / "config" / "datasets").glob("*.yaml")), *catalogue()] if root else []
     names = {one.name: one.as_posix() for one in folder.iterdir() if one.is_file()}
     near = difflib.get_close_matches(place.name, [*names, *entries], n=1, cutoff=0.6)
     hint = f" Did you mean {names.get(near[0], near[0])}?" if near else ""
