@@ -5,9 +5,11 @@ By hand, since scikit-learn's validation of parameters is private and imports Nu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import fields
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import MISSING, fields
 from typing import Any
+
+from shallows.errors import UnknownNameError
 
 
 def rule(holds: Callable[[Any], bool], words: str) -> Mapping[str, Any]:
@@ -40,6 +42,15 @@ COUNT = rule(lambda value: is_whole(value, 1), "a positive whole number")
 COUNT_OR_NULL = rule(lambda value: value is None or is_whole(value, 1), "a positive whole number or null")
 POSITIVE = rule(lambda value: value > 0, "above 0")
 NOT_NEGATIVE = rule(lambda value: value >= 0, "at least 0")
+
+
+def missing_parameters(kind: type, given: Collection[str], what: str) -> list[str]:
+    """Return the parameters of a dataclass that need a value; an unknown one of those given is an error."""
+    known = {field.name: field.default for field in fields(kind)}
+    for name in given:
+        if name not in known:
+            raise UnknownNameError(what, name, known or ["(none)"])
+    return [name for name, default in known.items() if default is MISSING and name not in given]
 
 
 def broken_rule(holder: Any) -> str | None:

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from shallows.errors import ShallowsError, UnknownNameError
+from shallows.errors import ShallowsError
 from shallows.utils.lazy_tables import LazyTable
+from shallows_papers.datasets.parameter_rules import missing_parameters
 
 if TYPE_CHECKING:
     from shallows_papers.datasets.synthetic.generator import Generator
@@ -49,10 +50,6 @@ def make(name: str, seed: int = 0, **parameters: Any) -> Generator:
     parameters are those of the generator's class; unknown, missing and senseless ones are errors.
     """
     kind = GENERATORS[name]
-    for parameter in parameters:
-        if parameter not in kind.parameter_names():
-            raise UnknownNameError(f"parameter of the generator '{name}'", parameter, kind.parameter_names())
-    missing = [parameter for parameter in kind.needed_names() if parameter not in parameters]
-    if missing:
+    if missing := missing_parameters(kind, parameters, f"parameter of the generator '{name}'"):
         raise ShallowsError(f"The generator '{name}' needs {', '.join(missing)}: make({name!r}, {missing[0]}=...).")
     return kind(seed=seed, **parameters)

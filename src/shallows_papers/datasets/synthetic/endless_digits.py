@@ -10,13 +10,13 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from shallows import streams
-from shallows.errors import ShallowsError, UnknownNameError
-from shallows_papers.datasets.parameter_rules import between, broken_rule
+from shallows.errors import ShallowsError
+from shallows_papers.datasets.parameter_rules import between, broken_rule, missing_parameters
 from shallows_papers.datasets.synthetic.generator import Generator
 
 _CHUNK = 64  # images; their arrays stay in the processor's cache
@@ -79,10 +79,7 @@ class EndlessDigits(Generator):
 
     def __post_init__(self) -> None:
         if isinstance(self.deformation, Mapping):
-            known = [field.name for field in fields(Deformation)]
-            for key in self.deformation:
-                if key not in known:
-                    raise UnknownNameError("kind of deformation", key, known)
+            missing_parameters(Deformation, self.deformation, "kind of deformation")
             object.__setattr__(self, "deformation", Deformation(**self.deformation))
         super().__post_init__()
         images, labels = map(np.asarray, self.digits)

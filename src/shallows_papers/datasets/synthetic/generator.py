@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -45,16 +45,6 @@ class Generator(ABC):
         problem = self._problem()
         if problem:
             raise ShallowsError(f"The generator '{self.name}' cannot be made: {problem}.")
-
-    @classmethod
-    def parameter_names(cls) -> tuple[str, ...]:
-        """Return the parameters besides the seed."""
-        return tuple(field.name for field in fields(cls) if field.init and field.name != "seed")
-
-    @classmethod
-    def needed_names(cls) -> tuple[str, ...]:
-        """Return the parameters that have no default."""
-        return tuple(field.name for field in fields(cls) if field.default is MISSING and field.init)
 
     def block(self, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the examples ``start``, ..., ``stop - 1``."""

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING, Any
 
-from shallows.errors import UnknownNameError
 from shallows.utils.lazy_tables import LazyTable
 from shallows_papers.datasets.files import DatasetError
+from shallows_papers.datasets.parameter_rules import missing_parameters
 
 if TYPE_CHECKING:
     from shallows_papers.datasets.catalogue import Dataset
@@ -107,15 +106,9 @@ def _step(name: str, parameters: Mapping[str, Any]) -> PreparationStep:
     kind = STEPS[name]
     if not isinstance(parameters, Mapping):
         raise DatasetError(f"The parameters of the step {name} must be names with values, not {parameters!r}.")
-    known = {field.name: field for field in fields(kind)}
-    for key in parameters:
-        if key not in known:
-            raise UnknownNameError(f"parameter of the step {name} called", key, known or ["(none)"])
-    missing = [key for key, field in known.items() if field.default is MISSING and key not in parameters]
-    if missing:
+    if missing := missing_parameters(kind, parameters, f"parameter of the step {name} called"):
         raise DatasetError(f"The step {name} needs {', '.join(missing)}.")
     step = kind(**parameters)
-    problem = step.check()
-    if problem:
+    if problem := step.check():
         raise DatasetError(f"The step {name}: {problem}.")
     return step
