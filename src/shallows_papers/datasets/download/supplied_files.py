@@ -101,25 +101,20 @@ def _check_arrays(form: Form, paths: Mapping[str, Path]) -> None:
         raise ValueError(
             f"{', '.join(path.name for path in paths.values())} cannot be read as arrays: {error}"
         ) from error
-    rows: dict[str, int] = {}
     for file in form.files:
         for name, spec in file.arrays.items():
             if name not in arrays:
                 raise ValueError(f"{file.name} holds no array {name}; it holds {', '.join(arrays) or 'none'}")
-            array = arrays[name]
-            wanted = spec["shape"]
-            fits = len(array.shape) == len(wanted) and all(
-                isinstance(size, str) or size == found for size, found in zip(wanted, array.shape, strict=True)
-            )
-            if not fits or len(array) == 0:
-                raise ValueError(
-                    f"{name} in {file.name} has the shape {array.shape}, not ({', '.join(map(str, wanted))})"
-                )
-            rows[name] = len(array)
-            _check_values(name, file.name, array, spec)
+            shape, wanted = arrays[name].shape, spec["shape"]
+            # A word in the stated shape stands for any number.
+            fits = [isinstance(size, str) or size == found for size, found in zip(wanted, shape, strict=False)]
+            if len(shape) != len(wanted) or not all(fits) or shape[0] == 0:
+                raise ValueError(f"{name} in {file.name} has the shape {shape}, not ({', '.join(map(str, wanted))})")
+            _check_values(name, file.name, arrays[name], spec)
     for part in ("train", "test"):
-        if rows[f"x_{part}"] != rows[f"y_{part}"]:
-            raise ValueError(f"x_{part} has {rows[f'x_{part}']:,} rows and y_{part} {rows[f'y_{part}']:,}")
+        n, n_targets = len(arrays[f"x_{part}"]), len(arrays[f"y_{part}"])
+        if n != n_targets:
+            raise ValueError(f"x_{part} has {n:,} rows and y_{part} {n_targets:,}")
 
 
 def _check_values(name: str, file: str, array: Any, spec: Mapping[str, Any]) -> None:

@@ -77,10 +77,7 @@ class CircleFunction(Generator):
 
     def _chunk(self, chunk: int, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
         x = 2 * math.pi * streams.uniform(self.seed, f"{self.name}/angle", chunk, (n_rows, 1))
-        y = self.truth(x)
-        if self.noise:
-            y = y + self.noise * streams.normal(self.seed, f"{self.name}/noise", chunk, (n_rows,))
-        return x, y
+        return x, self._noisy(self.truth(x), chunk)
 
 
 @dataclass(frozen=True, eq=False)

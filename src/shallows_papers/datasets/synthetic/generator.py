@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from shallows import streams
 from shallows.errors import ShallowsError
 from shallows_papers.datasets.parameter_rules import broken_rule
 
@@ -102,6 +103,12 @@ class Generator(ABC):
         if self.task == "none":
             return x, np.empty((n_rows, 0))
         return x, np.empty(n_rows, np.int64 if self.task == "classification" else np.float64)
+
+    def _noisy(self, target: np.ndarray, chunk: int) -> np.ndarray:
+        """Return the targets of a chunk with normal noise of the standard deviation `noise`."""
+        if not self.noise:
+            return target
+        return target + self.noise * streams.normal(self.seed, f"{self.name}/noise", chunk, target.shape)
 
     @abstractmethod
     def _chunk(self, chunk: int, n_rows: int) -> tuple[np.ndarray, np.ndarray]:

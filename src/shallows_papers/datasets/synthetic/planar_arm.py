@@ -58,5 +58,4 @@ class PlanarArm(Generator):
     def _chunk(self, chunk: int, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
         x = 2 * streams.uniform(self.seed, f"{self.name}/points", chunk, (n_rows, self.d)) - 1
         x[:, :2] *= np.pi
-        noise = streams.normal(self.seed, f"{self.name}/noise", chunk, (n_rows,))
-        return x, self.truth(x) + self.noise * noise
+        return x, self._noisy(self.truth(x), chunk)

@@ -85,9 +85,7 @@ class KernelTeacher(Generator):
 
     def _chunk(self, chunk: int, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
         x = streams.normal(self.seed, f"{self.name}/points", chunk, (n_rows, self.d))
-        target = self.truth(x)
-        if self.noise:
-            target = target + self.noise * streams.normal(self.seed, f"{self.name}/noise", chunk, target.shape)
+        target = self._noisy(self.truth(x), chunk)
         return x, target.argmax(axis=1) if self.classes else target
 
 
