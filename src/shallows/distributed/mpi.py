@@ -157,11 +157,8 @@ class Mpi(Alone):
         return bool(self._comm.allreduce(bool(value), op=self._mpi.LOR))
 
     def share_of(self, budget: int, given: Any) -> int:  # noqa: D102
-        return self.least(budget if given is not None else budget // self.on_this_node)
-
-    def least(self, value: int) -> int:
-        """The smallest value of all processes."""
-        return int(self._comm.allreduce(int(value), op=self._mpi.MIN))
+        own = budget if given is not None else budget // self.on_this_node
+        return int(self._comm.allreduce(int(own), op=self._mpi.MIN))
 
     def total(self, value: int) -> int:
         """The sum of the values of all processes."""

@@ -149,7 +149,7 @@ def fit_kernel_centers(
         phases.end("selection")
 
         room = budget - placed.points.nbytes
-        of_plan = kernel, choices, weights, seed, largest_batch(placed.rows, n, room), ranks
+        of_plan = kernel, choices, weights, seed, room, ranks
         plan, batch_size = plan_training(placed, *of_plan, solver, all_equal=all_equal)
         phases.end("eigensystem")
 
@@ -279,25 +279,22 @@ def announced(batches: training.Batches, points: TrainingRows | RowsAhead) -> An
     return points.following(batches) if isinstance(points, RowsAhead) else batches
 
 
-def largest_batch(rows: TrainingRows, n: int, room: int) -> int:
-    """All n rows, or as many as use a small part of the memory, also while the next batch is read."""
-    return n if rows.held_bytes else min(n, max(16, room // (4 * BATCHES_IN_MEMORY * rows.row_bytes)))
-
-
 def plan_training(
     centers: Centers,
     kernel: Kernel,
     choices: Choices,
     weights: Array | None,
     seed: int,
-    most_rows: int,
+    room: int,
     ranks: Alone,
     solver: ProjectedEigenPro | NystromConjugateGradients,
     *,
     all_equal: bool,
 ) -> tuple[ProjectedPlan | None, int]:
     """The plan of EigenPro's steps, the same in all processes, None for another solver; and the rows of a batch."""
-    n, points = len(centers.rows), centers.of_model
+    n, points, rows = len(centers.rows), centers.of_model, centers.rows
+    # All rows, or as many as use a small part of the memory, also while the next batch is read.
+    most_rows = n if rows.held_bytes else min(n, max(16, room // (4 * BATCHES_IN_MEMORY * rows.row_bytes)))
     if not isinstance(solver, ProjectedEigenPro):
         return None, n if all_equal else most_rows
     of_fresh = None if weights is None else weights[centers.fresh_rows]

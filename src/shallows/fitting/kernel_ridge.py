@@ -110,8 +110,10 @@ def fit_kernel_ridge(
         phases.end("selection")
 
         room = budget - points.nbytes
-        of_choices = choices.regularization, choices.eigensystem(), all_equal
-        fit = KernelFit(kernel, points, sample.weights, c, seed, room, *of_choices)
+        fit = KernelFit(
+            *(kernel, points, sample.weights, c, seed, room),
+            *(choices.regularization, choices.eigensystem(), all_equal),
+        )
         plan = solver.plan(fit)
         choices = replace(choices, regularization=ranks.from_first(choices.regularization))
         phases.end("eigensystem")
@@ -120,9 +122,13 @@ def fit_kernel_ridge(
         spans = spans_to_leave_out(solver, n, n_kept, c, held_out, calibrates=calibrates, in_closed_form=closed)
         columns, weights = add_left_out_columns(sample.targets, sample.weights, [] if solver.is_exact else spans)
         room -= solver.n_arrays * columns.nbytes + solver.step_bytes(plan, columns.shape[1], dtype.itemsize)
-        first = None if before is None else coefficients_before(before, rows.rows[order], device, dtype)
-        n_left_out = MOST_LEFT_OUT if calibrates else 0
-        fit = replace(fit, budget=room, ridge=choices.regularization, n_left_out=n_left_out, start=first)
+        fit = replace(
+            fit,
+            budget=room,
+            ridge=choices.regularization,
+            n_left_out=MOST_LEFT_OUT if calibrates else 0,
+            start=before and coefficients_before(before, rows.rows[order], device, dtype),
+        )
         problem, stepper = solver.build(plan, fit, columns, weights)
         matrix, keeps_values = problem.gram, isinstance(problem.gram, (gram.Gram, gram.ShuffledGram))
         cache = (
@@ -172,15 +178,8 @@ def fit_kernel_ridge(
     warn(run, solver, choices.regularization, nothing_to_learn=all_equal or targets.are_equal)
     report = {
         **report_of_model(
-            plan.kernel,
-            targets,
-            None if regularization is None else choices,
-            unit,
-            run,
-            matrix,
-            centering,
-            components,
-            held_out,
+            *(plan.kernel, targets, None if regularization is None else choices, unit),
+            *(run, matrix, centering, components, held_out),
         ),
         **report_of_machine(budget, dtype, device, seed),
         **solver.report(plan, problem, stepper, run),

@@ -22,13 +22,6 @@ def given_bandwidth(value: Any, choice: RidgeChoice | None) -> float | None:
     return None if isinstance(value, str) else value
 
 
-def of_mean_loss(value: Any, choice: RidgeChoice | None, n: int, least: float = 0.0) -> float:
-    """λ of the mean loss over n rows with λ/2 ‖f‖²: given, chosen (at least ``least``/n), or else 1/n."""
-    if is_automatic(value) and choice is not None:
-        return max(least, choice.regularization) / n
-    return 1.0 / n if value is None or isinstance(value, str) else float(value)
-
-
 def report(choice: RidgeChoice | None) -> dict[str, Any]:
     """The entry of ``report_`` about a choice, if there was one."""
     return {} if choice is None else {"selection": choice.summary()}

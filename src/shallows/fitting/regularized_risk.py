@@ -83,7 +83,9 @@ def fit_regularized_risk(
             )
         phases.end("eigensystem")
 
-        size = min(n, solver.batch_size or default_batch_size(n, on_features=blocks is not None))
+        # Enough rows for fast products, and for few rows at least twenty batches an epoch.
+        largest, smallest = (256, 16) if blocks is None else (64, 8)
+        size = min(n, solver.batch_size or max(smallest, min(largest, n // 20)))
         room = budget - points.nbytes - 6 * codes.nbytes
         span = make_span(points, made, blocks, room, one_pass=solver.max_epochs == 1)
         coded_loss, unit = targets.scaled_loss
@@ -140,17 +142,11 @@ def fit_regularized_risk(
     return FittedFunction(model, targets, support, run, report, phases.seconds, start.end(run))
 
 
-def chosen_ridge(regularization: Any, choice: Any, n: int, unit: float, least: float) -> float:
-    """λ in the user's units. A chosen λ is for the coded targets; the problem multiplies it with their unit."""
-    ridge = leave_one_out_choice.of_mean_loss(regularization, choice, n, least)
-    chosen = leave_one_out_choice.is_automatic(regularization) and choice is not None
-    return float(ridge / unit if chosen else ridge)
-
-
-def default_batch_size(n: int, *, on_features: bool) -> int:
-    """Rows of a batch: enough for fast products, and for few rows at least twenty batches an epoch."""
-    largest, smallest = (64, 8) if on_features else (256, 16)
-    return max(smallest, min(largest, n // 20))
+def chosen_ridge(value: Any, choice: Any, n: int, unit: float, least: float) -> float:
+    """λ in the user's units: given, chosen for targets in the unit of the problem (at least ``least``/n), or 1/n."""
+    if leave_one_out_choice.is_automatic(value) and choice is not None:
+        return float(max(least, choice.regularization) / n / unit)
+    return 1.0 / n if value is None or isinstance(value, str) else float(value)
 
 
 def make_span(
