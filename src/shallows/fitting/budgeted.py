@@ -15,6 +15,7 @@ from ..errors import ShallowsError
 from ..models.centering import check_scores, some_points
 from ..models.host_functions import GaussianSum, Hyperplanes
 from ..solvers.budgeted.sparse_rows import SparseRows, sparse_rows
+from ..spectrum.kernel_ridge_choice import choose_kernel_ridge, is_automatic
 from ..spectrum.leave_one_out import RidgeChoice
 from ..utils.checks import warn_user
 from . import column_scales, leave_one_out_choice
@@ -193,7 +194,7 @@ def make_rows(X: Any, numbers: np.ndarray, weights: np.ndarray | None, n_classes
 
 def ridge_of_mean_loss(regularization: float | str, n: int, before: FittedBudgeted | None, *, streamed: bool) -> float:
     """λ that the user gave. For "auto" 1/n for all rows; for a stream, λ of the fit before or a usual value."""
-    if not leave_one_out_choice.is_automatic(regularization):
+    if not is_automatic(regularization):
         return float(regularization)
     if streamed:
         return OF_A_STREAM if before is None else before.ridge
@@ -268,13 +269,13 @@ def choose_bandwidth(
         # Distances do not depend on the origin, and are more exact about the mean.
         return kernels.augmented(some if arrays.is_sparse(some) else some - some.mean(axis=0))
 
-    return leave_one_out_choice.choose_kernel_ridge(
+    return choose_kernel_ridge(
         kernels.make("gaussian", bandwidth),
         points_of,
         codes,
         weights,
         seed,
-        searches_bandwidth=leave_one_out_choice.is_automatic(bandwidth),
+        searches_bandwidth=is_automatic(bandwidth),
         regularization=ridge,
     )
 

@@ -9,9 +9,8 @@ import numpy as np
 from .. import arrays, features, kernels
 from ..arrays import Array
 from ..kernels import Kernel, Precomputed, precomputed
-from ..losses.margins import Hinge
 from ..models.centering import Centering, check_scale
-from ..spectrum.kernel_ridge_choice import choose_kernel_ridge, is_automatic
+from ..spectrum.kernel_ridge_choice import choose_kernel_ridge
 from ..spectrum.leave_one_out import RidgeChoice
 
 
@@ -25,11 +24,6 @@ def given_bandwidth(value: Any, choice: RidgeChoice | None) -> float | None:
 def report(choice: RidgeChoice | None) -> dict[str, Any]:
     """The entry of ``report_`` about a choice, if there was one."""
     return {} if choice is None else {"selection": choice.summary()}
-
-
-def class_codes(numbers: np.ndarray, n_classes: int) -> np.ndarray:
-    """Targets −1 and +1: one column for two classes, else one for each class."""
-    return Hinge().encode(numbers, n_classes)
 
 
 def place_points(

@@ -15,6 +15,7 @@ from ..losses import Loss
 from ..models.centering import Centering
 from ..models.functions import FeatureFunction, KernelSum
 from ..solvers.regularized.risk import FeatureSpan, KernelSpan, RiskProblem, RiskSettings, RiskState
+from ..spectrum.kernel_ridge_choice import is_automatic
 from ..training.steps import InOrderThenDrawn, InOrderThenShuffled
 from ..utils.checks import warn_user
 from . import column_scales, leave_one_out_choice
@@ -71,7 +72,7 @@ def fit_regularized_risk(
         centering, points, made, choice = leave_one_out_choice.place_and_choose(
             rows.X, rows.matrix, order, kernel, targets.ridge_codes(rows.y[order]), of_choice,
             seed, device, dtype, searches_bandwidth=searches_bandwidth, feature_map=feature_map, widest=1.0,
-            regularizes=leave_one_out_choice.is_automatic(regularization),
+            regularizes=is_automatic(regularization),
         )  # fmt: skip
         budget -= 0 if made is None else made.matrix_bytes
         phases.end("preparation")
@@ -144,7 +145,7 @@ def fit_regularized_risk(
 
 def chosen_ridge(value: Any, choice: Any, n: int, unit: float, least: float) -> float:
     """λ in the user's units: given, chosen for targets in the unit of the problem (at least ``least``/n), or 1/n."""
-    if leave_one_out_choice.is_automatic(value) and choice is not None:
+    if is_automatic(value) and choice is not None:
         return float(max(least, choice.regularization) / n / unit)
     return 1.0 / n if value is None or isinstance(value, str) else float(value)
 

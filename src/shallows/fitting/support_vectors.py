@@ -18,6 +18,7 @@ from .. import arrays, training
 from ..kernels import Kernel
 from ..models.functions import KernelMachines
 from ..solvers.support_vectors.dual_problem import TwoClassSettings
+from ..spectrum.kernel_ridge_choice import is_automatic
 from ..spectrum.leave_one_out import RidgeChoice
 from ..utils.checks import warn_user
 from . import leave_one_out_choice
@@ -151,7 +152,7 @@ def fit_core_vector_regression(
     targets, mean, unit = standardize(rows.y, weights)
     options.warn_of_too_little_memory(device)
     with device.active():
-        automatic = leave_one_out_choice.is_automatic(regularization)
+        automatic = is_automatic(regularization)
         centering, points, kernel, choice = leave_one_out_choice.place_and_choose(
             rows.X, rows.matrix, np.arange(n), kernel, targets[:, None], weights, seed,
             device, dtype, searches_bandwidth=searches_bandwidth, widest=solver.widest_bandwidth, regularizes=automatic,

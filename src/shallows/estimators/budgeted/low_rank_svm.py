@@ -16,6 +16,7 @@ from ...fitting.rows import single_column
 from ...fitting.targets import Machines
 from ...kernels import precomputed
 from ...models.centering import Centering
+from ...spectrum.kernel_ridge_choice import choose_kernel_ridge, is_automatic
 from ...spectrum.leave_one_out import RidgeChoice
 from ...utils.checks import check_positive, check_whole
 from ..base import Estimator, keeps_model_on_failure
@@ -148,7 +149,7 @@ class LowRankLinearizedSVMClassifier(LabelPredictions, Estimator):
         features = self.transformer_.transform(X)
         transformed = time.perf_counter()
         C = self.C
-        if leave_one_out_choice.is_automatic(C):
+        if is_automatic(C):
             C = 1.0 if choice is None else 1.0 / choice.regularization
         machine = LinearSVC(
             loss=self.loss,
@@ -176,14 +177,14 @@ class LowRankLinearizedSVMClassifier(LabelPredictions, Estimator):
         )
         if centering.all_equal or precomputed.is_asked_for(self):
             return None
-        return leave_one_out_choice.choose_kernel_ridge(
+        return choose_kernel_ridge(
             kernel,
             lambda rows: centering.training_points(X, rows, arrays.Device("cpu"), np.float64),
             self._targets.ridge_codes(y),
             weights,
             seed,
-            searches_bandwidth=leave_one_out_choice.is_automatic(self.bandwidth),
-            regularizes=leave_one_out_choice.is_automatic(self.C),
+            searches_bandwidth=is_automatic(self.bandwidth),
+            regularizes=is_automatic(self.C),
         )
 
     def _raw_predict(self, X: Any) -> np.ndarray:

@@ -9,9 +9,9 @@ import numpy as np
 import scipy.sparse
 
 from ... import arrays, kernels
-from ...fitting import leave_one_out_choice
 from ...fitting.support_vectors import FittedMachines, FittedSum
 from ...kernels import Precomputed
+from ...spectrum.kernel_ridge_choice import is_automatic
 from ...utils.checks import check_choice, check_positive
 from ..base import Estimator
 from ..predictions import LabelPredictions
@@ -24,7 +24,7 @@ class SupportVectorMachine(Estimator):
         kernels.make(self.kernel, self.bandwidth)
 
     def _kernel(self) -> dict[str, Any]:
-        searches = leave_one_out_choice.is_automatic(self.bandwidth)
+        searches = is_automatic(self.bandwidth)
         return {"kernel": kernels.make(self.kernel, self.bandwidth), "searches_bandwidth": searches}
 
     def _store_sum(self, found: FittedSum, order: np.ndarray, X: Any) -> None:
