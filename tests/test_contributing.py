@@ -1,4 +1,4 @@
-"""CONTRIBUTING.md followed to the letter: its files and lines go into a copy of the project, where they must work."""
+"""docs/extending.md followed to the letter: its files and lines go into a copy of the project, where they must work."""
 
 import csv
 import inspect
@@ -16,7 +16,7 @@ from own_plan import own_plan
 from shallows_papers.experiments.planning.plan import Plan
 from workflow_runs import PROJECT, copy_project, environment, snakemake
 
-TEXT = (PROJECT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+TEXT = (PROJECT / "docs" / "extending.md").read_text(encoding="utf-8")
 #: (language, file, content) of every code block that names its file in the first line.
 BLOCKS = re.findall(r"^```(\w+)\n# (\S+)\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
 #: (example, place) of every row of the table that says where a worked example goes.
@@ -81,7 +81,7 @@ def test_the_page_has_every_example_there_is():
 
 
 def test_a_target_of_a_known_kind_needs_no_python():
-    section = TEXT.partition("### A target of a known kind")[2].partition("###")[0]
+    section = TEXT.partition("## A target of a known kind")[2].partition("\n## ")[0]
     assert re.findall(r"^```(\w+)$", section, re.MULTILINE) == ["csv"]
     assert all(place.startswith("config/papers/") for example, place in PLACES if example.endswith("target.yaml"))
 

@@ -1,4 +1,4 @@
-"""The order of the rooms: imports point down the list of CONTRIBUTING.md."""
+"""The order of the parts of both packages: imports point down the lists of docs/architecture.md."""
 
 import re
 from collections import Counter, defaultdict
@@ -30,10 +30,10 @@ def graph():
 @pytest.fixture(scope="module")
 def order():
     """Rooms from the top of the list down; several in one line stand at one height."""
-    text = (PROJECT / "CONTRIBUTING.md").read_text()
+    text = (PROJECT / "docs" / "architecture.md").read_text()
     heights = {}
     for package in PACKAGES:
-        table = text.partition(f"| room of `{package}` | holds |")[2].partition("\n\n")[0]
+        table = text.partition(f"| part of `{package}` | holds |")[2].partition("\n\n")[0]
         for height, line in enumerate(re.findall(r"^\| (`.*?) \|", table, re.MULTILINE)):
             heights |= {f"{package}.{room}": height for room in re.findall(r"`(\w+)(?:/|\.py)`", line)}
     return heights
