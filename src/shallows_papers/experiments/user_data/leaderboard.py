@@ -337,7 +337,5 @@ def _of(used: int, available: int | None) -> str:
 
 
 def _scaled(info: Mapping[str, Any]) -> str:
-    used = {name for step in info["steps"] for name in step}
-    if "unit" in used:
-        return " scaled to [0, 1]"
-    return " with mean 0 and variance 1" if "zscore" in used else " as they come"
+    words = {"unit": " scaled to [0, 1]", "zscore": " with mean 0 and variance 1"}
+    return next((words[name] for step in info["steps"] for name in step if name in words), " as they come")
