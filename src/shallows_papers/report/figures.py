@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from shallows.errors import ShallowsError, UnknownNameError
 
@@ -18,6 +16,9 @@ from .wording import name_of
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+#: Up to this number of different values, each has its own color.
+MOST_CLASSES = 10
+
 
 def scatter(target: Target) -> Figure:
     """Draw points as the target's JSON says under ``figure``.
@@ -26,13 +27,20 @@ def scatter(target: Target) -> Figure:
     which axes differ (the method, where nothing is said). Rows belong to one point where they agree in the target's
     mark.
     """
+    import seaborn
+
     spec, marks = target.figure, target.marks
     key, across, up, colour = spec.get("columns", "method"), spec["x"], spec["metric"], spec["lines"]
     table = frame(target, key)
-    classes = np.sort(table.loc[table["metric"] == colour, "mean"].dropna().unique())
-    classes = classes if 1 < len(classes) <= 10 else None  # few values get a colour each
     if table["mean"].notna().any() and (not marks or marks[0] not in table):
         raise ShallowsError(f"The figure of {target.id} needs a mark, the key by which rows belong to one point.")
+    values = table.loc[table["metric"] == colour, "mean"].dropna()
+    is_class = values.nunique() <= MOST_CLASSES
+    if is_class:
+        names = [f"{value:g}" for value in sorted(values.unique())]
+        look = {"hue_order": names, "palette": seaborn.color_palette("tab10", len(names))}
+    else:
+        look = {"hue_norm": (values.min(), values.max()), "palette": "viridis"}
     panels = [value for value in ordered(table[key]) if value] or [""]
     figure, [axes] = sheet(target, rows=1, columns=len(panels), width=3.1, height=2.8)
     for ax, panel in zip(axes, panels, strict=True):
@@ -42,26 +50,17 @@ def scatter(target: Target) -> Figure:
         if not len(part):
             write_inside(ax, "not run")
             continue
-        places = part.pivot_table(index=marks[0], columns="metric", values="mean").dropna(subset=[across, up, colour])
-        dots = ax.scatter(places[across], places[up], c=places[colour], s=9, linewidths=0, **_colours(classes))
+        points = part.pivot_table(index=marks[0], columns="metric", values="mean").dropna(subset=[across, up, colour])
+        if is_class:
+            points[colour] = points[colour].map("{:g}".format)
+        shown = {"data": points, "x": across, "y": up, "hue": colour, "legend": "auto" if ax is axes[-1] else False}
+        seaborn.scatterplot(**shown, **look, s=9, linewidth=0, ax=ax)
         ax.set_xlabel(name_of(target, "metric", across))
         ax.set_ylabel(name_of(target, "metric", up) if ax is axes[0] else "")
         if ax is axes[-1]:
-            name = name_of(target, "metric", colour)
-            figure.colorbar(dots, ax=list(axes), label=name, shrink=0.8, ticks=classes, spacing="uniform")
+            title = name_of(target, "metric", colour)
+            seaborn.move_legend(ax, "upper left", bbox_to_anchor=(1.02, 1.0), borderaxespad=0, title=title)
     return figure
-
-
-def _colours(classes: np.ndarray | None) -> dict[str, Any]:
-    from matplotlib import colormaps
-    from matplotlib.colors import BoundaryNorm, ListedColormap
-
-    if classes is None:
-        return {"cmap": "viridis"}
-    between = (classes[1:] + classes[:-1]) / 2
-    edges = np.concatenate([[2 * classes[0] - between[0]], between, [2 * classes[-1] - between[-1]]])
-    colours = ListedColormap(colormaps["tab10"].colors[: len(classes)])
-    return {"cmap": colours, "norm": BoundaryNorm(edges, len(classes))}
 
 
 KINDS: dict[str, Callable[[Target], Figure]] = {

@@ -12,7 +12,7 @@ import numpy as np
 
 from . import figures, page, tables
 from .curves import curves
-from .sheet import INK, PALETTE, QUIET, same_limits, sheet, write_inside
+from .sheet import INK, PALETTE, QUIET, empty_sheet, same_limits, sheet
 from .target import Target
 from .wording import name_of
 
@@ -51,7 +51,7 @@ def error_against_costs(target: Target) -> Figure:
             found.setdefault(row.method, {})[row.metric] = row.measured_mean
     found = {name: one for name, one in found.items() if _COSTS.keys() <= one.keys()}
     if not found:
-        return _not_drawn(target, "no method could be run", width=7.4, height=2.0)
+        return empty_sheet(target, "Not drawn: no method could be run.")
     is_class = any("test_error" in one for one in found.values())
     errors = {name: one["test_error"] if is_class else 1.0 - one["test_r2"] for name, one in found.items()}
     least = min((error for error in errors.values() if error > 0), default=1.0) / 2  # 0 has no logarithm
@@ -115,14 +115,8 @@ def predicted_against_true(target: Target) -> Figure:
         return _scatter(target)
     counts = [row for row in target.rows if row.measured_mean is not None]
     if not counts:
-        return _not_drawn(target, target.rows[0].reason or "nothing was predicted")
+        return empty_sheet(target, f"Not drawn: {target.rows[0].reason or 'nothing was predicted'}.")
     return _confusion(target, list(dict.fromkeys(row.keys["true"] for row in counts)))
-
-
-def _not_drawn(target: Target, why: str, width: float = 6.2, height: float = 2.5) -> Figure:
-    figure, [[ax]] = sheet(target, rows=1, columns=1, width=width, height=height)
-    write_inside(ax, f"Not drawn: {why}.")
-    return figure
 
 
 def _confusion(target: Target, names: list[str]) -> Figure:
@@ -185,7 +179,7 @@ def bandwidths(target: Target) -> Figure:
         # The best on the test rows come first, and there are no more looks of lines than colours.
         shown = list(dict.fromkeys(row.method for row in target.rows))[: len(PALETTE)]
         return curves(replace(target, rows=tuple(row for row in target.rows if row.method in shown)))
-    return _not_drawn(target, target.rows[0].reason)
+    return empty_sheet(target, f"Not drawn: {target.rows[0].reason}.")
 
 
 KINDS: dict[str, Callable[[Target], Figure]] = {
