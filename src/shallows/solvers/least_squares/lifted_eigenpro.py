@@ -53,7 +53,8 @@ def move(direction, step, iterate):
 class LiftedProblem(KernelProblem):
     """A `KernelProblem` with the arrays of every step of `LiftedEigenPro`, see `lifted`."""
 
-    directions: Array = None  # (M, q): V diag(s)^½ with the eigenvectors V and the scale s of the preconditioner
+    # (M, q), or (n, q) for `FullLengthEigenPro`: V diag(s)^½ with eigenvectors V and scale s of the preconditioner
+    directions: Array = None
     functions: Array = None  # (n, q): K_nM V diag(s)^½: values of the flattened directions at the points
     ridge: Array | None = None  # (n, 1): λ/w of every row, and 0 for w = 0
     # (at least M, q): the first rows of Φ + ridge [V diag(s)^½; 0]: K + λW⁻¹ instead of K
@@ -242,19 +243,11 @@ class LiftedEigenPro:
         return state
 
 
-@dataclass(frozen=True)
-class FullLengthProblem(KernelProblem):
-    """A `KernelProblem` whose preconditioner has eigenvectors of length n, without regularization."""
-
-    directions: Array = None  # (n, q): V diag(s)^½ with the eigenvectors V and the scale s of the preconditioner
-    functions: Array = None  # (n, q): K V diag(s)^½
-
-
-def with_functions(problem: KernelProblem) -> FullLengthProblem:
-    """The problem with the values of the flattened directions at all points, from one product with the matrix."""
+def with_functions(problem: KernelProblem) -> LiftedProblem:
+    """As `lifted`, for eigenvectors of length n and without regularization."""
     p = problem.preconditioner
     directions = p.vectors * arrays.namespace(p.vectors).sqrt(p.scale)[None, :]
-    return FullLengthProblem(**vars(problem), directions=directions, functions=problem.gram.dot(directions))
+    return LiftedProblem(**vars(problem), directions=directions, functions=problem.gram.dot(directions))
 
 
 @dataclass
@@ -263,7 +256,7 @@ class FullLengthState:
 
     points: Array  # (n, c)
     flattened: Array  # (q, c): b
-    directions: Array  # (n, q): as in `FullLengthProblem`
+    directions: Array  # (n, q): as in `LiftedProblem`
     step_size: float  # η, for a sum over a batch
     loss: float = 0.0  # Σ wᵢ ‖f(xᵢ) − yᵢ‖² over the last batch, before the step that used it
 
@@ -293,14 +286,14 @@ class FullLengthEigenPro:
 
     step_size: float  # η, for a sum over the batch
 
-    def init(self, problem: FullLengthProblem) -> FullLengthState:
+    def init(self, problem: LiftedProblem) -> FullLengthState:
         xp, (n, c) = arrays.namespace(problem.targets), problem.targets.shape
         q, dtype = problem.directions.shape[1], problem.targets.dtype
         return FullLengthState(
             xp.zeros((n, c), dtype=dtype), xp.zeros((q, c), dtype=dtype), problem.directions, self.step_size
         )
 
-    def step(self, problem: FullLengthProblem, state: FullLengthState, batch: slice) -> FullLengthState:
+    def step(self, problem: LiftedProblem, state: FullLengthState, batch: slice) -> FullLengthState:
         values, _ = problem.gram.rows_dot(batch, state.points)
         functions = problem.functions[batch, :]
         gradient, state.loss = residual(problem, values + functions @ state.flattened, batch)

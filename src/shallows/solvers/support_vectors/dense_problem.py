@@ -12,9 +12,8 @@ from ... import arrays, kernels
 from ...arrays import Array
 from ...errors import ShallowsError
 from ...kernels import Kernel
-from ..array_state import ArrayState
 from ..settings import count, setting
-from .dual_problem import DualSettings
+from .dual_problem import DualSettings, GapState
 
 MOST_ITERATIONS = 300
 """The default limit of iterations. Ten to thirty are typical."""
@@ -42,7 +41,7 @@ class DenseProblem:
 
 
 @dataclass
-class DenseState(ArrayState):
+class DenseState(GapState):
     """The state of a solver of a `DenseProblem`."""
 
     coefficients: np.ndarray  # (n,): β
@@ -50,10 +49,6 @@ class DenseState(ArrayState):
     gap: float = np.inf  # distance from the end, in the solver's unit
     n_steps: int = 0  # iterations, each with a system of equations
     exhausted: bool = False  # whether the gap is within the tolerance
-
-    def monitored(self) -> tuple[float, float]:
-        """The gap, without a limit: it may grow before it falls."""
-        return (self.gap if np.isfinite(self.gap) or not self.n_steps else float("nan")), float("nan")
 
     def is_finite(self) -> bool:
         return super().is_finite() and bool(np.isfinite(self.intercept))

@@ -53,8 +53,16 @@ class DualProblem:
         return self.linear[rows] - self.rows.product(beta, rows)
 
 
+class GapState(ArrayState):
+    """The base of states with a ``gap`` that the solver closes, and ``n_steps``."""
+
+    def monitored(self) -> tuple[float, float]:
+        """The gap, without a limit: for C ≥ 100 it grows before it falls."""
+        return (self.gap if np.isfinite(self.gap) or not self.n_steps else float("nan")), float("nan")
+
+
 @dataclass
-class DualState(ArrayState):
+class DualState(GapState):
     """β with the gradient of the objective."""
 
     coefficients: np.ndarray  # (n,): β
@@ -71,10 +79,6 @@ class DualState(ArrayState):
         """β = 0, with all rows active."""
         n = problem.rows.n
         return cls(np.zeros(n), problem.linear.astype(np.float64, copy=True), np.arange(n), **others)
-
-    def monitored(self) -> tuple[float, float]:
-        """The gap, without a limit: for C ≥ 100 it grows before it falls."""
-        return (self.gap if np.isfinite(self.gap) or not self.n_steps else float("nan")), float("nan")
 
     def is_finite(self) -> bool:
         return bool(np.isfinite(self.gradient).all())
