@@ -65,7 +65,7 @@ def not_at_their_limit(estimator):
     return {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in ("dense", "sparse")}
 
 
-# The others differ from this in what they hand to their solver; over features the solver of docs/extending.md is checked.
+# The others differ in what they hand to their solver; over features the solver of docs/extending.md is checked.
 @pytest.mark.slow
 @parametrize_with_checks([RegularizedRiskClassifier(solver="norma")], expected_failed_checks=not_at_their_limit)
 def test_it_keeps_the_contract_of_scikit_learn(estimator, check):

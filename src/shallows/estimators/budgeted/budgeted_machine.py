@@ -46,6 +46,10 @@ class BudgetedMachine(OnlineClassifier):
             options=self._options(),
             observers=self._progress_observers(),
         )
+        self._store(found, targets)
+
+    def _store(self, found: FittedBudgeted, targets: Machines) -> None:
+        """Set the fitted attributes."""
         self._fitted, self._targets, self.classes_ = found, targets, targets.classes
         self.regularization_, self.n_steps_ = found.ridge, found.n_steps
         self.n_epochs_ = self.n_iter_ = found.n_epochs

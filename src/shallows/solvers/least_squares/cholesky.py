@@ -141,7 +141,7 @@ class Cholesky(RidgeSolver):
     def sizes(self, n: int, itemsize: int, budget: int, *, all_equal: bool) -> tuple[int]:
         remedy = "Use solver='conjugate_gradients', or give more memory."
         needed = DIRECT_BYTES / 8 * itemsize * n * n
-        arrays.check_room(f"A factorisation of {n:,} points takes", needed, budget, remedy)
+        arrays.check_room(f"A factorization of {n:,} points takes", needed, budget, remedy)
         return (n,)
 
     def step_bytes(self, plan: RidgePlan, n_outputs: int, itemsize: int) -> int:
