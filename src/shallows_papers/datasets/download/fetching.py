@@ -154,10 +154,8 @@ class _Fetcher:
                 return self._form(form)
             except UnavailableError as error:
                 errors.append(error)
-        if len(errors) == 1:
-            raise errors[0]
         others = [f"Nor could the same data be had in another form. {error}" for error in errors[1:]]
-        raise DatasetError("\n".join([str(errors[0]), *others])) from errors[0]
+        raise UnavailableError("\n".join([str(errors[0]), *others])) from errors[0]
 
     def _rank(self, form: Form) -> int:
         """Return 0 for a form whose files are here, 1 in a mirror folder, 2 at an address, and 3 without addresses."""
@@ -166,11 +164,8 @@ class _Fetcher:
         if in_a_mirror(self.dataset, form, self.mirror):
             return 1
         places = [addresses(self.dataset, file, self.mirror) for file in form.files]
-        return 2 if all(any(not one.absence for one in found) for found in places) or form == self._first else 3
-
-    @property
-    def _first(self) -> Form:
-        return self.dataset.all_forms[0]
+        has_addresses = all(any(not one.absence for one in found) for found in places)
+        return 2 if has_addresses or form == self.dataset.all_forms[0] else 3
 
     def _form(self, form: Form) -> list[dict[str, Any]]:
         return [self._record(file, self.folder / file.name, self._fetch(form, file)) for file in form.files]

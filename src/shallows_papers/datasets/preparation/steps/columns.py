@@ -40,10 +40,9 @@ class Impute(FeatureStep):
         d = table.n_features
         if table.sparse or table.transforms:
             raise DatasetError("The step impute must be the first that changes features, and the data must be dense.")
-        n_missing, total, n_present = 0, np.zeros(d), np.zeros(d, dtype=np.int64)
+        total, n_present = np.zeros(d), np.zeros(d, dtype=np.int64)
         for block in table.blocks("train"):
             gaps = np.isnan(block)
-            n_missing += int(gaps.sum())
             n_present += (~gaps).sum(axis=0)
             total += np.where(gaps, 0.0, block).sum(axis=0)
         empty = np.flatnonzero(n_present == 0)
@@ -62,7 +61,7 @@ class Impute(FeatureStep):
         # Learned from blocks, since SimpleImputer takes all rows at once, and eight times as long for a median; one row
         # of the values makes one that fills them in.
         self.transformer_ = SimpleImputer().fit(values[None])
-        return {"values": recorded(values), "filled_in_training": n_missing}
+        return {"values": recorded(values), "filled_in_training": table.n_rows("train") * d - int(n_present.sum())}
 
 
 def _by_column(table: Table, columns: np.ndarray, statistic: Callable[[np.ndarray], float]) -> list[float]:
