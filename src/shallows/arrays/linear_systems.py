@@ -168,10 +168,7 @@ def solve_factored(factor: Array, b: Array) -> Array:
 
 
 def solve_damped(matrix: Array, b: Array, damping: float) -> Array:
-    """Solve ``(matrix + damping I) @ x = b`` in float64 for a positive semi-definite matrix.
-
-    The damping is multiplied by ten while rounding makes the damped matrix indefinite.
-    """
+    """Solve ``(matrix + damping I) @ x = b`` in float64, with more damping while it is indefinite."""
     xp = namespace(matrix)
     right = astype(b, xp.float64)
     while True:

@@ -162,9 +162,8 @@ def largest_unit(X: Any) -> tuple[int, float, float] | None:
 
 
 def column_spreads(X: Any) -> np.ndarray:
-    """Standard deviation of each column over the root of its share of nonzeros; 0 for constant columns, shape (d,).
-
-    A rare word has a small deviation in any unit; its nonzero counts do not. Large data are read at equal distances.
+    """Standard deviation of each column over the root of its share of nonzeros, which suits rare words; 0 for
+    constants.
     """
     sparse, (n, d) = scipy.sparse.issparse(X), X.shape
     per_row = max(1, X.nnz // n) if sparse else d

@@ -71,15 +71,11 @@ class FourierStream(FeatureStream, Protocol):
 
 
 class FeatureMap:
-    """A map φ of points to explicit features, so that f(x) = φ(x)ᵀa.
+    """A map φ of points to explicit features, so that f(x) = φ(x)ᵀa, with a property ``n_features`` and a method
+    ``map(x)``.
 
-    A map has a property ``n_features`` and a method ``map(x)``. A `streamed` map computes its features block by block,
-    and also has ``width`` and ``columns(k, x, n_columns, n_features)`` (see `FourierMap`).
-
-    Attributes
-    ----------
-    streamed : bool
-        Whether the features can be computed block by block.
+    A ``streamed`` map computes its features block by block, and also has ``width`` and ``columns(k, x, n_columns,
+    n_features)`` (see `FourierMap`).
     """
 
     streamed: ClassVar[bool] = False

@@ -26,6 +26,7 @@ class RandomBinningMap(FeatureMap):
     The pitch of a grid along each input has the distribution Gamma(2, σ), and its shift is uniform. So two points are
     in the same cell with probability exp(−‖x − z‖₁/σ), and z(x)ᵀz(y) is the share of grids in which this happens. Cells
     are hashed to ``n_bins`` columns (a multilinear hash); two cells of a grid collide with probability 1/n_bins.
+    `shallows.kernel_approximation.RandomBinning` has the sources.
 
     Parameters
     ----------
@@ -37,10 +38,6 @@ class RandomBinningMap(FeatureMap):
         Columns of a grid, a power of two.
     seed : int
         Seed of the grids, which are drawn again at every use.
-
-    References
-    ----------
-    A. Rahimi and B. Recht (2007), "Random features for large-scale kernel machines", NIPS 20, section 4.
     """
 
     bandwidth: float

@@ -21,13 +21,8 @@ ROW_BYTES = 2**25
 class Blocks:
     """A feature map whose columns are computed in ranges, one at a time, so that rows are never in memory as a whole.
 
-    Parameters
-    ----------
-    features : object
-        With ``map(x)`` of shape (m, n_features) and ``n_features``. A streamed `FeatureMap` is computed block by block;
-        any other map is one block, whose rows may be sparse (`SparseFeatureMap`).
-    n_features : int, optional
-        Number of columns of a streamed map, rounded up if a frequency has two. None means the map's own number.
+    A streamed `FeatureMap` is computed block by block, with ``n_features`` columns, rounded up if a frequency has two.
+    Any other map is one block, whose rows may be sparse (`SparseFeatureMap`).
     """
 
     def __init__(self, features: Any, n_features: int | None = None):

@@ -83,10 +83,7 @@ class FastfoodMap(FourierMap):
     larger than for independent ones.
 
     The kernel must be a function of ‖x − z‖₂. The parameters are those of `FourierMap`, without ``orthogonal``.
-
-    References
-    ----------
-    Q. Le, T. Sarlós and A. Smola (2013), "Fastfood - approximating kernel expansions in loglinear time", ICML 30.
+    `shallows.kernel_approximation.Fastfood` has the sources.
     """
 
     def __post_init__(self) -> None:

@@ -122,6 +122,7 @@ class FourierMap(FeatureMap):
 
     Block i is a function of (seed, i): the same in training and in prediction, in any order, for any batch and on any
     device. Its frequencies are drawn in float64 and then rounded to the precision of the points.
+    `shallows.kernel_approximation.FourierFeatures` has the sources.
 
     Parameters
     ----------
@@ -142,11 +143,6 @@ class FourierMap(FeatureMap):
         Number of blocks of `map`, unless its argument ``n_blocks`` is given.
     cache_bytes : int
         Bytes of frequencies that are kept. The others are drawn again.
-
-    References
-    ----------
-    A. Rahimi and B. Recht (2007), "Random features for large-scale kernel machines", NIPS 20. F. X. Yu et al. (2016),
-    "Orthogonal random features", NIPS 29.
     """
 
     kernel: Any

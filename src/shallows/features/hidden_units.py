@@ -38,6 +38,8 @@ class HiddenUnitsMap(FeatureMap):
     and b is uniform in [−1, 1], for the cosine in [0, 2π), so that cosines times √(2/L) are random Fourier features of
     the Gaussian kernel. The units of distances have normal centers a with the training points' means and deviations;
     their b is uniform in [½, 3/2], divided by 2σ² for the Gaussian, times σ for the multiquadric.
+    `shallows.kernel_approximation.HiddenUnits` has the sources. Some tables print other formulas: tanh(z/2),
+    distances that are not squared, or [z ≤ 0].
 
     Parameters
     ----------
@@ -50,11 +52,6 @@ class HiddenUnitsMap(FeatureMap):
         Means and deviations of the inputs, for units of distances.
     seed, layer : int
         Weights are a function of both. They are drawn again at every use.
-
-    References
-    ----------
-    G.-B. Huang, Q.-Y. Zhu and C.-K. Siew (2006), "Extreme learning machine: theory and applications", Neurocomputing
-    70. Some tables of these units print other formulas: tanh(z/2), distances that are not squared, or [z ≤ 0].
     """
 
     activation: str

@@ -51,14 +51,7 @@ def kmeans_centers(x: Array, n: int, seed: int) -> Array:
 @takes_numpy_integers
 @dataclass(frozen=True, eq=False)
 class RBFNetworkMap(FeatureMap):
-    """The features k(x, z₁), …, k(x, z_D).
-
-    Parameters
-    ----------
-    kernel : Kernel
-    centers : array, shape (D, d)
-        Sampled points, centers of K-means, or any others.
-    """
+    """The features k(x, z₁), …, k(x, z_D) of centers, shape (D, d)."""
 
     kernel: Any
     centers: Array
@@ -101,7 +94,7 @@ class NystroemMap(FeatureMap):
     the errors of k(X_M, X_M) in the precision of the landmarks, the feature of σ has a relative error of about ‖E‖ /
     (2σ), where ‖E‖ is twice what E adds to a random direction if its entries are independent. Directions with σ > 5 ‖E‖
     are kept, with errors up to about a tenth, if σ also exceeds the rounding error of the eigensystem in double
-    precision.
+    precision. `shallows.kernel_approximation.NystroemFeatures` has the sources.
 
     Parameters
     ----------
@@ -109,10 +102,6 @@ class NystroemMap(FeatureMap):
     landmarks : array, shape (M, d)
     n_components : int, optional
         Number of top directions; None keeps all that exceed rounding.
-
-    References
-    ----------
-    C. Williams and M. Seeger (2001), "Using the Nyström method to speed up kernel machines", NIPS 13.
     """
 
     kernel: Any
@@ -191,16 +180,15 @@ SAMPLE, HALVINGS = 2000, 40
 
 
 def ridge_leverage_scores(kernel: Any, x: Array, pilot: Array, total: float, seed: int = 0) -> np.ndarray:
-    """Approximate ridge leverage scores (K (K + λI)⁻¹)ᵢᵢ of points, from uniformly drawn landmarks.
+    """Approximate ridge leverage scores (K (K + λI)⁻¹)ᵢᵢ of points, from M uniformly drawn pilot points.
 
-    With M pilot points and the weight w = n/M of each, the score of a point is (k(x, x) − w k_M(x)ᵀ (w K_MM + λI)⁻¹
-    k_M(x)) / λ, at most 1. λ is chosen on at most 2,000 points so that the sum of the scores, which is the effective
-    dimension, is ``total``.
+    With the weight w = n/M the score of a point is (k(x, x) − w k_M(x)ᵀ (w K_MM + λI)⁻¹ k_M(x)) / λ, at most 1. λ is
+    chosen on at most 2,000 points so that the sum of the scores, the effective dimension, is ``total``.
 
     References
     ----------
-    A. Alaoui and M. Mahoney (2015), "Fast randomized kernel ridge regression with statistical guarantees", NIPS 28. C.
-    Musco and C. Musco (2017), "Recursive sampling for the Nyström method", NIPS 30.
+    A. Alaoui and M. Mahoney (2015), NIPS 28. C. Musco and C. Musco (2017), "Recursive sampling for the Nyström method",
+    NIPS 30.
     """
     n, M = x.shape[0], pilot.shape[0]
     xp = arrays.namespace(x)

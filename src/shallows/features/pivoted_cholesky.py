@@ -37,20 +37,14 @@ def pivoted_cholesky(
     trace norm is near the error of the best approximation of a slightly lower rank. The greedy rule chooses the largest
     entry of the diagonal, and may choose outliers.
 
-    Random pivots are proposed 128 at a time. A proposal is accepted with the probability that its diagonal has in
-    proportion to its value before the pivots of the round. So pivots have the same distribution as if they were drawn
-    one at a time, and the work consists of products of matrices. The pivots of a lower rank are the first pivots of a
-    higher rank.
-
-    ``rank`` is the largest r; there are fewer pivots if the remaining diagonal is zero up to rounding. With ``weights``
-    W, shape (n, 1), W^½ K W^½ is factored instead of K.
+    Random pivots are proposed 128 at a time, and accepted with the probability that their diagonal has in proportion to
+    its value before the round. So they have the same distribution as if drawn one at a time. The pivots of a lower rank
+    are the first pivots of a higher rank. With ``weights`` W, shape (n, 1), W^½ K W^½ is factored instead of K.
 
     References
     ----------
-    Y. Chen, E. N. Epperly, J. A. Tropp and R. J. Webber (2025), "Randomly pivoted Cholesky: practical approximation of
-    a kernel matrix with few entry evaluations", Communications on Pure and Applied Mathematics 78. E. N. Epperly, J. A.
-    Tropp and R. J. Webber (2024), "Embrace rejection: kernel matrix approximation by accelerated randomly pivoted
-    Cholesky", arXiv:2410.03969.
+    Y. Chen, E. N. Epperly, J. A. Tropp and R. J. Webber (2025), "Randomly pivoted Cholesky", Communications on Pure and
+    Applied Mathematics 78. E. N. Epperly, J. A. Tropp and R. J. Webber (2024), "Embrace rejection", arXiv:2410.03969.
     """
     xp, n = arrays.namespace(points), points.shape[0]
     root = None if weights is None else xp.sqrt(weights[:, 0])

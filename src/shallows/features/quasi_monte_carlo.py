@@ -48,11 +48,7 @@ class QuasiMonteCarloMap(FourierMap):
 
     The kernel must be a key of `QUANTILES`, with at most 21,200 inputs, the largest dimension of the sequence in SciPy.
     The parameters are those of `FourierMap`, without ``orthogonal``. The shift is drawn with the seed.
-
-    References
-    ----------
-    J. Yang, V. Sindhwani, H. Avron and M. Mahoney (2014), "Quasi-Monte Carlo feature maps for shift-invariant kernels",
-    ICML 31.
+    `shallows.kernel_approximation.QuasiMonteCarloFeatures` has the sources.
     """
 
     def __post_init__(self) -> None:

@@ -19,6 +19,7 @@ class SemiRandomMap(FeatureMap):
     The model is f(x) = (σ_s([x, 1]ᵀR) ⊙ [x, 1]ᵀW₁) W₂ with random R and trained W₁ and W₂. With one output only the
     products wⱼ = W₁ⱼ W₂ⱼ matter, and f is linear in them. So a linear model on these n (d + 1) features, divided by √n,
     is the complete model, and its training is convex. With several outputs each has its own W₁.
+    `shallows.kernel_approximation.SemiRandomFeatures` has the sources.
 
     Parameters
     ----------
@@ -29,11 +30,6 @@ class SemiRandomMap(FeatureMap):
     bandwidth : float
         Inputs are divided by it.
     seed : int
-
-    References
-    ----------
-    K. Kawaguchi, B. Xie, V. Verma and L. Song (2018), "Deep semi-random features for nonlinear function
-    approximation", AAAI 32.
     """
 
     n_inputs: int

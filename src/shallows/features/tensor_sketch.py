@@ -26,6 +26,7 @@ class TensorSketchMap(FeatureMap):
     A count sketch adds each input, with a random sign, to one of D sums. The sketch of a product of p vectors is the
     circular convolution of their sketches, which is a product after Fourier transforms: O(p (d + D log D)) per point.
     The inner product of two sketches is unbiased for the kernel, with a variance of about (3^p / D) ‖·‖^{4p} at most.
+    `shallows.kernel_approximation.TensorSketch` has the sources.
 
     Parameters
     ----------
@@ -34,10 +35,6 @@ class TensorSketchMap(FeatureMap):
     n_inputs, n_features : int
         d and D.
     seed : int
-
-    References
-    ----------
-    N. Pham and R. Pagh (2013), "Fast and scalable polynomial kernels via explicit feature maps", KDD 19.
     """
 
     kernel: Any

@@ -20,10 +20,7 @@ from . import cuda
 
 @dataclass(frozen=True)
 class FusedExpression:
-    """An elementwise expression with several inputs and outputs, compiled on a GPU (see `shallows.gpu.cuda`).
-
-    ``inputs, outputs``: names of the operands, which broadcast. Outputs have the full shape and may also be read.
-    """
+    """An elementwise expression of named operands, which broadcast, compiled on a GPU; outputs may also be read."""
 
     name: str  # For profilers
     inputs: tuple[str, ...]

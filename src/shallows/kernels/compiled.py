@@ -47,10 +47,8 @@ class CompiledKernel(WrappedKernel):
 
 
 def compiled_kernel(kernel: Kernel, points: Array, n_values: int) -> Kernel:
-    """The kernel with a compiled loop if this saves time, else the kernel itself.
-
-    It does for `COMPILED` kernels in float32 on a CPU with at least `MANY_VALUES` values (`MANY_SPARSE_VALUES` for
-    sparse points). The choice follows from the problem, so that a repeated or resumed fit has the same values.
+    """The kernel with a compiled loop, if this saves time by the size of the problem alone, so that repeated fits
+    agree.
     """
     many = MANY_SPARSE_VALUES if arrays.is_sparse(points) else MANY_VALUES
     is_large = n_values >= many and arrays.uses_numpy(points) and points.dtype == np.float32

@@ -224,10 +224,8 @@ class Centering:
 
 
 class TrainingRows:
-    """The augmented training points of a fit, in its order: kept in memory, or read from the data batch by batch.
-
-    ``x``: array, CSR matrix or memory map, shape (n, d). ``order``: array of int, shape (n,). ``held``: whether all
-    points are kept in memory.
+    """The augmented training points of a fit, in its order: kept in memory if ``held``, or read from the data batch by
+    batch.
     """
 
     def __init__(

@@ -26,10 +26,7 @@ class FeatureComponents:
 
     @classmethod
     def of(cls, blocks: Blocks, centering: Centering, state: Any, n_components: int) -> FeatureComponents:
-        """The eigenvectors within the span that a solver's state has found.
-
-        The state has orthonormal coefficients, and the moment of the functions of the first k of them.
-        """
+        """The eigenvectors within the span of the orthonormal coefficients that a solver has found."""
         values, vectors = np.linalg.eigh(arrays.to_numpy(state.moment).astype(np.float64))
         W = arrays.to_numpy(state.coefficients)
         W = W[:, :n_components] @ vectors[:, ::-1].astype(W.dtype)
@@ -122,9 +119,8 @@ class TwoViewComponents:
 
 
 def signs_of_columns(columns: Array) -> np.ndarray:
-    """The sign of the largest number of each column, 1 or −1, shape (k,), for an array of shape (..., k).
-
-    The signs of eigenvectors are arbitrary, and differ between data types and between versions of LAPACK.
+    """The sign of the largest number of each column, 1 or −1, shape (k,); the signs of eigenvectors differ between
+    machines.
     """
     xp, k = arrays.namespace(columns), columns.shape[-1]
     flat = xp.reshape(columns, (-1, k))

@@ -23,10 +23,8 @@ class EigenProKernel(Kernel):
     ----------
     kernel : Kernel
         k.
-    points : array, shape (M, d)
-        The subsample.
-    factor : array, shape (M, q)
-        B with k_EP(x, z) = k(x, z) − k(x, points) B Bᵀ k(points, z).
+    points, factor : arrays, shapes (M, d) and (M, q)
+        The subsample, and B with k_EP(x, z) = k(x, z) − k(x, points) B Bᵀ k(points, z).
     """
 
     kernel: Kernel

@@ -21,11 +21,7 @@ If these rows show no relation, the largest number is used."""
 
 @dataclass(frozen=True)
 class Joined:
-    """Distinct points of some rows, with the sum of the weights and the mean of the targets of equal rows.
-
-    A copy of a point that is left out would reveal its target, and a row that occurs twice has to count as one row of
-    twice the weight. A sum of squares over the rows differs from the sum over the points by a constant.
-    """
+    """How rows with copies were joined: each point once, with the mean target and the total weight of its copies."""
 
     first: np.ndarray  # (k,): the row of each point; in the order of the rows if all are distinct
     targets: np.ndarray  # (k, c)
