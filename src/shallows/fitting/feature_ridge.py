@@ -17,7 +17,6 @@ from ..solvers.least_squares.feature_block_descent import BLOCK_SIZE, FeatureBlo
 from ..solvers.least_squares.normal_equations import NormalEquations
 from ..spectrum.kernel_ridge_choice import is_automatic
 from ..utils.checks import warn_user
-from . import leave_one_out_choice
 from .choices import choose_components
 from .feature_blocks import (
     FeatureColumns,
@@ -130,7 +129,7 @@ def fit_feature_ridge(
         "n_components": None if components is None else components.directions.shape[1],
         "alpha": ridge,
         **of_solver,
-        **leave_one_out_choice.report(choice),
+        **({} if choice is None else {"selection": choice.summary()}),
     }
     model = TransformedFunction(transformer, np.ascontiguousarray(coefficients.T), components)
     return FittedOnFeatures(model, targets, n_iter, report, phases.seconds, alpha)

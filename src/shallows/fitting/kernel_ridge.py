@@ -13,6 +13,7 @@ import numpy as np
 
 from .. import arrays, gram, kernels, training
 from ..kernels import Kernel
+from ..models.centering import place_points
 from ..models.functions import KernelSum
 from ..ranks import ALONE
 from ..solvers.least_squares.kernel_problem import KernelFit, KernelSolver, kernel_of_preconditioner, subsample_first
@@ -32,7 +33,6 @@ from .choices import (
     held_out_spans,
 )
 from .least_squares import check_memory, report_of_model, warn_if_unconverged
-from .leave_one_out_choice import place_points
 from .machine import SMALL, Options, Phases, report_of_machine
 from .rows import EarlyStopping, HeldOut, TrainingSet, order_rows, split_rows
 from .snapshot import Ended, EvaluationCache, FittedFunction, LeastSquaresSnapshot, begin

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import arrays, features, kernels
+from .. import arrays, kernels
 from ..arrays import Array
 from ..kernels import Kernel, Precomputed, precomputed
-from ..models.centering import Centering, check_scale
+from ..models.centering import Centering, place_points
 from ..spectrum.kernel_ridge_choice import choose_kernel_ridge
 from ..spectrum.leave_one_out import RidgeChoice
 
@@ -24,27 +24,6 @@ def given_bandwidth(value: Any, choice: RidgeChoice | None) -> float | None:
 def report(choice: RidgeChoice | None) -> dict[str, Any]:
     """The entry of ``report_`` about a choice, if there was one."""
     return {} if choice is None else {"selection": choice.summary()}
-
-
-def place_points(
-    X: Any, order: np.ndarray, kernel: Kernel, device: arrays.Device, dtype: np.dtype, feature_map: Any = None
-) -> tuple[Centering, Array]:
-    """The points in the order of a fit on the device, centered if that changes no kernel value and no feature."""
-    kernel.check_inputs(X.shape[1])
-    named = feature_map is None or isinstance(feature_map, str)
-    linear = named and feature_map == "linear"
-    centering = Centering.of(
-        X,
-        centered=named and (kernel.shift_invariant or linear),
-        without_constants=feature_map is None and kernel.of_distance,
-        may_stay_sparse=kernel.takes_sparse_points
-        and (feature_map is None or features.takes_sparse_points(feature_map)),
-    )
-    points = centering.training_points(X, order, device, dtype)
-    if named:
-        origin_matters = not kernel.shift_invariant and not linear
-        check_scale(points, dtype, may_vanish=centering.all_equal or origin_matters)
-    return centering, points
 
 
 def place_and_choose(

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from .. import arrays, kernels
+from .. import arrays, features, kernels
 from ..arrays import Array, Device
 from ..errors import ShallowsError
+from ..kernels import Kernel
 from ..utils import progress
 
 _BLOCK_BYTES = 2**25
@@ -221,6 +222,27 @@ class Centering:
                 raise too_large(float(abs(x[rows]).max()), dtype) from error
             yield rows, arrays.to_device(block, device, dtype), extra
             part.advance(rows.stop - rows.start)
+
+
+def place_points(
+    X: Any, order: np.ndarray, kernel: Kernel, device: Device, dtype: np.dtype, feature_map: Any = None
+) -> tuple[Centering, Array]:
+    """The points in the order of a fit on the device, centered if that changes no kernel value and no feature."""
+    kernel.check_inputs(X.shape[1])
+    named = feature_map is None or isinstance(feature_map, str)
+    linear = named and feature_map == "linear"
+    centering = Centering.of(
+        X,
+        centered=named and (kernel.shift_invariant or linear),
+        without_constants=feature_map is None and kernel.of_distance,
+        may_stay_sparse=kernel.takes_sparse_points
+        and (feature_map is None or features.takes_sparse_points(feature_map)),
+    )
+    points = centering.training_points(X, order, device, dtype)
+    if named:
+        origin_matters = not kernel.shift_invariant and not linear
+        check_scale(points, dtype, may_vanish=centering.all_equal or origin_matters)
+    return centering, points
 
 
 class TrainingRows:
