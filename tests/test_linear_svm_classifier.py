@@ -296,16 +296,18 @@ def test_a_training_that_is_interrupted_goes_on_to_the_bit(solver, tmp_path):
 
 def test_observers_see_the_model_on_the_way():
     X, y = points()
-    errors = []
+    errors, norms = [], []
 
     class Look(training.Observer):
         def on_epoch(self, run):
             snapshot = run.snapshot()
             errors.append((np.mean(snapshot.predict(X) != y), np.mean(snapshot.predict_training() != y)))
+            norms.append(snapshot.coefficient_norm())
 
     model = LinearSVMClassifier(solver=LinearPegasos(max_epochs=3), random_state=0).fit(X, y, observers=[Look()])
     assert len(errors) == 3
     assert errors[-1] == pytest.approx((1 - model.score(X, y),) * 2)
+    assert norms[-1] == pytest.approx(np.linalg.norm([*model.coef_.ravel(), *model.intercept_]))
 
 
 def test_a_grid_goes_over_parameters_of_a_named_solver():

@@ -22,6 +22,11 @@ class LinearFunctions:
         coef = np.ascontiguousarray(columns[: len(columns) - has_intercept].T)
         return cls(coef, (columns[-1] if has_intercept else 0.0) - (coef * offsets).sum(axis=1))
 
+    @property
+    def coefficients(self) -> np.ndarray:
+        """Wᵀ, shape (d, c)."""
+        return self.coef.T
+
     def scores(self, X: Any, device: Any = None, budget: int = 0) -> np.ndarray:
         """The values at checked points, shape (m, c), in one product."""
         return np.asarray(X @ self.coef.T + self.intercept)
