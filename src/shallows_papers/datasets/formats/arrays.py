@@ -17,16 +17,20 @@ from shallows_papers.datasets.sources import ArrayPart, Block, NpyRows
 
 
 class NpzRows:
-    """The rows of a member of an .npz archive, which can only be read from its beginning on.
+    """The rows of a member of an .npz archive, which is decompressed from its beginning on.
 
-    By hand, since `numpy.load` gives a member whole. The stream stays open between blocks, so that blocks in their
-    order are read once. What is stored column by column comes whole.
+    By hand, since `numpy.load` gives a member whole. Blocks in their order are read once. What is stored column by
+    column comes whole.
     """
 
     def __init__(self, path: Path, member: str):
-        self.path, self.member, self._stream, self._row = path, member, None, 0
-        self.shape, self.by_columns, self.dtype = self._open()
-        self._stream.close()
+        self.path, self.member = path, member
+        with zipfile.ZipFile(path) as archive:  # the stream keeps the file open
+            self._stream = archive.open(f"{member}.npy")
+        version = np.lib.format.read_magic(self._stream)
+        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        self.shape, by_columns, self.dtype = read(self._stream)
+        self.by_columns, self._begin = by_columns and len(self.shape) > 1, self._stream.tell()
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -37,37 +41,17 @@ class NpzRows:
             return self._whole[start:stop]
         if self.dtype.hasobject:
             raise ValueError("it holds Python objects")
-        row_bytes = math.prod(self.shape[1:]) * self.dtype.itemsize
-        if self._stream.closed or self._row != start:
-            self._open()
-            self._stream.seek(start * row_bytes, 1)
-        n_bytes = max(0, stop - start) * row_bytes
-        content, filled = np.empty(n_bytes, np.uint8), 0
-        while filled < n_bytes and (more := self._stream.readinto(memoryview(content)[filled:])):
-            filled += more
-        if filled < n_bytes:
+        n, row_bytes = max(0, stop - start), math.prod(self.shape[1:]) * self.dtype.itemsize
+        self._stream.seek(self._begin + start * row_bytes)
+        content = self._stream.read(n * row_bytes)
+        if len(content) < n * row_bytes:
             raise EOFError(f"the array {self.member} ends before its last row")
-        self._row = stop
-        if stop == len(self):
-            self._stream.close()
-        return content.view(self.dtype).reshape(max(0, stop - start), *self.shape[1:])
+        return np.frombuffer(content, self.dtype).reshape(n, *self.shape[1:])
 
     @cached_property
     def _whole(self) -> np.ndarray:
         with np.load(self.path, allow_pickle=False) as file:
             return file[self.member]
-
-    def _open(self) -> tuple[tuple[int, ...], bool, np.dtype]:
-        """Open the member anew and return its shape, whether it is stored by columns, and its type."""
-        if self._stream is not None:
-            self._stream.close()
-        with zipfile.ZipFile(self.path) as archive:  # the stream keeps the file open
-            self._stream = archive.open(f"{self.member}.npy")
-        version = np.lib.format.read_magic(self._stream)
-        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        shape, by_columns, dtype = read(self._stream)
-        self._row = 0
-        return shape, by_columns and len(shape) > 1, dtype
 
 
 def npz_arrays(path: Path) -> dict[str, NpzRows]:
