@@ -55,14 +55,6 @@ SOLVERS = LazyTable(
         "NystromConjugateGradients": ".least_squares.nystrom_conjugate_gradients",
         "PrimalNewton": ".linear_svm.newton",
         "ProjectedEigenPro": ".least_squares.projected",
-    },
-)
-"""Every solver by the name of its class."""
-
-STEP_RULES = LazyTable(
-    "step rule",
-    __name__,
-    {
         "Certified": ".least_squares.step_rules",
         "Exact": ".least_squares.step_rules",
         "Paper": ".least_squares.step_rules",
@@ -71,10 +63,10 @@ STEP_RULES = LazyTable(
         "Theorem": ".least_squares.step_rules",
     },
 )
-"""Rules for the step of EigenPro, by the names of their classes."""
+"""The settings of every solver, step rule, schedule and reuse by the name of its class."""
 
-__all__ = [*SOLVERS, *STEP_RULES]
+__all__ = [*SOLVERS]
 
 
 def __getattr__(name: str) -> Any:
-    return STEP_RULES[name] if name in STEP_RULES else SOLVERS.attribute(name)
+    return SOLVERS.attribute(name)
