@@ -19,14 +19,13 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from .. import arrays, kernels, training
 from ..arrays.user_arrays import largest_unit, read_points, to_host
 from ..errors import DeviceMemoryError, ShallowsError
-from ..fitting.choices import check_automatic
 from ..fitting.machine import Options
 from ..fitting.rows import EarlyStopping, TrainingSet, apply_class_weight, refuse_missing_labels
 from ..kernels import precomputed
 from ..models.centering import check_scores
 from ..solvers import settings
 from ..utils import frozen, progress
-from ..utils.checks import is_positive, is_whole, warn_user
+from ..utils.checks import check_automatic, is_positive, is_whole, warn_user
 from ..utils.plain_numbers import numeric_targets, plain_parameter
 from .old_names import MovedAttribute
 from .other_names import refuse_other_names

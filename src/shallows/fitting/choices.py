@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import arrays, kernels
-from ..errors import ShallowsError
 from ..kernels import Kernel, precomputed
 from ..kernels.radial import RadialKernel
 from ..models.centering import refuse_wide
@@ -24,7 +23,7 @@ from ..spectrum.kernel_ridge_choice import (
     number_of_rows,
 )
 from ..spectrum.leave_one_out import REGULARIZATIONS, RidgeChoice, RidgePath, candidates_of, choose_ridge
-from ..utils.checks import MOST, is_whole, warn_user
+from ..utils.checks import is_whole, warn_user
 from .narrower_bandwidth import FEWEST_ROWS, narrower, scores_of_centers
 from .rows import TrainingSet
 
@@ -34,13 +33,6 @@ rows. There are no further sets if this gives fewer than the first number."""
 
 MOST_FOLDS, MOST_OUTPUTS = 3, 40
 """The most further sets of outputs, and the most outputs of all of them. They share the kernel values of the model."""
-
-
-def check_automatic(name: str, value: Any, *, whole: bool = False) -> None:
-    """Refuse any value of a parameter but "auto", None, and with ``whole`` a whole number."""
-    if value is not None and not is_automatic(value) and not (whole and is_whole(value)):
-        number = f"a whole number from 1 to {MOST:,}, " if whole else ""
-        raise ShallowsError(f"{name} must be {number}'auto' or None, got {value!r}.")
 
 
 def choose_components(
