@@ -8,12 +8,12 @@ import yaml
 
 from own_plan import own_configuration, own_plan
 from shallows.errors import ShallowsError, UnknownNameError
-from shallows_papers.experiments import claim_functions
 from shallows_papers.experiments.comparing import verdicts
 from shallows_papers.experiments.identity import code
 from shallows_papers.experiments.planning import configuration, target_entry
 from shallows_papers.experiments.planning.configuration import ConfigurationError
 from shallows_papers.experiments.setting_text import parse_setting
+from shallows_papers.papers import claim_functions
 from workflow_runs import PROJECT
 
 SPEC = {

@@ -8,7 +8,6 @@ import pytest
 from criteria_example import ALTERED
 from own_plan import own_configuration
 from shallows_papers import datasets
-from shallows_papers.experiments.claim_functions import takes_curves
 from shallows_papers.experiments.comparing import uncertainty, verdicts
 from shallows_papers.experiments.comparing.cells import cells
 from shallows_papers.experiments.comparing.claims import claims
@@ -18,6 +17,7 @@ from shallows_papers.experiments.comparing.verdicts import Verdict
 from shallows_papers.experiments.planning import plan
 from shallows_papers.experiments.planning.plan import Plan
 from shallows_papers.experiments.setting_text import parse_setting
+from shallows_papers.papers.claim_functions import takes_curves
 
 
 class WithEverything(Plan):

@@ -6,10 +6,10 @@ import pytest
 
 from claims_example import RACE, claim_of, made, rows_of
 from shallows.errors import ShallowsError, UnknownNameError
-from shallows_papers.experiments.claim_functions import ratio
 from shallows_papers.experiments.comparing.evaluations import RunResult
 from shallows_papers.experiments.planning import target_entry
 from shallows_papers.experiments.planning.configuration import ConfigurationError
+from shallows_papers.papers.claim_functions import ratio
 
 PAPERS = "shallows_papers.papers"
 FALLING = {("fast", "g", 0): {"error": {1: 8.0, 2: 4.0, 4: 2.0, 8: 1.0}}}

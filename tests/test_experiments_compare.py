@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from own_plan import own_plan
-from shallows_papers.experiments import claim_functions
 from shallows_papers.experiments.comparing import cells, evaluations, target_table, uncertainty, verdicts
 from shallows_papers.experiments.comparing.evaluations import RunResult
 from shallows_papers.experiments.comparing.row_maker import dataset_name
 from shallows_papers.experiments.comparing.table_rows import COLUMNS, Measured, Row, counts_by_kind, write_rows
+from shallows_papers.papers.eigenpro import claims
 from shallows_papers.report.wording import code_text
 
 TOLERANCE = {"absolute": 0.2, "relative": 0.1}
@@ -268,10 +268,8 @@ def test_drawn_points_are_ratios_to_the_first(tmp_path, plan):
 
 
 def test_the_spread_is_that_of_the_two_curves_furthest_apart():
-    assert claim_functions.largest_log_gap([{1: 1.0, 2: 0.5}, {1: 1.0, 2: 0.05}, {1: 1.0, 2: 0.1}]) == pytest.approx(
-        1.0
-    )
-    assert claim_functions.largest_log_gap([{1: 1.0}, {1: 0.0}]) == math.inf
+    assert claims.largest_log_gap([{1: 1.0, 2: 0.5}, {1: 1.0, 2: 0.05}, {1: 1.0, 2: 0.1}]) == pytest.approx(1.0)
+    assert claims.largest_log_gap([{1: 1.0}, {1: 0.0}]) == math.inf
 
 
 def test_a_dataset_that_stands_for_two_of_a_papers_is_told_apart_by_the_papers_words():

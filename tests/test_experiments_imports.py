@@ -34,7 +34,4 @@ def test_comparing_knows_records_and_no_plan(graph):
     for module in modules_of(graph, "experiments.comparing"):
         found |= graph.find_modules_directly_imported_by(module)
     outside = {one for one in found if one.startswith("shallows_papers.experiments") and ".comparing" not in one}
-    assert outside == {
-        f"shallows_papers.experiments.{one}"
-        for one in ("claim_functions", "parameters", "running.record", "setting_text")
-    }
+    assert outside == {f"shallows_papers.experiments.{one}" for one in ("parameters", "running.record", "setting_text")}

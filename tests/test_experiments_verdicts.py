@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from claims_example import claim_of, made, rows_of
-from shallows_papers.experiments.claim_functions import slope
 from shallows_papers.experiments.comparing import uncertainty, verdicts
 from shallows_papers.experiments.comparing.table_rows import Measured, Row, counts_by_kind, write_rows
 from shallows_papers.experiments.comparing.verdicts import Verdict
 from shallows_papers.experiments.running import analysis_run
+from shallows_papers.papers.claim_functions import slope
 from shallows_papers.papers.results import AnalysisResult
 
 

@@ -9,7 +9,7 @@ import scipy.sparse
 from linear_svm_example import optimum as exact
 from linear_svm_example import points
 from shallows.errors import ShallowsError
-from shallows_papers.experiments.claim_functions import slope
+from shallows_papers.papers.claim_functions import slope
 from shallows_papers.papers.lecture.linear_svm.convergence import convergence
 from shallows_papers.papers.lecture.linear_svm.exact import SOLVERS, generated, optimum, problem_of
 from shallows_papers.papers.lecture.linear_svm.iterations import iterations_needed, steps_to_error

@@ -5,7 +5,7 @@ import pytest
 
 from forms import eigenpro_regressor
 from shallows.errors import ShallowsError
-from shallows_papers.experiments.claim_functions import slope
+from shallows_papers.papers.claim_functions import slope
 from shallows_papers.papers.eigenpro import rank_scaling, simulated_ranks
 
 SAME = {

@@ -3,7 +3,7 @@
 import pytest
 
 from shallows.errors import ShallowsError
-from shallows_papers.experiments.claim_functions import slope
+from shallows_papers.papers.claim_functions import slope
 from shallows_papers.papers.eigenpro import training_cost
 
 

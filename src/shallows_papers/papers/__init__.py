@@ -5,5 +5,6 @@ It knows nothing of the criteria that a claim is judged by; those stand in the c
 what its own analyses use, so that a change elsewhere leaves their results valid.
 
 Shared by all: `results` (the result's type), `samples` (a part of the training data in float64), `timing`,
-`resumable` and `data_summary`. The second paper on doubly stochastic gradients (CDSG) uses the analyses in `dsg`.
+`resumable` and `data_summary`; and `claim_functions`, which make numbers of curves. The second paper on doubly
+stochastic gradients (CDSG) uses the analyses in `dsg`.
 """

@@ -6,7 +6,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ..claim_functions import Point, common_points
+from shallows_papers.papers.claim_functions import Point, common_points
+
 from ..parameters import last_name
 from ..setting_text import parse_setting
 from . import uncertainty, verdicts

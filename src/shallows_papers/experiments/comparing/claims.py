@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from shallows.errors import UnknownNameError
+from shallows_papers.papers.claim_functions import ACROSS, REDUCTIONS, Curve, find, takes_curves
 
-from ..claim_functions import ACROSS, REDUCTIONS, Curve, find, takes_curves
 from ..setting_text import parse_setting
 from . import uncertainty, verdicts
 from .evaluations import RunResult

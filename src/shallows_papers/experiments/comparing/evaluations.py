@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from shallows.errors import ShallowsError
+from shallows_papers.papers.claim_functions import Curve
 
-from ..claim_functions import Curve
 from ..running import record as records
 
 

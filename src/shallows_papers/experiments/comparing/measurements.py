@@ -8,8 +8,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from shallows.errors import ShallowsError
+from shallows_papers.papers.claim_functions import (
+    Curve,
+    divide,
+    divide_by_first,
+    in_order,
+    last,
+    mean_curve,
+    ratio,
+    subtract,
+)
 
-from ..claim_functions import Curve, divide, divide_by_first, in_order, last, mean_curve, ratio, subtract
 from ..setting_text import parse_setting, selects
 from .evaluations import RunResult
 from .uncertainty import standard_error

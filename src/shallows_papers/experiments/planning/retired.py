@@ -9,8 +9,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from shallows.errors import ShallowsError
-
-from ..claim_functions import ACROSS, REDUCTIONS
+from shallows_papers.papers.claim_functions import ACROSS, REDUCTIONS
 
 
 class RetiredKeyError(ShallowsError, ValueError):

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
-from ..claim_functions import ACROSS, REDUCTIONS, find, takes_curves
+from shallows_papers.papers.claim_functions import ACROSS, REDUCTIONS, find, takes_curves
+
 from ..setting_text import listed
 from .configuration import ConfigurationError, look_up, placed
 

@@ -6,7 +6,7 @@ import math
 import statistics
 from collections.abc import Mapping, Sequence
 
-from shallows_papers.experiments.claim_functions import Point, last
+from shallows_papers.papers.claim_functions import Point, last
 
 
 def median_of_ends(curves: Sequence[Mapping[Point, float]]) -> float:

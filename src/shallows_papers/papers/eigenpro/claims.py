@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from shallows_papers.experiments.claim_functions import Point, common_points, fitted_slope
+from shallows_papers.papers.claim_functions import Point, common_points, fitted_slope
 
 
 def slope_of_logarithms(curve: Mapping[Point, float]) -> float | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from shallows_papers.experiments.claim_functions import Point, slope
+from shallows_papers.papers.claim_functions import Point, slope
 
 
 def slope_of_last_doublings(curve: Mapping[Point, float]) -> float | None:

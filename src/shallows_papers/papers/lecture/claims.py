@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from shallows_papers.experiments.claim_functions import Point, in_order, ratio
+from shallows_papers.papers.claim_functions import Point, in_order, ratio
 
 
 def last_increment(curve: Mapping[Point, float]) -> float:
