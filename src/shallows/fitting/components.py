@@ -37,7 +37,7 @@ class NotCoded:
 
 
 @dataclass(frozen=True)
-class Columns:
+class ViewColumns:
     """The columns of a second view of points, or numeric targets, divided by their deviations ``scale``, shape (c,)."""
 
     name: str
@@ -90,7 +90,7 @@ class ComponentPlan:
     """What is chosen before a training of components."""
 
     views: tuple[View, ...]
-    targets: Any  # the coding of the second view: NotCoded, Columns or Labels
+    targets: Any  # the coding of the second view: NotCoded, ViewColumns or Labels
     stepper: Any
     problem: Any  # without training points after the fit
     batch_size: int

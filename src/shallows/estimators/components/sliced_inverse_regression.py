@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_array, validate_data
 
 from ... import kernels
 from ...arrays.user_arrays import read_points, to_host
-from ...fitting.components import Columns, Labels, NotCoded
+from ...fitting.components import Labels, NotCoded, ViewColumns
 from ...fitting.kernel_components import KernelComponents
 from ...fitting.rows import refuse_missing_labels
 from ...fitting.square_targets import unit_of_targets
@@ -93,7 +93,7 @@ class KernelSlicedInverseRegression(TwoViewEstimator):
         )
         return X, np.asarray(y)
 
-    def _learn_coding(self, Y: np.ndarray) -> Labels | Columns:
+    def _learn_coding(self, Y: np.ndarray) -> Labels | ViewColumns:
         """Labels if y has words or whole numbers, otherwise values."""
         if Y.dtype.kind != "f":
             if Y.ndim > 1 and Y.shape[1] > 1:
@@ -102,13 +102,13 @@ class KernelSlicedInverseRegression(TwoViewEstimator):
         Y = Y.reshape(len(Y), -1).astype(np.float64)
         unit = unit_of_targets(Y)
         scale = (Y / unit).std(axis=0) * unit
-        return Columns("y", len(scale), np.where(scale > 0, scale, 1.0))
+        return ViewColumns("y", len(scale), np.where(scale > 0, scale, 1.0))
 
     def _learn_coding_of_batch(self, Y: np.ndarray) -> NotCoded:
         return NotCoded()  # Until a model begins, further labels may come.
 
     def _second_view(self, Y: Any, coding: Any) -> np.ndarray:
-        if not isinstance(coding, Columns):
+        if not isinstance(coding, ViewColumns):
             return np.asarray(Y)
         return check_array(read_points(Y, "y"), dtype=FLOATS, ensure_2d=False, input_name="y")
 

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_array, validate_data
 
 from ... import arrays, kernels
 from ...arrays.user_arrays import read_points
-from ...fitting.components import Columns
+from ...fitting.components import ViewColumns
 from ...fitting.stream_training import Batch
 from ...models.centering import check_scores
 from ...utils.plain_numbers import numeric_targets
@@ -49,7 +49,7 @@ class TwoViewEstimator(ComponentEstimator):
 
     def _learn_coding(self, Y: np.ndarray) -> Any:
         """The coding of a second view, learned from checked training rows; see `shallows.fitting.components`."""
-        return Columns("The second view", Y.shape[1])
+        return ViewColumns("The second view", Y.shape[1])
 
     def _second_view(self, Y: Any, coding: Any) -> np.ndarray:
         return check_array(numeric_targets(read_points(Y, "y")), dtype=FLOATS, ensure_2d=False, input_name="Y")
