@@ -24,8 +24,9 @@ from ..fitting.rows import EarlyStopping, TrainingSet, apply_class_weight, refus
 from ..kernels import precomputed
 from ..models.centering import check_scores
 from ..solvers import settings
+from ..spectrum.kernel_ridge_choice import is_automatic
 from ..utils import frozen, progress
-from ..utils.checks import check_automatic, is_positive, is_whole, warn_user
+from ..utils.checks import MOST, is_positive, is_whole, warn_user
 from ..utils.plain_numbers import numeric_targets, plain_parameter
 from .old_names import MovedAttribute
 from .other_names import refuse_other_names
@@ -68,19 +69,6 @@ def keeps_model_on_failure(fit: _Method) -> _Method:
     return fit_or_restore  # type: ignore[return-value]
 
 
-def checked_options(options: Any) -> Options:
-    """Options of the right kind and with right values, with those of a block ``with shallows.options(...)``."""
-    if not (options is None or isinstance(options, Options)):
-        raise ShallowsError(
-            f"options must be shallows.Options(...) or None, got {options!r}. For example: "
-            "options=Options(device='gpu', memory='8GB')."
-        )
-    if options is None:
-        return Options().in_block()
-    options.check()
-    return options.in_block()
-
-
 def print_progress(estimator: Any) -> contextlib.AbstractContextManager[None]:
     """With ``verbose``, print how far long parts of the work inside the block are."""
     quiet = not estimator._options().verbose
@@ -105,14 +93,13 @@ def check_kinds(estimator: Any) -> None:
             EarlyStopping.of(value)
             continue
         elif name in ("calibration", "n_components") and default in ("auto", None):
-            check_automatic(name, value, whole=name == "n_components")
-            continue
+            whole = name == "n_components"
+            right = value is None or is_automatic(value) or (whole and is_whole(value))
+            kind = (f"a whole number from 1 to {MOST:,}, " if whole else "") + "'auto' or None"
         elif name.endswith("bandwidth"):
-            rules = ("median",) if default == "median" else ("auto", "median")
-            right = is_positive(value) or (isinstance(value, str) and value in rules)
-            kind = "a positive number" + (
-                ", 'auto' or 'median'" if len(rules) > 1 else " or 'median', the median distance"
-            )
+            right = is_positive(value) or (isinstance(value, str) and value in (default, "median"))
+            kind = "a positive number or 'median', the median distance"
+            kind = kind if default == "median" else "a positive number, 'auto' or 'median'"
         elif isinstance(default, bool) or name == "orthogonal":
             right, kind = isinstance(value, bool | np.bool_), "True or False"
         else:
@@ -328,7 +315,16 @@ class Estimator(BaseEstimator):
         return before.seed if before is not None and getattr(self, "warm_start", False) else None
 
     def _options(self) -> Options:
-        return checked_options(self.options)
+        """The checked options, with those of a block ``with shallows.options(...)``."""
+        if self.options is None:
+            return Options().in_block()
+        if not isinstance(self.options, Options):
+            raise ShallowsError(
+                f"options must be shallows.Options(...) or None, got {self.options!r}. For example: "
+                "options=Options(device='gpu', memory='8GB')."
+            )
+        self.options.check()
+        return self.options.in_block()
 
     def _fit_device(self) -> arrays.Device:
         """The device of a fit. Refuses a GPU that cannot be used, and warns of slow settings."""

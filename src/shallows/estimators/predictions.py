@@ -104,3 +104,30 @@ class LossPredictions(ClassifierMixin):
         """
         scores = self._raw_predict(self._validated(X))
         return self._targets.probabilities(scores)
+
+
+class SquareLossLabels(ClassifierMixin):
+    """Labels and probabilities from outputs that approximate −1 and +1. A fit stores its targets in ``_targets``."""
+
+    _y_is_numeric = False
+
+    decision_function, predict = LabelPredictions.decision_function, LabelPredictions.predict
+
+    @follows_input
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Estimates of the class probabilities, shape (n_samples, n_classes).
+
+        With ``calibration="auto"``, the fit learns a sigmoid, or for several classes a linear map and the softmax, from
+        outputs at training rows of functions that were fitted without these rows. If other rows show that it makes
+        the log loss or the accuracy worse, the fit warns and uses a simpler calibration or none.
+
+        Without a calibration, (f + 1)/2 is clipped and normalized, because the minimizer of the square loss is
+        2 P(class | x) − 1. A function that interpolates its targets is then too confident.
+        """
+        scores = self._raw_predict(self._validated(X))
+        return self._targets.probabilities(scores)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags

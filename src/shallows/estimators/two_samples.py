@@ -17,7 +17,6 @@ from ..errors import ShallowsError
 from ..fitting.machine import Options
 from ..utils.checks import is_whole
 from ..utils.plain_numbers import takes_numpy_integers
-from .base import checked_options
 from .feature_maps.fourier import FourierFeatures
 from .other_names import refuse_old_arguments
 
@@ -122,11 +121,12 @@ def two_sample_test(
     """
     if not is_whole(n_draws):
         raise ShallowsError(f"n_draws must be a whole number of at least 1, got {n_draws!r}.")
-    options = checked_options(options)
-    features = FourierFeatures(kernel, bandwidth=bandwidth, n_features=n_features, random_state=random_state)
+    features = FourierFeatures(
+        kernel, bandwidth=bandwidth, n_features=n_features, random_state=random_state, options=options
+    )
     features._check_parameters()
     seed = features._seed()
-    features = features._with_machine(seed, options)
+    features = features._with_machine(seed, features._options())
     samples = [to_host(sample) for sample in (X, Y)]
     samples = [np.asarray(sample) if isinstance(sample, (list, tuple)) else sample for sample in samples]
     lengths = [sample.shape[0] for sample in samples if getattr(sample, "shape", ())]

@@ -42,14 +42,6 @@ def is_whole(value: Any, least: int = 1, most: int | None = MOST) -> bool:
     return whole and value >= least and (most is None or value <= most)
 
 
-def check_automatic(name: str, value: Any, *, whole: bool = False) -> None:
-    """Refuse any value of a parameter but "auto", None, and with ``whole`` a whole number."""
-    if value is None or (isinstance(value, str) and value == "auto") or (whole and is_whole(value)):
-        return
-    number = f"a whole number from 1 to {MOST:,}, " if whole else ""
-    raise ShallowsError(f"{name} must be {number}'auto' or None, got {value!r}.")
-
-
 def check_positive(estimator: Any, *names: str, or_zero: bool = False, rules: Collection[str | None] = ()) -> None:
     """Refuse parameters that are no positive (or zero) finite numbers, none of the rules and not a default of None.
 

@@ -21,7 +21,7 @@ from ..feature_maps.landmarks import NystroemFeatures
 from ..feature_maps.quasi_monte_carlo import QuasiMonteCarloFeatures
 from ..feature_maps.specification import TRANSFORMERS
 from ..predictions import ValuePredictions
-from ..square_loss import TransformedEstimator
+from .transformed_estimator import TransformedEstimator
 
 MAPS = (NystroemFeatures, FourierFeatures, QuasiMonteCarloFeatures)
 """Transformers whose features have squared norms of at most about k(x, x) = 1."""

@@ -19,8 +19,8 @@ from ..base import Estimator, keeps_model_on_failure
 from ..constructors import stores_parameters, with_parameters
 from ..feature_maps import specification
 from ..feature_maps.specification import TRANSFORMERS
-from ..predictions import ValuePredictions
-from ..square_loss import SquareLossLabels, TransformedEstimator
+from ..predictions import SquareLossLabels, ValuePredictions
+from .transformed_estimator import TransformedEstimator
 
 OF_EARLIER_FIT = (
     *("transformer_", "bandwidth_", "intercept_", "step_size_", "losses_", "n_epochs_", "n_rollbacks_", "n_resumes_"),

@@ -13,8 +13,8 @@ from ...utils.checks import check_positive, check_whole
 from ..constructors import stores_parameters, with_parameters
 from ..feature_maps import specification
 from ..feature_maps.random_units import HiddenUnits
-from ..predictions import ValuePredictions
-from ..square_loss import SquareLossLabels, TransformedEstimator
+from ..predictions import SquareLossLabels, ValuePredictions
+from .transformed_estimator import TransformedEstimator
 
 UNBOUNDED = "multiquadric"
 """The only activation whose units grow with the distance."""

@@ -28,8 +28,7 @@ from ...training import Checkpoint, Observer
 from ...utils.checks import MOST, check_positive, is_whole, warn_user
 from ..base import Estimator, keeps_model_on_failure
 from ..constructors import stores_parameters, with_parameters
-from ..predictions import ValuePredictions
-from ..square_loss import SquareLossLabels
+from ..predictions import SquareLossLabels, ValuePredictions
 
 OF_EARLIER_FIT = ["intercept_", "bandwidth_", "centers_", "step_size_", "validation_scores_", "best_validation_score_"]
 """Attributes that only some fits set."""
@@ -233,10 +232,8 @@ class KernelRidgeMachine(Estimator):
                 )
             if not are_training_points(centers):
                 precomputed.refuse(self, "Given centers are points; with a matrix, centers is a number.")
-        if solver is not None:
-            self._check_solver(solver)
-
-    def _check_solver(self, solver: Any) -> None:
+        if solver is None:
+            return
         stopping = EarlyStopping.of(self.early_stopping)
         name = f"solver={type(solver).__name__}()" if not isinstance(self.solver, str) else f"solver={self.solver!r}"
         if solver.on_centers:

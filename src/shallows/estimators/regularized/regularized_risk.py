@@ -101,8 +101,7 @@ class RegularizedRisk(Estimator):
         """
         self._check_parameters()
         rows, seed, solver = self._validated_training_set(X, y, sample_weight), self._seed(), self._settings()
-        # Also an equal solver that is given in another way.
-        parameters = {**self.get_params(deep=False), "solver": solver} if self.warm_start else None
+        parameters = self._parameters_of_fit(solver) if self.warm_start else None
         request = self._map_request()
         found = fit_regularized_risk(
             rows,
