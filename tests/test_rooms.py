@@ -16,9 +16,9 @@ SHARED = {
     *("__init__", "base", "claims", "components", "convergence", "decomposition", "eigenpro"),
     *("expansion", "fastfood", "feature_eigenpro", "feature_gaussian_process", "feature_ridge"),
     *("fitting", "fourier", "kernel_cca", "kernel_ridge"),
-    *("kernel_svd", "kitchen_sinks", "landmarks", "lasvm", "monomials"),
+    *("kernel_svd", "kitchen_sinks", "landmarks", "lasvm"),
     *("predictions", "problem", "quasi_monte_carlo", "regularized_risk", "rows"),
-    *("semi_random", "source", "targets", "tensor_sketch"),
+    *("semi_random", "source", "targets"),
 }
 
 

@@ -7,10 +7,10 @@ from .estimators.feature_maps.fastfood import Fastfood as Fastfood
 from .estimators.feature_maps.fourier import FourierFeatures as FourierFeatures
 from .estimators.feature_maps.landmarks import NystroemFeatures as NystroemFeatures
 from .estimators.feature_maps.landmarks import RBFNetwork as RBFNetwork
-from .estimators.feature_maps.monomials import PolynomialFeatures as PolynomialFeatures
+from .estimators.feature_maps.polynomial import PolynomialFeatures as PolynomialFeatures
+from .estimators.feature_maps.polynomial import TensorSketch as TensorSketch
 from .estimators.feature_maps.quasi_monte_carlo import QuasiMonteCarloFeatures as QuasiMonteCarloFeatures
 from .estimators.feature_maps.random_binning import RandomBinning as RandomBinning
 from .estimators.feature_maps.random_units import HiddenUnits as HiddenUnits
 from .estimators.feature_maps.random_units import SemiRandomFeatures as SemiRandomFeatures
 from .estimators.feature_maps.sparse_random_features import SparseRandomFeatures as SparseRandomFeatures
-from .estimators.feature_maps.tensor_sketch import TensorSketch as TensorSketch

@@ -62,7 +62,7 @@ ESTIMATORS = LazyTable(
         "LinearSVMClassifier": ".linear_svm.linear_svm_classifier",
         "LowRankLinearizedSVMClassifier": ".budgeted.low_rank_svm",
         "NystroemFeatures": ".feature_maps.landmarks",
-        "PolynomialFeatures": ".feature_maps.monomials",
+        "PolynomialFeatures": ".feature_maps.polynomial",
         "QuasiMonteCarloFeatures": ".feature_maps.quasi_monte_carlo",
         "RBFNetwork": ".feature_maps.landmarks",
         "RandomBinning": ".feature_maps.random_binning",
@@ -72,7 +72,7 @@ ESTIMATORS = LazyTable(
         "RegularizedRiskRegressor": ".regularized.regularized_risk",
         "SemiRandomFeatures": ".feature_maps.random_units",
         "SparseRandomFeatures": ".feature_maps.sparse_random_features",
-        "TensorSketch": ".feature_maps.tensor_sketch",
+        "TensorSketch": ".feature_maps.polynomial",
     },
 )
 """Every estimator by its name."""

@@ -24,13 +24,13 @@ from .feature_maps.fastfood import Fastfood as Fastfood
 from .feature_maps.fourier import FourierFeatures as FourierFeatures
 from .feature_maps.landmarks import NystroemFeatures as NystroemFeatures
 from .feature_maps.landmarks import RBFNetwork as RBFNetwork
-from .feature_maps.monomials import PolynomialFeatures as PolynomialFeatures
+from .feature_maps.polynomial import PolynomialFeatures as PolynomialFeatures
+from .feature_maps.polynomial import TensorSketch as TensorSketch
 from .feature_maps.quasi_monte_carlo import QuasiMonteCarloFeatures as QuasiMonteCarloFeatures
 from .feature_maps.random_binning import RandomBinning as RandomBinning
 from .feature_maps.random_units import HiddenUnits as HiddenUnits
 from .feature_maps.random_units import SemiRandomFeatures as SemiRandomFeatures
 from .feature_maps.sparse_random_features import SparseRandomFeatures as SparseRandomFeatures
-from .feature_maps.tensor_sketch import TensorSketch as TensorSketch
 from .least_squares.kernel_ridge import KernelRidgeClassifier as KernelRidgeClassifier
 from .least_squares.kernel_ridge import KernelRidgeRegressor as KernelRidgeRegressor
 from .linear_svm.linear_svm_classifier import LinearSVMClassifier as LinearSVMClassifier

@@ -28,7 +28,7 @@ def with_parameters(constructor: Callable[..., None], **added: Any) -> Callable[
     further = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value) for name, value in added.items()]
     known = list(signature.parameters.values())
     # The seed and what follows it come last.
-    place = next((i for i, parameter in enumerate(known) if parameter.name == "random_state"), len(known))
+    place = next((i for i, parameter in enumerate(known) if parameter.name in ("random_state", "options")), len(known))
     # scikit-learn reads the parameters of an estimator from this signature.
     __init__.__signature__ = signature.replace(parameters=[*known[:place], *further, *known[place:]])
     return __init__

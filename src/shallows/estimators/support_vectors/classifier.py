@@ -14,11 +14,36 @@ from ...kernels import Precomputed
 from ...spectrum.kernel_ridge_choice import is_automatic
 from ...utils.checks import check_choice, check_positive
 from ..base import Estimator
+from ..constructors import stores_parameters
 from ..predictions import LabelPredictions
 
 
 class SupportVectorMachine(Estimator):
     """Base of the estimators with functions Σ βᵢ k(xᵢ, x) + b of some training points, the support vectors."""
+
+    @stores_parameters
+    def __init__(
+        self,
+        kernel: Any = "gaussian",
+        *,
+        bandwidth: float | str = "auto",
+        random_state: Any = None,
+        options: Any = None,
+    ):
+        """Set the parameters.
+
+        Parameters
+        ----------
+        kernel : str, Kernel or callable, default="gaussian"
+            A name or object of `shallows.kernels`, a function of two arrays, or "precomputed": X is the kernel matrix,
+            and for predictions the values of new points with all training points.
+        bandwidth : float, "auto" or "median", default="auto"
+            σ, in the units of X. "auto": by leave-one-out errors. "median": the median distance of points.
+        random_state : int, RandomState or None, default=None
+        options : Options, optional
+            Device of the kernel values (the CPU for "lasvm"), memory, precision, time limit and progress. The steps are
+            taken on the CPU.
+        """
 
     def _check_kernel(self) -> None:
         kernels.make(self.kernel, self.bandwidth)

@@ -12,7 +12,7 @@ from ...fitting.support_vectors import fit_core_vector_regression, fit_kernel_sv
 from ...solvers.support_vectors.core_vectors import EnclosingBall
 from ...utils.checks import check_positive
 from ..base import keeps_model_on_failure
-from ..constructors import stores_parameters
+from ..constructors import with_parameters
 from .classifier import SupportVectorClassifier, SupportVectorMachine
 
 
@@ -25,11 +25,6 @@ class CoreVectorMachineClassifier(SupportVectorClassifier):
 
     Parameters
     ----------
-    kernel : str, Kernel or callable, default="gaussian"
-        A name or object of `shallows.kernels`, a function of two arrays, or "precomputed": X is the kernel matrix, and
-        for predictions the values of new points with all training points.
-    bandwidth : float, "auto" or "median", default="auto"
-        σ, in the units of X. "auto": by leave-one-out errors. "median": the median distance of points.
     C : float, default=1.0
         Factor of the sum of the losses. λ next to a mean of losses is 1/(C n).
     multiclass : {"one_vs_one", "one_vs_rest"}, default="one_vs_one"
@@ -41,9 +36,6 @@ class CoreVectorMachineClassifier(SupportVectorClassifier):
     max_core_points : int, optional
         Most core points m, which need m² numbers. None: what fits into the memory.
     class_weight : dict or "balanced", optional
-    random_state : int, RandomState or None, default=None
-    options : Options, optional
-        Device of the kernel values, memory, precision, time limit and progress. The steps are taken on the CPU.
 
     Attributes
     ----------
@@ -80,21 +72,15 @@ class CoreVectorMachineClassifier(SupportVectorClassifier):
     True
     """
 
-    @stores_parameters
-    def __init__(
-        self,
-        kernel: Any = "gaussian",
-        *,
-        bandwidth: float | str = "auto",
-        C: float = 1.0,
-        multiclass: str = "one_vs_one",
-        epsilon: float = 1e-6,
-        sample_size: int | None = 59,
-        max_core_points: int | None = None,
-        class_weight: Any = None,
-        random_state: Any = None,
-        options: Any = None,
-    ): ...
+    __init__ = with_parameters(
+        SupportVectorMachine.__init__,
+        C=1.0,
+        multiclass="one_vs_one",
+        epsilon=1e-6,
+        sample_size=59,
+        max_core_points=None,
+        class_weight=None,
+    )
 
     @keeps_model_on_failure
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:  # noqa: D102
@@ -127,11 +113,6 @@ class CoreVectorMachineRegressor(RegressorMixin, SupportVectorMachine):
 
     Parameters
     ----------
-    kernel : str, Kernel or callable, default="gaussian"
-        A name or object of `shallows.kernels`, a function of two arrays, or "precomputed": X is the kernel matrix, and
-        for predictions the values of new points with all training points.
-    bandwidth : float, "auto" or "median", default="auto"
-        σ, in the units of X. "auto": by leave-one-out errors. "median": the median distance of points.
     regularization : float or "auto", default="auto"
         λ. "auto": by leave-one-out errors of kernel ridge regression, and at least 10⁻³; see the method guide.
     mu : float, default=0.02
@@ -143,9 +124,6 @@ class CoreVectorMachineRegressor(RegressorMixin, SupportVectorMachine):
         Points that are searched for one outside the ball. None: all points.
     max_core_points : int, optional
         Most core points m, which need m² numbers. None: what fits into the memory.
-    random_state : int, RandomState or None, default=None
-    options : Options, optional
-        Device of the kernel values, memory, precision, time limit and progress. The steps are taken on the CPU.
 
     Attributes
     ----------
@@ -184,20 +162,14 @@ class CoreVectorMachineRegressor(RegressorMixin, SupportVectorMachine):
 
     _y_is_numeric = True
 
-    @stores_parameters
-    def __init__(
-        self,
-        kernel: Any = "gaussian",
-        *,
-        bandwidth: float | str = "auto",
-        regularization: float | str = "auto",
-        mu: float = 0.02,
-        epsilon: float = 1e-6,
-        sample_size: int | None = 59,
-        max_core_points: int | None = None,
-        random_state: Any = None,
-        options: Any = None,
-    ): ...
+    __init__ = with_parameters(
+        SupportVectorMachine.__init__,
+        regularization="auto",
+        mu=0.02,
+        epsilon=1e-6,
+        sample_size=59,
+        max_core_points=None,
+    )
 
     @keeps_model_on_failure
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

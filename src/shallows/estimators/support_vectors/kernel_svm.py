@@ -19,9 +19,9 @@ from ...solvers import settings
 from ...solvers.support_vectors import SOLVERS
 from ...utils.checks import check_choice
 from ..base import keeps_model_on_failure
-from ..constructors import stores_parameters
+from ..constructors import with_parameters
 from ..streaming import check_rows, end_beginning, rows_to_learn
-from .classifier import SupportVectorClassifier
+from .classifier import SupportVectorClassifier, SupportVectorMachine
 
 OF_A_STREAM = ("_machines", "_n_seen", "_n_begun", "_first_rows")
 """Attributes of a model that continues with more rows."""
@@ -35,11 +35,6 @@ class KernelSVMClassifier(SupportVectorClassifier):
 
     Parameters
     ----------
-    kernel : str, Kernel or callable, default="gaussian"
-        A name or object of `shallows.kernels`, a function of two arrays, or "precomputed": X is the kernel matrix, and
-        for predictions the values of new points with all training points.
-    bandwidth : float, "auto" or "median", default="auto"
-        σ, in the units of X. "auto": by leave-one-out errors. "median": the median distance of points.
     C : float, default=1.0
         Factor of the sum of the losses. λ next to a mean of losses is 1/(C n).
     loss : {"auto", "hinge", "squared_hinge"}, default="auto"
@@ -50,10 +45,6 @@ class KernelSVMClassifier(SupportVectorClassifier):
     multiclass : {"one_vs_one", "one_vs_rest"}, default="one_vs_one"
         A machine for each pair of classes, which vote, or for each class against the others.
     class_weight : dict or "balanced", optional
-    random_state : int, RandomState or None, default=None
-    options : Options, optional
-        Device of the kernel values (the CPU for "lasvm"), memory, precision, time limit and progress. The steps are
-        taken on the CPU.
 
     Attributes
     ----------
@@ -96,20 +87,9 @@ class KernelSVMClassifier(SupportVectorClassifier):
 
     _named: ClassVar = {"kernel": kernels.KERNELS, "solver": SOLVERS}
 
-    @stores_parameters
-    def __init__(
-        self,
-        kernel: Any = "gaussian",
-        *,
-        bandwidth: float | str = "auto",
-        C: float = 1.0,
-        loss: str = "auto",
-        solver: Any = "smo",
-        multiclass: str = "one_vs_one",
-        class_weight: Any = None,
-        random_state: Any = None,
-        options: Any = None,
-    ): ...
+    __init__ = with_parameters(
+        SupportVectorMachine.__init__, C=1.0, loss="auto", solver="smo", multiclass="one_vs_one", class_weight=None
+    )
 
     def _settings(self) -> Any:
         solver = settings.resolve(self.solver, SOLVERS, type(self).__name__)

@@ -10,7 +10,7 @@ import scipy.sparse
 from ...fitting.machine import Options
 from ...kernels import Kernel
 from ...kernels.inner import Polynomial
-from ..constructors import stores_parameters
+from ..constructors import stores_parameters, with_parameters
 from .base import FeatureMapTransformer
 
 
@@ -75,3 +75,39 @@ class PolynomialFeatures(FeatureMapTransformer):
             return super().transform(X)
         X = self._validated(X)
         return self._blocks.features.map(X.astype(self._dtype))
+
+
+class TensorSketch(FeatureMapTransformer):
+    """Random features of the polynomial kernel (s xᵀz + c)^p: inner products of rows are unbiased for it.
+
+    The number of features is free, unlike that of `PolynomialFeatures`.
+    `sklearn.kernel_approximation.PolynomialCountSketch` is the same method, without a GPU.
+
+    Parameters
+    ----------
+    n_features : int or "auto", default="auto"
+        Columns of the result. "auto": an estimator with these features chooses it; alone, 1,000.
+    random_state : int, RandomState or None, default=None
+
+    Attributes
+    ----------
+    feature_map_ : shallows.features.TensorSketchMap
+    report_ : dict
+
+    References
+    ----------
+    N. Pham and R. Pagh (2013), "Fast and scalable polynomial kernels via explicit feature maps", KDD 19.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from shallows.kernel_approximation import TensorSketch
+    >>> TensorSketch(scale=1e-3, random_state=0).fit_transform(load_digits().data).shape
+    (1797, 1000)
+    """
+
+    kernel, bandwidth, _map_name = "polynomial", None, "tensor_sketch"
+
+    __init__ = with_parameters(PolynomialFeatures.__init__, n_features="auto", random_state=None)
+
+    _make_kernel = PolynomialFeatures._make_kernel
