@@ -34,6 +34,8 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Grow
 
     _takes_targets = False
     ridge: ClassVar[float | None] = None
+    _strengths: ClassVar[str]
+    """The attribute with the variances, covariances or correlations of the components."""
 
     @stores_parameters
     def __init__(
@@ -228,6 +230,7 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Grow
         self.block_size_, self.bandwidth_ = features.block_size, features.kernel.bandwidth
         self.n_blocks_, self.n_random_features_ = state.n_blocks, state.n_blocks * features.block_size
         self.step_size_, self.n_revisits_ = state.step_size, state.n_revisits
+        setattr(self, self._strengths, model.strengths)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

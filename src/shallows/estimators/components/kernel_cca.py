@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from ...fitting.kernel_components import KernelComponents
 from ...solvers.components.kernel_cca import TwoViewCCA
-from ...solvers.components.two_view_state import TwoViewState
 from ..constructors import with_parameters
 from .two_view_estimator import TwoViewEstimator
 
@@ -66,8 +64,5 @@ class DoublyStochasticKernelCCA(TwoViewEstimator):
         center=True,
     )
 
+    _strengths = "correlations_"
     _named: ClassVar = {**TwoViewEstimator._named, "solver": {"auto": TwoViewCCA, "two_view_cca": TwoViewCCA}}
-
-    def _describe(self, model: KernelComponents, state: TwoViewState) -> None:
-        super()._describe(model, state)
-        self.correlations_ = model.strengths

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from ...fitting.kernel_components import KernelComponents
-from ...solvers.components.oja import ComponentState, Oja
+from ...solvers.components.oja import Oja
 from ..constructors import with_parameters
 from .component_estimator import ComponentEstimator
 
@@ -49,10 +48,7 @@ class DoublyStochasticKernelPCA(ComponentEstimator):
     (1797, 3)
     """
 
+    _strengths = "eigenvalues_"
     _named: ClassVar = {**ComponentEstimator._named, "solver": {"auto": Oja, "oja": Oja}}
 
     __init__ = with_parameters(ComponentEstimator.__init__, center=True)
-
-    def _describe(self, model: KernelComponents, state: ComponentState) -> None:
-        super()._describe(model, state)
-        self.eigenvalues_ = model.strengths

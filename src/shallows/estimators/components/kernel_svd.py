@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from ...fitting.kernel_components import KernelComponents
 from ...solvers.components.kernel_svd import TwoViewSVD
-from ...solvers.components.two_view_state import TwoViewState
 from ..constructors import with_parameters
 from .two_view_estimator import TwoViewEstimator
 
@@ -61,8 +59,5 @@ class DoublyStochasticKernelSVD(TwoViewEstimator):
         center=False,
     )
 
+    _strengths = "singular_values_"
     _named: ClassVar = {**TwoViewEstimator._named, "solver": {"auto": TwoViewSVD, "two_view_svd": TwoViewSVD}}
-
-    def _describe(self, model: KernelComponents, state: TwoViewState) -> None:
-        super()._describe(model, state)
-        self.singular_values_ = model.strengths

@@ -65,7 +65,7 @@ class KernelSlicedInverseRegression(TwoViewEstimator):
     (1797, 3)
     """
 
-    center = True
+    center, _strengths = True, "correlations_"
 
     __init__ = with_parameters(TwoViewEstimator.__init__, ridge=1e-4, target_bandwidth="median")
 
@@ -114,7 +114,6 @@ class KernelSlicedInverseRegression(TwoViewEstimator):
 
     def _describe(self, model: KernelComponents, state: TwoViewState) -> None:
         super()._describe(model, state)
-        self.correlations_ = model.strengths
         vars(self).pop("classes_", None)
         if isinstance(model.plan.targets, Labels):
             self.classes_ = model.plan.targets.classes
