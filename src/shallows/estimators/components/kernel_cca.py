@@ -31,10 +31,7 @@ class DoublyStochasticKernelCCA(TwoViewEstimator):
     ----------
     correlations_ : ndarray, shape (n_components,), descending
         In the training data, or in the last batches of a stream.
-    dual_coef_ : ndarray, shape (n_blocks, width, n_components), of the first view
-    n_blocks_, n_revisits_, n_iter_, n_random_features_ : int
-    bandwidth_ : float
-    report_ : dict
+    n_blocks_, n_revisits_, n_iter_ : int, and the other attributes of `DoublyStochasticKernelPCA`
 
     See Also
     --------

@@ -28,10 +28,7 @@ class DoublyStochasticKernelSVD(TwoViewEstimator):
     Attributes
     ----------
     singular_values_ : ndarray, shape (n_components,), descending
-    dual_coef_ : ndarray, shape (n_blocks, width, n_components), of the first view
-    n_blocks_, n_revisits_, n_iter_, n_random_features_ : int
-    bandwidth_ : float
-    report_ : dict
+    n_blocks_, n_revisits_, n_iter_ : int, and the other attributes of `DoublyStochasticKernelPCA`
 
     See Also
     --------

@@ -41,10 +41,7 @@ class KernelSlicedInverseRegression(TwoViewEstimator):
     correlations_ : ndarray, shape (n_components,), descending
         Of functions of X with functions of y, in the training data or in the last batches of a stream.
     classes_ : ndarray, the labels, if y has labels
-    dual_coef_ : ndarray, shape (n_blocks, width, n_components), of X
-    n_blocks_, n_revisits_, n_iter_, n_random_features_ : int
-    bandwidth_ : float
-    report_ : dict
+    n_blocks_, n_revisits_, n_iter_ : int, and the other attributes of `DoublyStochasticKernelPCA`
 
     See Also
     --------

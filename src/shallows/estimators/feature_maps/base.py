@@ -88,8 +88,7 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
             A name or object of `shallows.kernels`, such as ``Matern(nu=2.5)``. Nyström features and networks also
             accept a function of two arrays.
         bandwidth : float, "auto" or "median", default="auto"
-            σ, in the units of X. "median": the median distance of a subsample. "auto": an estimator with these features
-            chooses it; alone, as "median".
+            σ, in the units of X. "median": the median distance. "auto": an estimator's choice; alone, as "median".
         n_features : int or "auto", default="auto"
             Columns of the result. "auto": an estimator with these features chooses it; alone, 1,000.
         random_state : int, RandomState or None, default=None

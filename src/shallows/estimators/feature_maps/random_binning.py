@@ -57,8 +57,7 @@ class RandomBinning(FeatureMapTransformer):
         Parameters
         ----------
         bandwidth : float, "auto" or "median", default="auto"
-            σ, in the units of X. "median": the median distance of a subsample. "auto": an estimator with these features
-            chooses it; alone, as "median".
+            σ, in the units of X. "median": the median distance. "auto": an estimator's choice; alone, as "median".
         n_grids : int, default=100
             P, the nonzeros of a row. The error decreases as 1/√P.
         n_bins : int, default=4096

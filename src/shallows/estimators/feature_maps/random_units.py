@@ -74,8 +74,7 @@ class HiddenUnits(FeatureMapTransformer):
         n_units : int or tuple of int, default=1000
             Units of the layer, or of each layer. A layer receives the standardized outputs of the layer before.
         bandwidth : float, "auto" or "median", default="auto"
-            σ, in the units of X. "median": the median distance of a subsample. "auto": an estimator with these features
-            chooses it; alone, as "median".
+            σ, in the units of X. "median": the median distance. "auto": an estimator's choice; alone, as "median".
         random_state : int, RandomState or None, default=None
         options : shallows.Options, optional
             Device, memory and precision; dtype "auto" is the dtype of X. The result is a NumPy array.
@@ -152,8 +151,7 @@ class SemiRandomFeatures(FeatureMapTransformer):
         order : {0, 1, 2}, default=0
             s: the switch of a unit is z^s for z > 0, otherwise 0.
         bandwidth : float, "auto" or "median", default="auto"
-            σ, in the units of X. "median": the median distance of a subsample. "auto": an estimator with these features
-            chooses it; alone, as "median".
+            σ, in the units of X. "median": the median distance. "auto": an estimator's choice; alone, as "median".
         random_state : int, RandomState or None, default=None
         options : shallows.Options, optional
             Device, memory and precision; dtype "auto" is the dtype of X. The result is a NumPy array.

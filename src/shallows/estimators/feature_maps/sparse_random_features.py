@@ -85,8 +85,7 @@ class SparseRandomFeatures(FeatureMapTransformer):
         regularization : float, default=0.01
             λ, for targets of variance 1 (one column for each of several classes). Larger values keep fewer features.
         bandwidth : float, "auto" or "median", default="auto"
-            σ, in the units of X. "median": the median distance of a subsample. "auto": an estimator with these features
-            chooses it; alone, as "median".
+            σ, in the units of X. "median": the median distance. "auto": an estimator's choice; alone, as "median".
         block_size : int, default=200
             Features that a step adds.
         n_iter : int, default=15

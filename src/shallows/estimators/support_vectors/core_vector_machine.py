@@ -127,18 +127,8 @@ class CoreVectorMachineRegressor(RegressorMixin, SupportVectorMachine):
 
     Attributes
     ----------
-    support_ : ndarray of int, shape (n_support,)
-    support_vectors_ : ndarray or CSR matrix, shape (n_support, n_features)
-    n_support_ : ndarray of int, of each class, or of all for values
-    dual_coef_ : ndarray, shape (n_coefficients, n_support)
-        As in scikit-learn's `SVC` and `SVR`; with "one_vs_rest" there is a row for each class.
-    coef_ : ndarray, shape (n_problems, n_features), with a linear kernel
-    intercept_ : ndarray, shape (n_problems,)
     tube_ : float, half the width of the tube, in the units of y
-    n_iter_, n_kernel_evaluations_ : int
-    bandwidth_ : float
-    report_ : dict
-    options_ : Options
+        The others are those of `CoreVectorMachineClassifier`, without ``classes_`` and ``objectives_``.
 
     See Also
     --------
