@@ -16,7 +16,7 @@ from ..models.centering import check_scores, some_points
 from ..models.host_functions import GaussianSum, Hyperplanes
 from ..solvers.budgeted.sparse_rows import SparseRows, sparse_rows
 from ..spectrum.kernel_ridge_choice import choose_kernel_ridge, is_automatic
-from ..spectrum.leave_one_out import RidgeChoice
+from ..spectrum.leave_one_out import RidgeChoice, report_of_choice
 from ..utils.checks import warn_user
 from . import column_scales, leave_one_out_choice
 from .machine import Options, Phases
@@ -70,7 +70,7 @@ def fit_budgeted_svm(
     if before is None:
         choice = choose_bandwidth(X, targets.ridge_codes(y), weights, bandwidth, n * ridge, seed)
         width = float(leave_one_out_choice.given_bandwidth(bandwidth, choice) or median_distance(X, seed))
-        selection = leave_one_out_choice.report(choice)
+        selection = report_of_choice(choice)
         most = solver.budget or DEFAULT_BUDGET
         if not streamed:
             if solver.budget is not None and most > n:

@@ -15,6 +15,7 @@ from ..models.centering import Centering
 from ..models.functions import KernelMachines
 from ..solvers.support_vectors.dual_problem import most_pair_steps, report_violation
 from ..solvers.support_vectors.lasvm import LASVM, ExampleProblem, LASVMState
+from ..spectrum.leave_one_out import report_of_choice
 from ..training.steps import InOrderThenShuffled
 from . import leave_one_out_choice
 from .machine import Options, Phases
@@ -104,7 +105,7 @@ def begin_machines(
     centering = replace(centering, varies=np.ones(rows.X.shape[1], dtype=bool))
     none = centering.training_points(rows.X, np.arange(0), cpu, dtype)
     states = [LASVMState.empty(none) for _ in range(targets.n_problems)]
-    return OnlineMachines(targets, kernel, centering, dtype, states, seed, leave_one_out_choice.report(choice))
+    return OnlineMachines(targets, kernel, centering, dtype, states, seed, report_of_choice(choice))
 
 
 def visit_examples(

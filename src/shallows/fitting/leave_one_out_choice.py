@@ -1,4 +1,4 @@
-"""The points of a fit, and its bandwidth and λ from leave-one-out errors of kernel ridge regression."""
+"""Bandwidth and λ from leave-one-out errors of kernel ridge regression."""
 
 from __future__ import annotations
 
@@ -19,11 +19,6 @@ def given_bandwidth(value: Any, choice: RidgeChoice | None) -> float | None:
     if choice is not None and choice.bandwidth is not None:
         return choice.bandwidth
     return None if isinstance(value, str) else value
-
-
-def report(choice: RidgeChoice | None) -> dict[str, Any]:
-    """The entry of ``report_`` about a choice, if there was one."""
-    return {} if choice is None else {"selection": choice.summary()}
 
 
 def place_and_choose(

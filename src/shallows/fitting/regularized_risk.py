@@ -16,6 +16,7 @@ from ..models.centering import Centering
 from ..models.functions import FeatureFunction, KernelSum
 from ..solvers.regularized.risk import FeatureSpan, KernelSpan, RiskProblem, RiskSettings, RiskState
 from ..spectrum.kernel_ridge_choice import is_automatic
+from ..spectrum.leave_one_out import report_of_choice
 from ..training.steps import InOrderThenDrawn, InOrderThenShuffled
 from ..utils.checks import warn_user
 from . import column_scales, leave_one_out_choice
@@ -137,7 +138,7 @@ def fit_regularized_risk(
         "n_epochs": run.epoch,
         "stopped_by": run.stopped_by,
         **report_of_machine(budget, dtype, device, seed),
-        **leave_one_out_choice.report(choice),
+        **report_of_choice(choice),
     }
     support = None if kept is None else rows.rows[order][kept]
     return FittedFunction(model, targets, support, run, report, phases.seconds, start.end(run))

@@ -19,7 +19,7 @@ from ..kernels import Kernel
 from ..models.functions import KernelMachines
 from ..solvers.support_vectors.dual_problem import TwoClassSettings
 from ..spectrum.kernel_ridge_choice import is_automatic
-from ..spectrum.leave_one_out import RidgeChoice
+from ..spectrum.leave_one_out import RidgeChoice, report_of_choice
 from ..utils.checks import warn_user
 from . import leave_one_out_choice
 from .machine import LEAST_MEMORY, Options, Phases, report_of_machine
@@ -117,7 +117,7 @@ def fit_kernel_svm(
         "converged": all(solution.converged for solution in solutions),
         **clock.report(),
         **report_of_machine(budget, dtype, device, seed),
-        **leave_one_out_choice.report(choice),
+        **report_of_choice(choice),
     }
     return FittedMachines(
         model,
@@ -184,7 +184,7 @@ def fit_core_vector_regression(
         "converged": state.enclosed,
         **clock.report(),
         **report_of_machine(budget, dtype, device, seed),
-        **leave_one_out_choice.report(choice),
+        **report_of_choice(choice),
         "regularization": ridge,
     }
     # At the points whose coefficients are not zero the gradient is λ ε̄.

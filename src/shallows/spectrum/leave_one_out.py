@@ -220,3 +220,8 @@ def choose_ridge(
         n_rows=len(targets),
         path=chosen.path or evaluate(k).path,
     )
+
+
+def report_of_choice(choice: RidgeChoice | None) -> dict[str, Any]:
+    """The entry of ``report_`` about a choice, if there was one."""
+    return {} if choice is None else {"selection": choice.summary()}

@@ -42,7 +42,7 @@ FORMS = {
 
 
 @dataclass(frozen=True)
-class FilePart:
+class UserPart:
     """The rows of one file."""
 
     path: Path
@@ -62,4 +62,4 @@ def open_source(dataset: Dataset, paths: Mapping[str, Path]) -> Source:
     test = paths.get("test", paths["train"] if "x_test" in options["layout"] else None)
     of_test = {**options, "layout": options.get("test_layout", options["layout"])}
     of_test = of_test if "test" in paths else array_files.of_test_arrays(options)
-    return Source(FilePart(paths["train"], options), test and FilePart(test, of_test))
+    return Source(UserPart(paths["train"], options), test and UserPart(test, of_test))
