@@ -15,6 +15,7 @@ import pytest
 
 import shallows
 from own_plan import own_configuration, own_plan
+from shallows.errors import ShallowsError
 from shallows_papers import datasets
 from shallows_papers.experiments.identity import code, project_modules, signatures
 from workflow_runs import PROJECT
@@ -109,6 +110,13 @@ def test_modules_of_one_text_and_functions_that_bind_one_name_lead_to_their_own_
     both = "def f():\n    from .a import x\ndef g():\n    from .b import x"
     found = closure("small.both", **added, **{"a/__init__.py": "", "b/__init__.py": "", "both.py": both})
     assert set(found) == {"small.both", *(f"small.{f}{n}" for f in "ab" for n in ("", ".x", ".base"))}
+
+
+def test_a_folder_without_init_is_refused(small, tmp_path):
+    found = small(**{"a/x.py": ""})
+    (tmp_path / "small" / "a" / "__init__.py").unlink()
+    with pytest.raises(ShallowsError, match=r"The folder of small\.a\.x is no package"):
+        found.closure(["small.a.x"])
 
 
 def test_data_files_of_every_kind_count_and_those_in_a_folder_that_is_named(closure):

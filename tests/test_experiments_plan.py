@@ -155,6 +155,8 @@ def test_the_identity_does_not_depend_on_the_order_of_parameters():
 
 def test_a_path_can_be_read():
     assert slug({"kernel": "gaussian", "bandwidth": 5.0, "rank": None}, 3) == "gaussian-bandwidth5-seed3"
+    mixed = {"solver": "smo", "alpha": 1, "bandwidth": 5.0, "kernel": "gaussian"}
+    assert slug(mixed, 0) == "gaussian-bandwidth5-alpha1-smo-seed0"
     assert len(slug({f"parameter_{i}": i for i in range(50)}, 0)) < 80
 
 

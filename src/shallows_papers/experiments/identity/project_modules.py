@@ -20,6 +20,7 @@ from importlib.util import resolve_name
 from pathlib import Path
 from typing import Any
 
+from shallows.errors import ShallowsError
 from shallows.utils.atomic import replacing
 
 
@@ -144,6 +145,8 @@ class Sources:
 
     def _with_imports(self, module: str) -> frozenset[str]:
         if module not in self._closures:
+            if module not in self.graph.modules:
+                raise ShallowsError(f"The folder of {module} is no package. Add a file __init__.py to it.")
             self._closures[module] = frozenset({module, *self.graph.find_upstream_modules(module)})
         return self._closures[module]
 

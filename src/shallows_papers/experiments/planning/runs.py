@@ -35,9 +35,10 @@ def fixed_parameters(definition: Mapping[str, Any], task: str) -> dict[str, Any]
 
 
 def slug(parameters: Mapping[str, Any], seed: int, length: int = 60) -> str:
-    """Parameters as a readable part of a path: texts as they are, numbers behind their name, the seed last."""
+    """Parameters as a readable part of a path: kernel and bandwidth first, the seed last, numbers behind their name."""
+    first = {"kernel": 0, "bandwidth": 1}
     parts = []
-    for name, value in parameters.items():
+    for name, value in sorted(parameters.items(), key=lambda pair: (first.get(last_name(pair[0]), 2), pair[0])):
         if value is None:
             continue
         if isinstance(value, float):

@@ -21,7 +21,7 @@ from ..identity import code
 SCHEMA_VERSION = 2
 SCHEMA_PATH = Path(__file__).with_name("record.schema.json")
 
-_PACKAGES = ("numpy", "scipy", "scikit-learn", "snakemake", "cupy-cuda12x", "cupy-cuda13x", "torch")
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "snakemake", "cupy-cuda12x", "cupy-cuda13x", "torch")
 
 # Vector width that a processor's flags promise, and that OpenBLAS's cores use. Other cores are not judged.
 _FLAG_LEVELS = (("avx512bw", 3, "AVX-512"), ("avx2", 2, "AVX2"), ("avx", 1, "AVX"))
