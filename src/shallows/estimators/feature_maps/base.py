@@ -11,7 +11,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from ... import arrays, kernels, streams
 from ...arrays.user_arrays import follows_input
-from ...features import FEATURE_MAPS, Blocks, FeatureMap
+from ...features import Blocks, FeatureMap
 from ...fitting.machine import Options
 from ...kernels import Kernel, precomputed
 from ...models.centering import Centering, check_scale, check_scores
@@ -30,7 +30,7 @@ STRIP_BYTES = 2**27
 
 
 class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
-    """Base of the transformers of points to explicit features of a kernel. A subclass defines `_map_name`.
+    """Base of the transformers of points to explicit features of a kernel. A subclass defines `_map`.
 
     A subclass without a parameter for the kernel has its own constructor, and ``kernel`` and ``n_features`` as
     attributes.
@@ -42,10 +42,18 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
     _map_name: str | None = None
     """The key of the same map in `shallows.features.FEATURE_MAPS`."""
 
+    _map: Callable[..., FeatureMap]
+    """The function of `shallows.features` that makes the map."""
+
     @property
     def _map_parameters(self) -> dict[str, Any]:
         """Further arguments of the function in `shallows.features.FEATURE_MAPS`."""
         return {}
+
+    @property
+    def _map_options(self) -> dict[str, Any]:
+        """Further arguments of `_map`."""
+        return self._map_parameters
 
     def _make_kernel(self) -> Kernel:
         """The kernel, which is open if its bandwidth is not given."""
@@ -98,9 +106,8 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
 
     def _make_map(self, X: Any, kernel: Kernel, seed: int, device: arrays.Device, budget: int) -> FeatureMap:
         """The map of a kernel, from training points if it needs them; its arrays may be on the device."""
-        make_map = FEATURE_MAPS[self._map_name]
         points = self._points_of_map(X, seed, device)
-        return make_map(kernel, points, self._n_columns, seed, budget, **self._map_parameters)
+        return self._map(kernel, points, self._n_columns, seed, budget, **self._map_options)
 
     def _points_of_map(self, X: Any, seed: int, device: arrays.Device) -> Any:
         """The training points that the map is made of; most maps use only their number of inputs."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...features.fastfood import fastfood_frequencies
 from .fourier import FourierTransformer
 
 
@@ -36,4 +37,4 @@ class Fastfood(FourierTransformer):
     (1797, 1000)
     """
 
-    _map_name = "fastfood"
+    _map, _map_name = staticmethod(fastfood_frequencies), "fastfood"

@@ -6,6 +6,7 @@ import functools
 from typing import Any
 
 from ...errors import UnknownNameError
+from ...features.fourier import fourier_pairs
 from ..constructors import with_parameters
 from .base import FeatureMapTransformer
 
@@ -63,6 +64,12 @@ class FourierFeatures(FeatureMapTransformer):
         known = sorted({form for form, orthogonal in MAP_NAMES if orthogonal == bool(self.orthogonal)})
         kind = "form with orthogonal frequencies" if self.orthogonal else "form"
         UnknownNameError.check(kind, self.form, known)
+
+    _map = staticmethod(fourier_pairs)
+
+    @property
+    def _map_options(self) -> dict[str, Any]:
+        return {"form": self.form, "orthogonal": bool(self.orthogonal)}
 
     @property
     def _map_name(self) -> str:  # type: ignore[override]

@@ -10,7 +10,7 @@ import numpy as np
 
 from ... import arrays, streams
 from ...errors import UnknownNameError
-from ...features.landmarks import LANDMARKS
+from ...features.landmarks import LANDMARKS, nystrom, rbf
 from ...fitting.column_scales import shift_columns
 from ..constructors import with_parameters
 from .base import FeatureMapTransformer
@@ -26,6 +26,10 @@ class LandmarkTransformer(FeatureMapTransformer):
     """How landmarks may be chosen."""
     _prefix: ClassVar[str]
     """The first part of the map's name."""
+
+    @property
+    def _map_options(self) -> dict[str, Any]:
+        return {"landmarks": self.landmarks}
 
     @property
     def _map_name(self) -> str:  # type: ignore[override]
@@ -87,7 +91,7 @@ class NystroemFeatures(LandmarkTransformer):
     True
     """
 
-    _prefix = "nystrom"
+    _map, _prefix = staticmethod(nystrom), "nystrom"
 
     @property
     def landmarks_(self) -> np.ndarray:
@@ -126,7 +130,7 @@ class RBFNetwork(LandmarkTransformer):
     (1797, 300)
     """
 
-    _ways, _prefix = ("sample", "kmeans"), "rbf"
+    _map, _ways, _prefix = staticmethod(rbf), ("sample", "kmeans"), "rbf"
 
 
 nystroem_at_means = functools.partial(NystroemFeatures, landmarks="kmeans")

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from ...features.monomials import monomials
+from ...features.tensor_sketch import tensor_sketch
 from ...fitting.machine import Options
 from ...kernels import Kernel
 from ...kernels.inner import Polynomial
@@ -41,7 +43,7 @@ class PolynomialFeatures(FeatureMapTransformer):
     # Nothing is random.
     kernel, bandwidth, random_state, n_features = "polynomial", None, 0, 1
 
-    _map_name, _size = "polynomial", None
+    _map, _map_name, _size = staticmethod(monomials), "polynomial", None
 
     @stores_parameters
     def __init__(
@@ -106,7 +108,8 @@ class TensorSketch(FeatureMapTransformer):
     (1797, 1000)
     """
 
-    kernel, bandwidth, _map_name = "polynomial", None, "tensor_sketch"
+    kernel, bandwidth = "polynomial", None
+    _map, _map_name = staticmethod(tensor_sketch), "tensor_sketch"
 
     __init__ = with_parameters(PolynomialFeatures.__init__, n_features="auto", random_state=None)
 

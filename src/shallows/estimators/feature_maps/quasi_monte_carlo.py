@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...features.quasi_monte_carlo import quasi_monte_carlo_frequencies
 from .fourier import FourierTransformer
 
 
@@ -36,4 +37,4 @@ class QuasiMonteCarloFeatures(FourierTransformer):
     (1797, 1000)
     """
 
-    _map_name = "quasi_monte_carlo"
+    _map, _map_name = staticmethod(quasi_monte_carlo_frequencies), "quasi_monte_carlo"

@@ -7,6 +7,7 @@ from typing import Any
 import scipy.sparse
 
 from ... import arrays
+from ...features.binning import bins_of_grids
 from ...fitting.machine import Options
 from ...kernels.products import LaplaceProduct
 from ...utils.checks import check_whole
@@ -79,7 +80,7 @@ class RandomBinning(FeatureMapTransformer):
         check_whole(self, "n_grids", "n_bins")
         super()._check_parameters()
 
-    _map_name = "binning"
+    _map, _map_name = staticmethod(bins_of_grids), "binning"
 
     @property
     def _map_parameters(self) -> dict[str, Any]:

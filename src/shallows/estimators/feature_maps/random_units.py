@@ -6,7 +6,8 @@ from typing import Any
 
 from ... import arrays, streams
 from ...errors import ShallowsError, UnknownNameError
-from ...features.hidden_units import ACTIVATIONS
+from ...features.hidden_units import ACTIVATIONS, hidden_units
+from ...features.semi_random import semi_random
 from ...fitting.machine import Options
 from ...utils.checks import MOST, check_whole, is_whole
 from ..constructors import stores_parameters
@@ -89,7 +90,7 @@ class HiddenUnits(FeatureMapTransformer):
         check_units(self.activation, self.n_units)
         super()._check_parameters()
 
-    _map_name = "hidden_units"
+    _map, _map_name = staticmethod(hidden_units), "hidden_units"
 
     @property
     def _layers(self) -> tuple[int, ...]:
@@ -166,7 +167,7 @@ class SemiRandomFeatures(FeatureMapTransformer):
         check_whole(self, "n_units")
         super()._check_parameters()
 
-    _map_name = "semi_random"
+    _map, _map_name = staticmethod(semi_random), "semi_random"
 
     @property
     def _map_parameters(self) -> dict[str, Any]:
