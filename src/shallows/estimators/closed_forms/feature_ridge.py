@@ -106,7 +106,7 @@ class FeatureRidge(TransformedEstimator):
         self._check_parameters()
         solver = self._settings()
         if checkpoint is not None and not solver.has_epochs:
-            raise ShallowsError(f"checkpoint cannot be used with {self._solver_name()}. {self._in_epochs()}")
+            self._refuse_without_epochs("checkpoint")
         rows, seed = self._validated_training_set(X, y, sample_weight), self._seed()
         shared: dict[str, Any] = {
             "of_classes": not self._y_is_numeric,
@@ -166,12 +166,10 @@ class FeatureRidge(TransformedEstimator):
         given = "normal_equations" if isinstance(self.solver, str) and self.solver == "auto" else self.solver
         return settings.resolve(given, FEATURE_RIDGE_SOLVERS, type(self).__name__)
 
-    def _solver_name(self) -> str:
-        return f"solver={settings.name_of(self._settings(), FEATURE_RIDGE_SOLVERS)!r}"
-
-    def _in_epochs(self) -> str:
-        able = [repr(name) for name in FEATURE_RIDGE_SOLVERS if FEATURE_RIDGE_SOLVERS[name].has_epochs]
-        return f"Use solver={' or '.join(able)}."
+    def _refuse_without_epochs(self, name: str) -> None:
+        able = [repr(key) for key, cls in FEATURE_RIDGE_SOLVERS.items() if cls.has_epochs]
+        solver = settings.name_of(self._settings(), FEATURE_RIDGE_SOLVERS)
+        raise ShallowsError(f"{name} cannot be used with solver={solver!r}. Use solver={' or '.join(able)}.")
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -187,7 +185,7 @@ class FeatureRidge(TransformedEstimator):
         }
         for name, is_used in used.items():
             if is_used and not solver.has_epochs:
-                raise ShallowsError(f"{name} cannot be used with {self._solver_name()}. {self._in_epochs()}")
+                self._refuse_without_epochs(name)
 
     def _raw_predict(self, X: Any) -> Any:
         return super()._raw_predict(X) if hasattr(self, "transformer_") else Estimator._raw_predict(self, X)

@@ -8,7 +8,6 @@ from typing import Any, Self
 import numpy as np
 
 from ... import arrays, losses, training
-from ...errors import ShallowsError
 from ...fitting.rows import check_classes, refuse_balanced, refuse_missing_labels
 from ...fitting.stream_training import StreamState
 from ...fitting.targets import StreamedClasses
@@ -126,13 +125,9 @@ class DoublyStochasticClassifier(LossPredictions, RandomFeatureExpansion):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        loss = self._named_loss()
-        if not (loss.for_classes or loss.name == "square"):
-            known = sorted(name for name, kind in losses.LOSSES.items() if kind().for_classes or name == "square")
-            raise ShallowsError(
-                f"loss={loss.name!r} is not for classes (see DoublyStochasticRegressor). Losses for classes: "
-                f"{', '.join(known)}."
-            )
+        self._refuse_loss(
+            "classes", "DoublyStochasticRegressor", lambda loss: loss.for_classes or loss.name == "square"
+        )
 
     @property
     def intercept_(self) -> np.ndarray:

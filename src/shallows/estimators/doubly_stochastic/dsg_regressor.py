@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from ... import losses, training
-from ...errors import ShallowsError
 from ...fitting.stream_training import StreamState
 from ...fitting.targets import StreamedValues
 from ..predictions import ValuePredictions
@@ -39,21 +38,15 @@ class DoublyStochasticRegressor(ValuePredictions, RandomFeatureExpansion):
     """
 
     def _learn_targets(self, y: Any, weights: Any, classes: Any) -> StreamedValues:
-        return StreamedValues.of(y, weights, self._requested_loss())
+        return StreamedValues.of(y, weights, self._named_loss())
 
     def _store(self, stream: StreamState, run: training.Run | None, seconds: dict[str, float]) -> None:
         super()._store(stream, run, seconds)
         self.intercept_ = self._targets.intercept
 
-    def _requested_loss(self) -> losses.Loss:
+    def _named_loss(self) -> losses.Loss:
         return losses.make(losses.Square() if isinstance(self.loss, str) and self.loss == "auto" else self.loss)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        loss = self._requested_loss()
-        if loss.coding != "values":
-            known = sorted(name for name, kind in losses.LOSSES.items() if kind.coding == "values")
-            raise ShallowsError(
-                f"loss={loss.name!r} is not for numbers (see DoublyStochasticClassifier). Losses for numbers: "
-                f"{', '.join(known)}."
-            )
+        self._refuse_loss("numbers", "DoublyStochasticClassifier", lambda loss: loss.coding == "values")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ... import arrays, kernels, training
+from ... import arrays, kernels, losses, training
 from ...errors import ShallowsError
 from ...features.random_features import check_draws_features
 from ...fitting import stream_training
@@ -87,6 +87,13 @@ class RandomFeatureExpansion(GrowingModel):
                     "rate 1/t is proved.",
                     UserWarning,
                 )
+
+    def _refuse_loss(self, kind: str, other: str, suits: Callable[[Any], bool]) -> None:
+        """Refuse a loss that does not suit this ``kind`` of targets; ``other`` is the class for it."""
+        loss = self._named_loss()
+        if not suits(loss):
+            known = ", ".join(sorted(name for name, cls in losses.LOSSES.items() if suits(cls())))
+            raise ShallowsError(f"loss={loss.name!r} is not for {kind} (see {other}). Losses for {kind}: {known}.")
 
     def _learn_targets(self, y: Any, weights: np.ndarray | None, classes: Any) -> ExpansionTargets:
         """The coding of targets, learned from all of them or from the first rows of a stream. A subclass defines it."""
