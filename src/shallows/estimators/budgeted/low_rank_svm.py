@@ -17,7 +17,7 @@ from ...fitting.targets import Machines
 from ...kernels import precomputed
 from ...models.centering import Centering
 from ...spectrum.kernel_ridge_choice import choose_kernel_ridge, is_automatic
-from ...spectrum.leave_one_out import RidgeChoice
+from ...spectrum.leave_one_out import RidgeChoice, report_of_choice
 from ...utils.checks import check_positive, check_whole
 from ..base import Estimator, keeps_model_on_failure
 from ..constructors import stores_parameters
@@ -164,7 +164,7 @@ class LowRankLinearizedSVMClassifier(LabelPredictions, Estimator):
             **self.transformer_.report_,
             "budget": self.transformer_.landmarks_.shape[0],
             "C": float(C),
-            **leave_one_out_choice.report(choice),
+            **report_of_choice(choice),
         }
         self.report_["timings"] = {"features": transformed - started, "training": time.perf_counter() - transformed}
         return self
