@@ -77,9 +77,9 @@ def test_the_environment_has_the_bounds_of_the_project(path, extras):
 #: Of each environment of jobs, the extras that it brings and what else of the workflow's packages its jobs import.
 ENVIRONMENTS = {
     "run": (["workflow"], []),
-    "nets": (["data", "nets"], ["jsonschema"]),
-    "chem": (["data", "chem"], ["jsonschema"]),
-    "gpu": (["data", "gpu"], ["jsonschema"]),
+    "nets": (["data", "nets"], ["jsonschema", "grimp"]),
+    "chem": (["data", "chem"], ["jsonschema", "grimp"]),
+    "gpu": (["data", "gpu"], ["jsonschema", "grimp"]),
 }
 
 
