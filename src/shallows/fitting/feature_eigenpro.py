@@ -106,7 +106,7 @@ def fit_feature_eigenpro(
         choices = choose_on_features(request, choices, made, blocks, sample, named, calibrates=calibrates)
         phases.end("selection")
 
-        fit = KernelFit(made, points, weights, c, seed, room, choices.regularization, all_equal=centering.all_equal)
+        fit = KernelFit(made, points, weights, seed, choices.regularization, None, centering.all_equal, c, room)
         plan = solver.plan(blocks, fit, by_kernel=named.startswith("rbf"))
         phases.end("eigensystem")
 

@@ -299,7 +299,7 @@ def plan_training(
         return None, n if all_equal else most_rows
     of_fresh = None if weights is None else weights[centers.fresh_rows]
     of_choices = choices.regularization, choices.eigensystem(), all_equal
-    fit = KernelFit(kernel, points, centers.weights_from(weights), 0, seed, 0, *of_choices)
+    fit = KernelFit(kernel, points, centers.weights_from(weights), seed, *of_choices)
     plan = solver.plan(fit, centers.fresh, of_fresh, n, most_rows)
     agreed: Any = agreed_plan(plan, ranks, points)
     return agreed, agreed.batch_size

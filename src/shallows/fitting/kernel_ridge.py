@@ -111,8 +111,8 @@ def fit_kernel_ridge(
 
         room = budget - points.nbytes
         fit = KernelFit(
-            *(kernel, points, sample.weights, c, seed, room),
-            *(choices.regularization, choices.eigensystem(), all_equal),
+            *(kernel, points, sample.weights, seed),
+            *(choices.regularization, choices.eigensystem(), all_equal, c, room),
         )
         plan = solver.plan(fit)
         choices = replace(choices, regularization=ranks.from_first(choices.regularization))

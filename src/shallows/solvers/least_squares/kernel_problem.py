@@ -30,12 +30,12 @@ class KernelFit:
     kernel: Kernel
     points: Array  # (n, d + 2): augmented training points, in the order of the fit
     weights: Array | None  # (n,): sample weights
-    n_outputs: int  # Of the model; further outputs may be trained for a calibration
     seed: int
-    budget: int  # Bytes for everything but the points
     ridge: float  # λ
     eigensystem: Any = None  # Eigenvalues and eigenvectors of the kernel matrix, if the choice of λ computed them
     all_equal: bool = False  # Whether all points are the same
+    n_outputs: int = 1  # Of the model; further outputs may be trained for a calibration
+    budget: int = 0  # Bytes for everything but the points; not used for centers, whose fit divides the memory
     n_left_out: int = 0  # The last rows that an exact solver leaves out one by one in closed form
     start: Array | None = None  # (n, c): first coefficients, for exact solvers
 
