@@ -7,7 +7,7 @@ from forms import eigenpro_classifier, eigenpro_regressor, kernel_sgd_regressor
 from shallows import KernelRidgeClassifier, KernelSVMClassifier, kernels, spectrum, streams
 from shallows.errors import ShallowsError
 from shallows.solvers import Release2017
-from shallows.spectrum import randomised_rows
+from shallows.spectrum import randomized_rows
 
 N, M, RANK, ETA = 60, 30, 5, 0.7
 RELEASED = {
@@ -90,9 +90,9 @@ def test_batches_that_are_drawn_anew_and_a_fit_that_goes_on_take_the_same_steps(
 
 
 def test_a_sketch_of_all_columns_gives_the_exact_singular_vectors(data, monkeypatch):
-    monkeypatch.setattr(randomised_rows, "BLOCK", 7)
+    monkeypatch.setattr(randomized_rows, "BLOCK", 7)
     kernel, points = kernels.make("gaussian", 1.5), kernels.augmented(data[0])
-    values, vectors = randomised_rows.rsvd_of_rows(kernel, points, M, M, 0)
+    values, vectors = randomized_rows.rsvd_of_rows(kernel, points, M, M, 0)
     _, s, Vt = np.linalg.svd(kernel(data[0][:M], data[0]), full_matrices=False)
     np.testing.assert_allclose(values, np.sqrt(N / M) * s, rtol=1e-9, atol=1e-9 * s[0])
     np.testing.assert_allclose(np.abs(np.sum(vectors[:, :5] * Vt[:5].T, axis=0)), 1.0, rtol=1e-9)
@@ -101,9 +101,9 @@ def test_a_sketch_of_all_columns_gives_the_exact_singular_vectors(data, monkeypa
 
 
 def test_each_block_of_the_sketch_has_draws_of_its_own(data, monkeypatch):
-    monkeypatch.setattr(randomised_rows, "BLOCK", 25)
+    monkeypatch.setattr(randomized_rows, "BLOCK", 25)
     kernel = kernels.make("gaussian", 1.5)
-    values, _ = randomised_rows.rsvd_of_rows(kernel, kernels.augmented(data[0]), M, RANK, 3)
+    values, _ = randomized_rows.rsvd_of_rows(kernel, kernels.augmented(data[0]), M, RANK, 3)
     K = kernel(data[0][:M], data[0])
     G = np.vstack([streams.normal(3, "sketch of rows", i, (m, 2 * RANK)) for i, m in enumerate((25, 25, 10))])
     s = np.linalg.svd(np.linalg.qr(K @ G)[0].T @ K, compute_uv=False)

@@ -13,7 +13,7 @@ from engine_example import naive_kernel, preconditioning_matrix, problem, sample
 from shallows import arrays, gram, kernels, spectrum, streams
 from shallows.errors import ShallowsError
 from shallows.features import Blocks, LinearMap
-from shallows.spectrum import certificates, randomised_rows
+from shallows.spectrum import certificates, randomized_rows
 from shallows.spectrum.spectral_preconditioner import flatten
 
 
@@ -255,7 +255,7 @@ def test_every_preconditioner_tells_how_long_it_took():
     points, started = kernels.augmented(sample(40)), time.perf_counter()
     made = [
         spectrum.make_preconditioner(kernels.Laplace(2.0), points, rank=3, n_subsample=20),
-        randomised_rows.make_rsvd_preconditioner(kernels.Laplace(2.0), points, rank=3, n_rows=20),
+        randomized_rows.make_rsvd_preconditioner(kernels.Laplace(2.0), points, rank=3, n_rows=20),
         spectrum.make_feature_preconditioner(Blocks(LinearMap(5)), points, rank=3, n_subsample=20),
     ]
     assert all(one.seconds > 0 for one in made)

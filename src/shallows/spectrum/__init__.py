@@ -17,5 +17,5 @@ from .eigensystems import eigensystem, top_eigensystem
 from .feature_preconditioner import EIGENSYSTEMS, FeaturePreconditioner, make_feature_preconditioner
 from .fitting import Spectrum, eigenspectrum, fit_preconditioner
 from .kernel_preconditioner import Preconditioner, load_preconditioner, make_preconditioner
-from .randomised_rows import make_rsvd_preconditioner
+from .randomized_rows import make_rsvd_preconditioner
 from .spectral_preconditioner import SpectralPreconditioner, filtered

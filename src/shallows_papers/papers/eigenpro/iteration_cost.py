@@ -16,7 +16,7 @@ from shallows.solvers.least_squares.kernel_problem import KernelProblem
 from shallows.solvers.least_squares.kernel_sgd import KernelSGDStepper
 from shallows.solvers.least_squares.step_rules import Cycle
 from shallows.spectrum.kernel_preconditioner import EIGENSYSTEMS, Preconditioner, make_preconditioner
-from shallows.spectrum.randomised_rows import make_rsvd_preconditioner
+from shallows.spectrum.randomized_rows import make_rsvd_preconditioner
 
 from ..results import AnalysisResult
 from ..samples import sample
