@@ -179,7 +179,7 @@ def test_the_model_of_another_file_is_replaced_only_where_that_is_asked_for(fold
     assert status == 2 and f"my.model is the model of {folder / 'my.csv'}" in said.err
     assert typed("fit", "my.csv", *CHEAP)[0] == 0  # the same file again
     status, said = typed("fit", "further/my.csv", "--out", "my.model", *CHEAP)
-    assert status == 0 and "in place of the model that was there" in said.out
+    assert status == 0 and "replacing the earlier model" in said.out
 
 
 def test_predictions_that_replace_others_say_so(typed):

@@ -153,7 +153,7 @@ def test_the_sentence_names_the_method_with_what_was_measured():
     best, other = method("best", [5.0, 5.4, 4.6], 9.0), method("other", [5.1, 5.0, 5.2], 0.25)
     data = results(best, other)
     text = recommendation.sentence(data, recommendation.recommend(data))
-    assert text.startswith("Take other: 5.1 % errors over 3 divisions of the rows is within one standard error of the")
+    assert text.startswith("Take other: 5.1 % errors over 3 divisions is within one standard error of the")
     assert "lowest test error, 5 % errors by best (difference 0.1 points, standard error 0.3" in text
     assert "36 times smaller. It fits and predicts in 0.25 s, and best in 9 s" in text
 
@@ -179,14 +179,14 @@ def test_what_only_cannot_be_told_from_the_best_is_not_taken():
 def test_where_only_one_is_good_the_sentence_says_so():
     data = results(method("best", [1.0, 1.1, 0.9]), method("other", [9.0, 9.1, 8.9]))
     text = recommendation.sentence(data, recommendation.recommend(data))
-    assert text.startswith("Take best: it has the lowest test error of all, 1 % errors over 3 divisions of the rows")
+    assert text.startswith("Take best: it has the lowest test error of all, 1 % errors over 3 divisions")
     assert "no other method is within one standard error of it" in text
 
 
 def test_where_nothing_is_learned_the_sentence_says_so():
     data = results(method("svm", [49.0, 51.0, 49.0], 2.0), method("constant", [50.0, 50.5, 50.0], 0.001))
     text = recommendation.sentence(data, recommendation.recommend(data))
-    assert "not even the best method can be told from one answer for all rows" in text
+    assert "even the best method is not clearly better than predicting the same answer for every row" in text
 
 
 def test_where_no_method_was_run_that_is_said():

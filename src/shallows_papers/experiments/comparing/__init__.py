@@ -1,1 +1,1 @@
-"""Comparing: published values beside measured ones, each with a verdict."""
+"""Compare published with measured values and give each a verdict."""

@@ -1,4 +1,4 @@
-"""Table rows of single measured values, each beside its printed value, and of the points that a figure draws."""
+"""Table rows of single measured values with their printed values, and of the points that a figure draws."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .verdicts import Verdict
 
 
 def cells(measurements: Measurements) -> Iterator[Row]:
-    """Rows of single values: first what the paper prints, in its order; then what was measured beyond it."""
+    """Yield the rows of single values: first the printed ones in their order, then values that only we measured."""
     comparison, spec, maker = measurements.comparison, measurements.spec, RowMaker(measurements.comparison)
     along = [run.along for series in measurements.series for run in measurements.runs(series)]
     axes = dict.fromkeys((*spec["settings"], spec.get("mark"), *along))  # in the target's order, the point last
@@ -41,7 +41,7 @@ def cells(measurements: Measurements) -> Iterator[Row]:
         series, point, curves = found[key]
         values, passed = tuple(curve[point] for curve in curves if point in curve), None
         passage, runs = spec["metrics"][metric].get("first_passage"), measurements.runs(series)
-        # Without a curve nobody knows, unless the run comes from a reference, with its passages.
+        # This is unknown without a curve, unless the run comes from a reference, which stores its passages.
         if passage and (any(measurements.curves(series, passage["of"])) or any(metric in run.curve for run in runs)):
             passed = len(values)
         measured = Measured(values, len(series["run_ids"]), passed)
@@ -49,7 +49,7 @@ def cells(measurements: Measurements) -> Iterator[Row]:
 
 
 def missing(measurements: Measurements) -> Iterator[Row]:
-    """A row for each dataset of the paper that is missing, so that a picture can name it."""
+    """Yield a row for each dataset of the paper that is missing, so that a picture can name it."""
     comparison, spec, maker = measurements.comparison, measurements.spec, RowMaker(measurements.comparison)
     for word, reason in comparison["missing"].items():
         setting, metric = spec["published_data"].get(word, {}).get("setting", {}), next(iter(spec["metrics"]))
@@ -65,9 +65,9 @@ def row_of(
     measured: Measured,
     runs: Sequence[RunResult],
 ) -> Row:
-    """The row of a measured metric, judged beside the printed number if there is one.
+    """Make the row of a measured metric and judge it by the printed number if there is one.
 
-    The ``setting`` is that of the series, with the evaluation point if there is one.
+    ``setting`` is the setting of the series, with the evaluation point if there is one.
     """
     point = next((value for axis, value in setting.items() if axis not in series["setting"]), None)
     definition, text = maker.comparison["spec"]["metrics"][metric], (printed or {}).get("published", "")
@@ -97,7 +97,7 @@ def row_of(
 def _interval(
     series: Mapping[str, Any], definition: Mapping[str, Any], measured: Measured
 ) -> tuple[float, float] | None:
-    """A 95 % interval of the mean; where some runs never passed a level, from the mean with their last point on."""
+    """Return a 95 % interval of the mean; if some runs never passed a level, it starts at the mean with their ends."""
     if not (measured.n_without and "first_passage" in definition and measured.passed is not None):
         return uncertainty.interval(measured)
     end = float(max(series["marks"]))
@@ -117,7 +117,7 @@ def _judged(
     runs: Sequence[RunResult],
     point: str | None,
 ) -> tuple[Verdict, str]:
-    """The verdict on one cell, and why."""
+    """Return the verdict on a cell with its reason."""
     spec, n_runs = maker.comparison["spec"], measured.repetitions
     definition, along = spec["metrics"][metric], spec.get("mark", "")
     changes = series["altered"].items()
@@ -151,7 +151,7 @@ def _judged(
         if number is None or number > end:
             return Verdict.NOT_RUN, f"{reason}, where the runs of this scale end"
         if n_diverged:
-            return Verdict.DEVIATES, reason  # what diverged never gets there
+            return Verdict.DEVIATES, reason  # a run that diverged never reaches the level
         return verdicts.judge(number, math.nan, margin or 0.0, interval=interval)[0], reason
     if definition.get("evidence") == verdicts.DERIVED:
         return Verdict.DERIVATION, definition["why"]
@@ -169,13 +169,13 @@ def _judged(
 def _points(
     spec: Mapping[str, Any], series: Mapping[str, Any], metric: str, curves: Sequence[Mapping[Point, float]]
 ) -> list[Point]:
-    """Where a series has cells of a metric: at the points that were asked for, at none, or where a figure draws it."""
+    """Return where a series has cells of a metric: at the requested points, at no point, or where a figure draws it."""
     if "first_passage" in spec["metrics"][metric]:
         return [None] if series["marks"] else []
     if not any(curves):
         return []
     points: list[Point] = [point for point in common_points(curves) if point is not None]
-    alone = not points and None in curves[0]  # what was chosen for a training belongs to none of its points
+    alone = not points and None in curves[0]  # a value chosen for a whole training has no evaluation point
     if series["marks"] and not alone and (points or spec["kind"] == "table"):
         return list(series["marks"])
     single: list[Point] = [None] if None in curves[0] else []
@@ -183,7 +183,7 @@ def _points(
 
 
 def thinned(points: Sequence[Point], count: int) -> list[Point]:
-    """At most ``count`` points, evenly spaced in the logarithm of their place, both ends included; 0 for all."""
+    """Return at most ``count`` points with both ends, evenly spaced in the logarithm of their index; 0 keeps all."""
     if not 0 < count < len(points):
         return list(points)
     places = {round(len(points) ** (step / max(1, count - 1))) for step in range(count)}
@@ -197,7 +197,7 @@ def _setting(measurements: Measurements, series: Mapping[str, Any], point: Point
 
 
 def key_of(printed: Mapping[str, str]) -> tuple[Any, ...]:
-    """The keys that say what a row of the published file is about."""
+    """Return the keys that identify a row of the published file."""
     return _key(printed["dataset"], printed["method"], parse_setting(printed["setting"]), printed["metric"])
 
 

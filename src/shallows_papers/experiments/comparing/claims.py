@@ -1,4 +1,4 @@
-"""Rows of claims: numbers that summarise the measurements, judged by criteria of the configuration."""
+"""Rows of claims: numbers that summarize the measurements, judged by criteria of the configuration."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class Number:
     """A claim's number over one or several series."""
 
     series: Sequence[Mapping[str, Any]]  # where it was measured
-    setting: Mapping[str, Any]  # of its row
-    measured: Measured  # lower bounds where some repetitions never passed a level, or else of those that did
-    counted: float | None = None  # a variance of the mean by the points on which all runs are counted
+    setting: Mapping[str, Any]  # the setting of its row
+    measured: Measured  # lower bounds where some repetitions never passed a level, or only those that passed
+    counted: float | None = None  # the variance of the mean from the points on which all runs are counted
 
     @property
     def words(self) -> list[str]:
@@ -39,7 +39,7 @@ class Number:
 
     @property
     def method(self) -> str:
-        """The method; empty where there are several."""
+        """The method; empty if there are several."""
         methods = {one["method"] for one in self.series}
         return methods.pop() if len(methods) == 1 else ""
 
@@ -54,7 +54,7 @@ class Number:
 
 
 def claims(measurements: Measurements) -> Iterator[Row]:
-    """Rows of a target's claims: of each first what was measured, then what the paper says and no run measured."""
+    """Yield the rows of a target's claims: for each the measured numbers, then printed ones that no run measured."""
     comparison, maker = measurements.comparison, RowMaker(measurements.comparison)
     for name, claim in measurements.spec.get("claims", {}).items():
         published = [one for one in comparison["published"] if one["metric"] == name]
@@ -74,7 +74,7 @@ def claims(measurements: Measurements) -> Iterator[Row]:
 
 
 def _check_metrics(measurements: Measurements, name: str, claim: Mapping[str, Any]) -> None:
-    """Check that runs measured what an unprinted claim is about; else it would have no row, in silence."""
+    """Check that runs measured the metric of an unprinted claim; otherwise its row would be missing silently."""
     runs = [run for series in measurements.series for run in measurements.runs(series)]
     known = {*measurements.spec["metrics"], *itertools.chain(*(run.curve for run in runs))}
     for place in (claim, claim.get("over", {}), claim.get("less", {})) if runs else ():
@@ -90,10 +90,10 @@ def row_of(
     runs: Sequence[RunResult],
     interval: tuple[float, float] | None = None,
 ) -> Row:
-    """The row of a claim's number, judged beside what the paper says if it says anything.
+    """Make the row of a claim's number and judge it by the printed statement if there is one.
 
-    Where no interval for the mean is given, it follows from the repetitions; there is none where every repetition has
-    to satisfy the criterion by itself.
+    Without a given interval for the mean, the interval follows from the repetitions. There is no interval if every
+    repetition has to satisfy the criterion by itself.
     """
     claim, margin = maker.comparison["spec"]["claims"][name], None
     by_mean = not claim.get("every_seed") and claim["evidence"] in verdicts.KINDS
@@ -125,7 +125,7 @@ def row_of(
 
 
 def _unreached(claim: Mapping[str, Any], measured: Measured) -> str:
-    """Which runs never passed the level that a claim is about; empty where none, or none that can change anything."""
+    """Say which runs never passed the level of a claim; empty if no run could change the verdict."""
     if measured.left_out:
         largest = measured.mean if claim.get("across") == "largest" else None
         decided = largest is not None and decides_without_rest(claim, largest)
@@ -146,7 +146,7 @@ def _judged(
     margin: float | None,
     interval: tuple[float, float] | None,
 ) -> tuple[Verdict, str]:
-    """The verdict on one number, and why."""
+    """Return the verdict on a number with its reason."""
     measured, unreached = number.measured, _unreached(claim, number.measured)
     incomparable = next(filter(None, (maker.incomparable(word, runs) for word in number.words)), None)
     if unreached and printed and not incomparable and "at_most" in claim:
@@ -181,7 +181,7 @@ def _judged(
     reason = f"{_OURS} {text}"
     if "could_fail" in claim:
         reason += f"; it would fail with {claim['could_fail']}"
-    # A ratio of what neither side came to is no number; one that only the method came to is infinite, and too large.
+    # The ratio is undefined if neither side reached the level. It is infinite, hence too large, if only the method did.
     unended = math.isnan(measured.mean) or (measured.mean == math.inf and "at_most" not in claim)
     if "censored" in claim and unended:
         return Verdict.UNDECIDED, f"{reason}; {claim['censored']}"
@@ -200,12 +200,12 @@ def _judged(
 
 
 def _is_least(claim: Mapping[str, Any], measured: Measured) -> bool:
-    """Whether a number is a lower bound: so is the largest of some, where the others could only be larger."""
+    """Whether a number is a lower bound, like the largest of several numbers if the others could only be larger."""
     return measured.is_bound or (claim.get("across") == "largest" and bool(measured.left_out))
 
 
 def _of_bound(claim: Mapping[str, Any], bound: float, printed: Mapping[str, str], margin: float | None) -> Verdict:
-    """The verdict on a lower bound: it contradicts a smaller number, shows no agreement, and below it says nothing."""
+    """Judge a lower bound: it contradicts a smaller number, and never shows agreement."""
     if margin is None:
         least, most = verdicts.limits(claim)
         if bound > most:
@@ -220,10 +220,10 @@ def _of_bound(claim: Mapping[str, Any], bound: float, printed: Mapping[str, str]
 
 @dataclass(frozen=True)
 class _OfSeries:
-    """What a claim finds in the runs of one series.
+    """The numbers that a claim takes from the runs of one series.
 
-    ``values`` are of the runs that gave one: numbers, or curves where the claim compares curves. ``bounds`` are lower
-    bounds for all runs, where some never passed the level; ``passed`` says how many did, None where there is no level.
+    ``values`` has a number for each run that gave one, or a curve if the claim compares curves. ``bounds`` has lower
+    bounds for all runs if some never passed the level. ``passed`` counts those that did; None without a level.
     """
 
     series: Mapping[str, Any]
@@ -240,7 +240,7 @@ class _OfSeries:
 
 
 def _of_both_series(measurements: Measurements, claim: Mapping[str, Any]) -> Iterator[tuple[Number, bool]]:
-    """The numbers of a claim, then those of ours: the claim with our methods in the place of the paper's."""
+    """Yield the numbers of a claim, then those for our methods instead of the paper's."""
     ours = measurements.counterparts
 
     def renamed(reference: Mapping[str, Any]) -> dict[str, Any]:
@@ -255,7 +255,7 @@ def _of_both_series(measurements: Measurements, claim: Mapping[str, Any]) -> Ite
 
 
 def _numbers(measurements: Measurements, claim: Mapping[str, Any], *, is_ours: bool) -> Iterator[Number]:
-    """The numbers of a claim for our methods, or for all others: one for each series, or for each group of them."""
+    """Yield the numbers of a claim for our methods or for all others, one for each series or group of series."""
     parts = sorted(_of_each_series(measurements, claim, is_ours=is_ours), key=lambda one: one.is_incomplete)
     if "across" not in claim:
         for one in parts:
@@ -284,16 +284,20 @@ def _of_each_series(measurements: Measurements, claim: Mapping[str, Any], *, is_
         values = [value for value in (_reduced(curve, claim) for curve in curves if curve) if value is not None]
         passed = sum(map(bool, compared)) if is_passage else None
         if is_passage and passed < len(curves):
-            # A mean over those that passed would be of the fast ones alone.
+            # A mean over the runs that passed would leave out the slow runs.
             bounds = measurements.lower_bounds(series, metric, claim.get("over"))
             yield _OfSeries(series, len(curves), values, passed, bounds)
         elif any(curves):
-            counted = _counted(measurements, series, metric, claim) if "counted_on" in claim and values else None
+            counted = (
+                _variance_of_counts(measurements, series, metric, claim) if "counted_on" in claim and values else None
+            )
             yield _OfSeries(series, len(curves), values, passed, counted=counted)
 
 
-def _counted(measurements: Measurements, series: Mapping[str, Any], metric: str, claim: Mapping[str, Any]) -> float:
-    """An upper bound on the variance of a difference of two errors in percent, both counted on the same points."""
+def _variance_of_counts(
+    measurements: Measurements, series: Mapping[str, Any], metric: str, claim: Mapping[str, Any]
+) -> float:
+    """Return an upper bound on the variance of a difference of two errors in percent, counted on the same points."""
     sides = measurements.curves(series, metric), measurements.of_partner(series, claim["less"], metric)
     first, second = (statistics.fmean(_reduced(curve, claim) for curve in side) for side in sides)
     on = claim["counted_on"]
@@ -302,16 +306,16 @@ def _counted(measurements: Measurements, series: Mapping[str, Any], metric: str,
 
 
 def decides_without_rest(claim: Mapping[str, Any], largest: float) -> bool:
-    """Whether the largest of some numbers decides a claim, where those that are left out could only be larger."""
+    """Whether the largest of some numbers decides a claim, if the numbers left out could only be larger."""
     _, most = verdicts.limits(claim)
     return most == math.inf or largest > most
 
 
 def _within(curve: Curve, claim: Mapping[str, Any]) -> Curve:
-    """The part of a curve that a claim is about."""
+    """Return the part of a curve that a claim is about."""
     low, high = claim.get("from", -math.inf), claim.get("to", math.inf)
     part = {point: value for point, value in curve.items() if point is not None and low <= point <= high}
-    # A number without a point, beside a curve, is another number, unless it is all there is.
+    # A number without a point is not part of the curve, unless it is the only number.
     return part if "from" in claim or "to" in claim else part or curve
 
 
@@ -324,7 +328,7 @@ def _reduced(curve: Curve, claim: Mapping[str, Any]) -> Any:
 
 
 def _combined(claim: Mapping[str, Any], group: Sequence[_OfSeries]) -> Measured:
-    """One value for each seed over several series; one value over all where they differ in their number of seeds."""
+    """Return one value for each seed over several series, or one value over all if their numbers of seeds differ."""
     across, incomplete = claim["across"], [one for one in group if one.is_incomplete]
     values = [one.values for one in group if not one.is_incomplete]
     same = len(set(map(len, values))) == 1
@@ -334,7 +338,7 @@ def _combined(claim: Mapping[str, Any], group: Sequence[_OfSeries]) -> Measured:
     found = tuple(value for value in combined if value is not None)
     left_out = tuple(", ".join(map(str, (one.series["data"], *one.series["setting"].values()))) for one in incomplete)
     if across == "smallest" and incomplete and all(one.bounds for one in incomplete):
-        # Where the smallest was measured, what never passed is no smaller; else it is a bound.
+        # The smallest value is exact if it was measured, since bounds are no smaller; otherwise it is a bound.
         smallest = min(itertools.chain(found, *(one.bounds for one in incomplete)))
         if smallest in itertools.chain(found, *(one.values for one in incomplete)):
             return Measured((smallest,))

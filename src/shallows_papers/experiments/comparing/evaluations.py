@@ -1,4 +1,4 @@
-"""The runs of a target as they are compared: each with its record and its curve."""
+"""The runs of a target, each with its record and its curve, as the comparison uses them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..running import record as records
 class RunResult:
     """One run: its folder, its record, and its curve as ``metric -> evaluation point -> value``.
 
-    ``along`` is what the evaluation points are called: the target's word for them, or an analysis' own.
+    ``along`` names the evaluation points, in the target's words or the analysis' own.
     """
 
     folder: str
@@ -28,10 +28,10 @@ class RunResult:
 
     @classmethod
     def of(cls, folder: str, record: dict[str, Any], rows: Iterable[Mapping[str, str]], along: str = "") -> RunResult:
-        """A run with the rows of its curve as they are written.
+        """Make a run from its record and the rows of its curve.
 
-        The curve runs along the column that the target names, or along its only one. Other columns, such as seconds,
-        become metrics. A row without an evaluation point has the point None.
+        The column that the target names, or the only column, has the evaluation points. Other columns, such as
+        seconds, become metrics. A row without an evaluation point has the point None.
         """
         columns = {name for row in rows for name in row} - {"metric", "value"}
         named = next((name for name in (along, along.removesuffix("s")) if name in columns), None)
@@ -49,23 +49,23 @@ class RunResult:
 
     @property
     def diverged(self) -> bool:
-        """Whether its training diverged, so that its curve ends before its last mark."""
+        """Whether the training diverged, so that the curve ends before its last mark."""
         return "diverged" in self.record
 
     @property
     def repetition(self) -> tuple[Any, int]:
-        """Its identity within its series: the part of the data and the seed."""
+        """The part of the data and the seed, which identify the run within its series."""
         return self.record["run"].get("variant"), self.record["run"]["seed"]
 
 
 def points_used(record: Mapping[str, Any]) -> float:
-    """How many training points the run of a record used, where it says so; else infinite, for all of them."""
+    """Return how many training points a run used; infinite where its record does not say, which means all points."""
     used = record.get("effective", {}).get("n_points")
     return used if isinstance(used, int) else math.inf
 
 
 def read(paths: Iterable[str | Path], along: str = "") -> dict[str, RunResult]:
-    """Read and check runs by the paths of their records; returns them by their identifiers."""
+    """Read and check runs by the paths of their records, and return them by their identifiers."""
     found = {}
     for folder in (Path(path).parent for path in paths):
         record, rows = records.read(folder)
@@ -75,6 +75,6 @@ def read(paths: Iterable[str | Path], along: str = "") -> dict[str, RunResult]:
 
 
 def number(text: str) -> int | float:
-    """An evaluation point as curves have it: whole numbers are integers."""
+    """Read an evaluation point from a curve; whole numbers become integers."""
     value = float(text)
     return int(value) if value.is_integer() else value

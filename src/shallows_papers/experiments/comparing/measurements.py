@@ -1,4 +1,4 @@
-"""The measurements of a target's series: curves of metrics, their ratios, and when they pass a level."""
+"""The measurements of a target's series: curves of metrics, their ratios, and where they pass a level."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from ..setting_text import parse_setting, selects
 from .evaluations import RunResult
 from .uncertainty import standard_error
 
-#: In a reference, the value of an axis that does not matter.
+#: In a reference, the value of an axis that may have any value.
 ANY = "any"
-#: Share of a level, or of one, by which a value may miss it: 48.19 + 0.05 is a little less than 48.24 in binary.
+#: Relative tolerance at a level, for rounding: 48.19 + 0.05 is a little less than 48.24 in binary.
 ROUNDING = 1e-9
 
 
 class Measurements:
-    """The series of a target at a scale, by its `Plan.comparison`, with what their runs left."""
+    """The series of a target at a scale, from its `Plan.comparison`, with the results of their runs."""
 
     def __init__(self, comparison: Mapping[str, Any], results: Mapping[str, RunResult]):
         self.comparison = comparison
@@ -40,7 +40,7 @@ class Measurements:
 
     @property
     def counterparts(self) -> dict[str, str]:
-        """Our method in the place of each of the paper's that has one."""
+        """Our method for each of the paper's methods that has one."""
         return {one["ours"]: word for word, one in self.spec["methods"].items() if one and "ours" in one}
 
     def runs(self, series: Mapping[str, Any]) -> list[RunResult]:
@@ -48,14 +48,14 @@ class Measurements:
         return [self._results[run] for run in series["run_ids"]]
 
     def curves(self, series: Mapping[str, Any], metric: str) -> list[Curve]:
-        """The curve of a metric for each run of a series.
+        """Return the curve of a metric for each run of a series.
 
-        A metric with a ``first_passage`` is one number a run, which belongs to no evaluation point; its curve is empty
-        where the run never passed the level. A run that diverged has NaN at the points that it did not reach.
+        A metric with a ``first_passage`` is one number for each run, without an evaluation point. Its curve is empty
+        if the run never passed the level. A run that diverged has NaN at the points that it did not reach.
         """
         definition = self.spec["metrics"].get(metric, {})
         if "first_passage" in definition:
-            # A run from a reference has its passages, and not the curve that they were seen on.
+            # A run from a reference has its passages, but not the curve from which they were computed.
             passages = self._first_passages(series, definition["first_passage"])
             return [run.curve.get(metric, one) for run, one in zip(self.runs(series), passages, strict=True)]
         name = definition.get("of", metric)
@@ -66,7 +66,7 @@ class Measurements:
         return [divide_by_first(curve) for curve in curves] if definition.get("over") == "first" else curves
 
     def _points_of(self, series: Mapping[str, Any], name: str) -> list[Any]:
-        """Where a series has a metric: at its marks, or at no point if all other runs have it there; else nowhere."""
+        """Return where a series has a metric: at its marks, or at no point if all other runs have it there."""
         known = [run.curve[name] for run in self._results.values() if name in run.curve]
         if not known and any(run.curve for run in self._results.values()):
             return []
@@ -74,11 +74,11 @@ class Measurements:
         return [None] if is_single or not series["marks"] else list(series["marks"])
 
     def selected(self, of: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """The series that a selection by ``data``, ``method`` and axes names, each by a value or a list."""
+        """Return the series that a selection names by ``data``, ``method`` and axes, each a value or a list."""
         return [one for one in self.series if selects(of, _keys(one))]
 
     def partner(self, series: Mapping[str, Any], reference: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The series that a reference names; what the reference leaves open is as in the given series."""
+        """Return the series that a reference names; axes that it leaves open are as in the given series."""
         wanted = {"data": series["data"], "method": series["method"], **series["setting"], **reference}
         found = self.selected({key: value for key, value in wanted.items() if key != "metric" and value != ANY})
         if len(found) > 1:
@@ -91,7 +91,7 @@ class Measurements:
     def against(
         self, series: Mapping[str, Any], metric: str, claim: Mapping[str, Any], *, ends: bool = False
     ) -> list[Curve]:
-        """Curves of a metric; with ``over`` each divided by another curve, with ``less`` with that one subtracted."""
+        """Return curves of a metric, with ``over`` divided by another curve, with ``less`` minus another curve."""
         curves = self.curves(series, metric)
         for key, function in (("over", divide), ("less", subtract)):
             if key in claim:
@@ -100,11 +100,11 @@ class Measurements:
         return curves
 
     def lower_bounds(self, series: Mapping[str, Any], metric: str, over: Mapping[str, Any] | None) -> list[float]:
-        """For each run a lower bound on the ratio of its first passage to that of another series.
+        """Return for each run a lower bound on the ratio of its first passage to another series' first passage.
 
-        A run that never passed the level counts with the last evaluation point of its series where it came to all of
-        them, else with the last of the points 1, 2, 3 and so on up to which it has them all. There are none where a run
-        lacks the first of them, or a run of the other series never passed.
+        A run that never passed the level counts with the last evaluation point of its series. If it lacks some of the
+        points, it counts with the last point before the first gap. There are no bounds if a run lacks the first point
+        or a run of the other series never passed.
         """
         divisors = self.of_partner(series, over, metric) if over else []
         watched = self.curves(series, self.spec["metrics"][metric]["first_passage"]["of"])
@@ -123,7 +123,7 @@ class Measurements:
         return [ratio(one, divisor[None]) for one, divisor in zip(passed, divisors, strict=True)]
 
     def _first_passages(self, series: Mapping[str, Any], rule: Mapping[str, Any]) -> list[Curve]:
-        """For each run the first evaluation point at which the metric is at most (or at least) the level."""
+        """Return for each run the first evaluation point at which the metric is at most (or at least) the level."""
         side, sign = ("at_most", 1.0) if "at_most" in rule else ("at_least", -1.0)
         levels = self._levels(series, rule[side], rule["of"])
         passages: list[Curve] = []
@@ -138,7 +138,7 @@ class Measurements:
         return passages
 
     def _levels(self, series: Mapping[str, Any], level: Any, metric: str) -> list[float]:
-        """The level for each run; not a number, which no run passes, where there is none."""
+        """Return the level for each run; NaN, which no run passes, where there is no level."""
         n_runs = len(series["run_ids"])
         if not isinstance(level, Mapping):
             return [float(level)] * n_runs
@@ -148,7 +148,7 @@ class Measurements:
         return [last(curve) for curve in curves] if curves and all(curves) else [math.nan] * n_runs
 
     def _printed(self, series: Mapping[str, Any], level: Mapping[str, Any], metric: str) -> float:
-        """What a paper prints in another target for the data and settings of a series and the level's method."""
+        """Return the printed value in another target for the data and settings of a series and the level's method."""
         wanted = {"dataset": series["data"], "method": level.get("method", series["method"]), "metric": metric}
         for row in self.comparison["printed"][level["printed"]]:
             if selects(parse_setting(row["setting"]), _keys(series)) and selects(wanted, row):
@@ -156,7 +156,7 @@ class Measurements:
         return math.nan
 
     def of_partner(self, series: Mapping[str, Any], reference: Mapping[str, Any], metric: str) -> Sequence[Curve]:
-        """The curves of a referenced series, run by run; where seeds differ, their mean over each part of the data."""
+        """Return a referenced series' curves run by run; if seeds differ, their mean over each part of the data."""
         other = self.partner(series, reference)
         if other is None:
             return []

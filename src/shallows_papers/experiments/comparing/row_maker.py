@@ -11,14 +11,14 @@ from .evaluations import RunResult, points_used
 from .table_rows import AUTHORS, NOTHING, OURS, Measured, Row
 from .verdicts import QUOTED, UNEXPLAINED, UNMEASURED, Verdict
 
-#: The dataset of a row that is about several at once.
+#: The dataset of a row about several datasets.
 ALL_DATA = "all data"
-#: The scale whose sizes are too small for a run to contradict a paper.
+#: The scale whose sizes are too small to contradict a paper.
 TOO_SMALL = "demo"
 
 
 class RowMaker:
-    """Makes the rows of one target, by its `Plan.comparison`."""
+    """Makes the rows of one target from its `Plan.comparison`."""
 
     def __init__(self, comparison: Mapping[str, Any]):
         self.comparison = comparison
@@ -40,11 +40,11 @@ class RowMaker:
         margin: float | None = None,
         interval: tuple[float, float] | None = None,
     ) -> Row:
-        """One row: what was measured on datasets by the paper's words, and the verdict with its reason.
+        """Make a row with what was measured on datasets (named by the paper's words) and the verdict with its reason.
 
-        It stands beside the row ``printed`` of the published file, if there is one. ``is_shown`` says whether the mean
-        is a measured number of its own, ``tolerance`` the criterion that was applied, in words, ``margin`` how far the
-        mean may lie from the published number, and ``interval`` by what it was judged.
+        ``printed`` is the row of the published file, if there is one. ``is_shown`` says whether the mean is a measured
+        number. ``tolerance`` is the criterion as text, ``margin`` the largest difference allowed between the mean and
+        the published number, and ``interval`` the interval that was judged.
         """
         word = words[0] if len(words) == 1 else ALL_DATA
         size, definition, printed = self._size(word, runs), self._defined.get(metric, {}), printed or {}
@@ -97,11 +97,11 @@ class RowMaker:
 
     @property
     def left_out(self) -> str:
-        """Why a printed value has no run, where nothing is missing for one."""
+        """Why a printed value has no run although nothing is missing to run it."""
         return self.comparison["left_out"] or "no run of this scale measured it"
 
     def explained(self, verdict: Verdict, keys: Mapping[str, Any]) -> tuple[Verdict, str, str]:
-        """The verdict that a row gets, the cause of a deviation, and why."""
+        """Return the final verdict, the cause of a deviation, and the reason."""
         if verdict != Verdict.DEVIATES:
             return verdict, "", ""
         if correction := self._defined[keys["metric"]].get("refuted"):
@@ -116,7 +116,7 @@ class RowMaker:
     def not_run(
         self, word: str, method: str, setting: Mapping[str, Any], printed: Mapping[str, str] | None, metric: str
     ) -> Row:
-        """The row of a published value beside which nothing was measured."""
+        """Make the row of a published value for which nothing was measured."""
         definition = self._defined.get(metric, {})
         is_quoted = QUOTED in ((printed or {}).get("evidence"), definition.get("evidence"))
         reason = (
@@ -129,14 +129,14 @@ class RowMaker:
         return self.row([word], method, setting, metric, (verdict, reason), printed)
 
     def incomparable(self, word: str, runs: Sequence[RunResult] = ()) -> str | None:
-        """Why the data that these runs of this scale used cannot stand beside the paper's."""
+        """Say why the data of these runs cannot be compared with the paper's data."""
         if word not in self.comparison["sizes"]:
             return None
         paper = self.comparison["spec"]["published_data"].get(word)
         return verdicts.incomparable_data(word, paper, self._size(word, runs))
 
     def _size(self, word: str, runs: Sequence[RunResult]) -> Mapping[str, Any]:
-        """The size of the data; where it matters for the comparison, the training points are those that were used."""
+        """Return the size of the data; where it matters for the comparison, with the training points that were used."""
         size = self.comparison["sizes"].get(word, {})
         if not size or (self.comparison["spec"]["published_data"].get(word) or {}).get("any"):
             return size
@@ -145,7 +145,7 @@ class RowMaker:
 
 
 def dataset_name(sizes: Mapping[str, Mapping[str, Any]], word: str) -> str:
-    """The dataset that stands for a paper's word, with the word where it stands for several of them."""
+    """Return the dataset that is used for a paper's word, with the word if the dataset is used for several words."""
     if word not in sizes:
         return word
     dataset = sizes[word]["dataset"]

@@ -1,4 +1,4 @@
-"""A row of a target's table with what was measured, and the CSV files of such rows: read, written and counted."""
+"""The rows of a target's table with their measured values, and functions that read, write and count such rows."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from .verdicts import AFTER, KINDS, PRECEDENCE, Verdict
 
 @dataclass(frozen=True)
 class Measured:
-    """Values of the repetitions of one measurement, or their statistics where the values were not kept.
+    """Values of the repetitions of a measurement, or only their statistics where the values were not kept.
 
-    The mean and the deviation follow from the values. Without values they are what is known of them; the deviation is
-    None for one repetition, and not a number where a value is not finite.
+    The mean and the deviation are computed from the values, if given. The deviation is None for a single
+    repetition, and NaN where a value is not finite.
     """
 
     values: tuple[float, ...] = ()  # one for each repetition that gave one
-    repetitions: int = 0  # how many there were; by default as many as there are values
-    passed: int | None = None  # how many passed the level that the number is about; None where it is about none
-    is_bound: bool = False  # whether some never passed it, so that the values are lower bounds
-    left_out: tuple[str, ...] = ()  # series in which some never passed it, where the number is made of several
+    repetitions: int = 0  # number of repetitions; by default the number of values
+    passed: int | None = None  # number of repetitions that passed the level; None for a metric without a level
+    is_bound: bool = False  # whether some repetitions never passed it, so that the values are lower bounds
+    left_out: tuple[str, ...] = ()  # series in which some repetitions never passed it, for a number over several series
     mean: float | None = None
     deviation: float | None = None
 
@@ -45,18 +45,18 @@ class Measured:
 
     @property
     def count(self) -> int:
-        """Over how many repetitions the mean is."""
+        """Number of repetitions behind the mean."""
         return len(self.values) or self.repetitions
 
     @property
     def n_without(self) -> int:
-        """How many repetitions gave no value."""
+        """Number of repetitions that gave no value."""
         known = self.values or self.mean is None
         return self.repetitions - len(self.values) if known else 0
 
     @property
     def n_unpassed(self) -> int:
-        """How many repetitions never passed the level."""
+        """Number of repetitions that never passed the level."""
         return 0 if self.passed is None else self.repetitions - self.passed
 
     @property
@@ -68,45 +68,45 @@ class Measured:
 NOTHING = Measured()
 
 
-#: Columns that every row has, and that tell rows apart beside the settings.
+#: Columns that every row has and that, together with the settings, identify a row.
 NAMED_KEYS = ("dataset", "method", "metric")
-#: The two series of a target where our algorithm is not the printed one.
+#: The two kinds of series whose algorithm is not the printed one.
 OURS, AUTHORS = "ours", "authors"
 
 
 def _digits(number: int) -> Any:
-    """A column of numbers that are written with so many significant digits."""
+    """Make a column of numbers that are written with this number of significant digits."""
     return field(default=None, metadata={"digits": number})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """One compared value. The fields are the columns of a table, in their order; a new one is added at the end."""
+    """One compared value. The fields are the columns of a table in order; add a new field at the end."""
 
     target: str
-    dataset: str  # the one that was used
+    dataset: str  # the dataset that was used
     n_train: int | None = None
     n_test: int | None = None
     method: str
     setting: str = ""  # see `setting_text.parse_setting`
     metric: str
     published: str = ""  # as printed; empty where the source prints nothing
-    #: over the repetitions, infinite or NaN where that came out; None for what is not shown
+    #: over the repetitions; infinite or NaN where the values are; None for a number that is not shown
     measured_mean: float | None = _digits(8)
     measured_sd: float | None = _digits(8)
     seeds: str = ""
     verdict: Verdict
     scale: str
-    reason: str = ""  # words for people, from which nothing follows, as in `tolerance`
+    reason: str = ""  # text for readers; no program evaluates it, nor `tolerance`
     unit: str = ""
     tolerance: str = ""
     records: tuple[str, ...] = ()  # folders or identifiers of the runs behind the value
     evidence: str = ""  # one of `verdicts.KINDS`, "derivation" or "own"; empty where the source says nothing
-    item: str = ""  # the printed item that it is about, by which several rows are counted as one
-    derived: str = ""  # the printed items from which the published value is derived; they are counted in its place
+    item: str = ""  # the printed item that the row is about; several rows of an item are counted once
+    derived: str = ""  # the printed items from which the published value is derived; they are counted instead of it
     fixed: str = ""  # when the criterion was set: "first commit" or "after a look"
-    margin: float | None = _digits(4)  # how far the mean may lie from the published number
-    low: float | None = _digits(6)  # the interval by which it was judged
+    margin: float | None = _digits(4)  # how much the mean may differ from the published number
+    low: float | None = _digits(6)  # the interval that was judged
     high: float | None = _digits(6)
     values: tuple[float, ...] = ()  # this and the next four: see `Measured`
     repetitions: int | None = None
@@ -114,11 +114,11 @@ class Row:
     is_bound: bool = False
     left_out: tuple[str, ...] = ()
     printed_data: tuple[str, ...] = ()  # the paper's words for the data
-    #: whether the verdict is that of its collection, since judging it again would take values that were not kept
+    #: whether to copy the verdict from the collection, since the values to judge it again were not kept
     as_collected: bool = False
     cause: str = ""  # one of `verdicts.CAUSES` where the value deviates or is refuted
-    series: str = ""  # OURS for a method of our own in the place of the paper's, AUTHORS for one as its authors ran it
-    ratio: float | None = _digits(4)  # a mean of ours over that of the authors' method, on the same data and settings
+    series: str = ""  # OURS for our method instead of the paper's, AUTHORS for one as its authors ran it
+    ratio: float | None = _digits(4)  # our method's mean over the authors' method's, on the same data and settings
 
     @cached_property
     def keys(self) -> dict[str, str]:
@@ -127,22 +127,22 @@ class Row:
 
     @property
     def published_value(self) -> float | None:
-        """The printed number, or None where the source prints none or prints words."""
+        """The printed number, or None where the source prints no number."""
         return number_in(self.published)
 
     @property
     def measured(self) -> Measured:
-        """What was measured, as it is judged."""
+        """The measured values of the row."""
         statistics = {"mean": self.measured_mean, "deviation": self.measured_sd}
         return Measured(self.values, self.repetitions or 0, self.passed, self.is_bound, self.left_out, **statistics)
 
     def as_text(self) -> dict[str, str]:
-        """The row as a CSV holds it."""
+        """The row as text for a CSV."""
         return {one.name: _written(getattr(self, one.name), one.metadata.get("digits")) for one in _FIELDS}
 
     @classmethod
     def from_text(cls, text: Mapping[str, str | None]) -> Self:
-        """The row that a CSV holds; a ValueError says what is wrong with it."""
+        """Make a row from the text of a CSV; raise a ValueError that says what is wrong with it."""
         return cls(**{one.name: _READ[one.type]((text[one.name] or "").strip()) for one in _FIELDS})
 
 
@@ -176,7 +176,7 @@ _READ: Mapping[str, Callable[[str], Any]] = {
 
 
 def number_in(text: str) -> float | None:
-    """The number that a published text is, or None where it is empty or words."""
+    """Read the number of a published text; None where the text is empty or not a number."""
     try:
         return float(text)
     except ValueError:
@@ -184,7 +184,7 @@ def number_in(text: str) -> float | None:
 
 
 def read_rows(path: str | Path) -> list[Row]:
-    """Read the rows of a table of this version."""
+    """Read the rows of a table that this version of the package wrote."""
     with open(path, newline="", encoding="utf-8") as stream:
         reader = csv.DictReader(stream)
         missing = [column for column in COLUMNS if column not in (reader.fieldnames or ())]
@@ -205,7 +205,7 @@ def read_rows(path: str | Path) -> list[Row]:
 
 
 def write_rows(path: str | Path, rows: Iterable[Row]) -> None:
-    """Write rows as a CSV, which carries its name only when it is whole."""
+    """Write rows as a CSV, which gets its name only when it is complete."""
     with replacing(Path(path)) as partial, open(partial, "w", newline="", encoding="utf-8") as stream:
         writer = csv.DictWriter(stream, COLUMNS, lineterminator="\n")
         writer.writeheader()
@@ -213,10 +213,10 @@ def write_rows(path: str | Path, rows: Iterable[Row]) -> None:
 
 
 def counts_by_kind(rows: Iterable[Row]) -> dict[str, dict[Verdict, tuple[int, int]]]:
-    """How many printed items of each kind have which verdict, and how many of them by a criterion set after a look.
+    """Count the printed items of each kind by verdict, and those among them whose criterion was set after a look.
 
-    An item beside which several rows stand is counted once, with the verdict that `verdicts.PRECEDENCE` names first.
-    What is derived from items that are counted elsewhere, and derivations, are counted nowhere.
+    An item with several rows is counted once, with the first of their verdicts in `verdicts.PRECEDENCE`. Derivations
+    are not counted, and neither are values derived from items that are counted elsewhere.
     """
     items: dict[Any, list[Row]] = {}
     for place, row in enumerate(rows):

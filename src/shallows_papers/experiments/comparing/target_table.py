@@ -1,4 +1,4 @@
-"""A target's table: published and measured values as a tidy CSV, and a JSON for rendering."""
+"""The table of a target: published and measured values as a tidy CSV, and a JSON file for rendering."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from .table_rows import Row, write_rows
 
 
 def write(paths: Iterable[str | Path], comparison: Mapping[str, Any], csv_path: str | Path) -> None:
-    """Write a target's tidy CSV and, beside it, the JSON that describes it, from the records of its runs."""
+    """Write a target's tidy CSV and the JSON file that describes it, from the records of its runs."""
     results = evaluations.read(paths, comparison["spec"].get("mark", ""))
     write_rows(csv_path, rows_of(comparison, results))
     write_json(Path(csv_path).with_suffix(".json"), describe(comparison, results))
 
 
 def rows_of(comparison: Mapping[str, Any], results: Mapping[str, RunResult]) -> Iterator[Row]:
-    """All rows of a target: values, data that is missing from a picture, claims."""
+    """Yield all rows of a target: values, data missing from a picture, claims."""
     measurements = Measurements(comparison, results)
     rows = [*cells(measurements)]
     if comparison["spec"]["kind"] == "curves":
@@ -37,7 +37,7 @@ def rows_of(comparison: Mapping[str, Any], results: Mapping[str, RunResult]) -> 
 
 
 def with_ratios(rows: Sequence[Row], counterparts: Mapping[str, str]) -> Iterator[Row]:
-    """The rows; those of our methods with the ratio of their mean to that of the paper's method."""
+    """Yield the rows; rows of our methods get the ratio of their mean to the paper's method's mean."""
     means = {
         (row.dataset, counterparts[row.method], row.setting, row.metric): row.measured_mean
         for row in rows
@@ -51,7 +51,7 @@ def with_ratios(rows: Sequence[Row], counterparts: Mapping[str, str]) -> Iterato
 
 
 def describe(comparison: Mapping[str, Any], results: Mapping[str, RunResult]) -> dict[str, Any]:
-    """What rendering needs besides the numbers."""
+    """Return what rendering needs in addition to the numbers."""
     spec, paper, sizes = comparison["spec"], comparison["paper"], comparison["sizes"]
     said, defined = {one["metric"] for one in comparison["published"]}, {**spec["metrics"], **spec.get("claims", {})}
     labels = {name: one["label"] + (f" ({one['unit']})" if one.get("unit") else "") for name, one in defined.items()}
@@ -83,7 +83,7 @@ def describe(comparison: Mapping[str, Any], results: Mapping[str, RunResult]) ->
 
 
 def _sources(comparison: Mapping[str, Any]) -> dict[str, dict[str, str]]:
-    """The sources of each method's settings in words, where the target gives them."""
+    """Return the sources of each method's settings as text, where the target gives them."""
     return {
         word: {
             last_name(name): f"{kind}: {place}"
@@ -98,9 +98,9 @@ def _sources(comparison: Mapping[str, Any]) -> dict[str, dict[str, str]]:
 def describe_runs(
     records: Sequence[Mapping[str, Any]], scale: str, makes_data: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """What a table tells of the runs behind it: the data, the seeds, the hardware and the code.
+    """Describe the runs behind a table: the data, the seeds, the hardware and the code.
 
-    ``makes_data`` names what analyses draw for themselves, by method, in place of the data that they were handed.
+    ``makes_data`` names, by method, the data that an analysis generates itself instead of using the given data.
     """
     data: dict[str, dict[str, Any]] = {}
     for one in records:
@@ -128,13 +128,13 @@ def _hardware(record: Mapping[str, Any]) -> str:
 
 
 def machine_text(machine: Mapping[str, Any]) -> str:
-    """A machine for people, from the ``hardware`` of a record."""
+    """Describe a machine for readers, from the ``hardware`` of a record."""
     gpu = f", {machine['gpu']}" if machine["gpu"] else ""
     return f"{machine['cpu']}, {machine['cores']} cores, {machine['memory_bytes'] / 2**30:.0f} GiB{gpu}"
 
 
 def _code(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The code of all the runs: its commit or commits, and whether any of them had changes beside."""
+    """Return the code of all runs: its commits, and whether there were uncommitted changes."""
     codes = [one["code"] for one in records]
     commits = list(dict.fromkeys(code["commit"] for code in codes if code["commit"]))
     return {

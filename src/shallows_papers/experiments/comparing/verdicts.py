@@ -1,4 +1,4 @@
-"""Verdicts: how a measured number compares with a published one, by the kind of evidence."""
+"""Verdicts on how a measured number compares with a published one, by the kind of evidence."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from shallows.errors import UnknownNameError
 
 
 class Verdict(StrEnum):
-    """What a measurement says about a printed item: a word, the mark that stands for it in a cell, its meaning."""
+    """What a measurement says about a printed item: the word, its mark in a table cell, its meaning."""
 
     REPRODUCED = (
         "reproduced",
@@ -69,25 +69,25 @@ class Verdict(StrEnum):
         return self.replace(",", "").replace(" ", "-")
 
 
-#: What agrees with a printed number or statement.
+#: Verdicts that agree with a printed number or statement.
 AGREEING = (Verdict.REPRODUCED, Verdict.ONE_SEED, Verdict.AGREES)
-#: Of what nothing was measured.
+#: Verdicts where nothing was measured.
 UNMEASURED = (Verdict.NOT_RUN, Verdict.QUOTATION)
 
-#: Verdicts that an interval may have led to.
+#: Verdicts that may depend on an interval.
 DECIDED_BY_INTERVAL = (Verdict.REPRODUCED, Verdict.DEVIATES, Verdict.UNDECIDED)
 
-#: What a printed item may be, and what that means.
+#: The kinds of printed items with their meanings.
 KINDS = {
     "number": "printed and measured",
     "order": "which is larger, or what power, printed in words",
     "theorem": "a statement that a run could have contradicted",
     "fact": "a size or a parameter, which agrees or does not",
 }
-#: Evidence that is shown and counted nowhere, as is what no paper prints ("own").
+#: Evidence that is neither shown nor counted, like what no paper prints ("own").
 DERIVED, QUOTED = "derivation", "quotation"
 
-#: Why a number deviates; the configuration gives the cause of each deviation, and the last stands where it gives none.
+#: Why a number deviates. The configuration gives the cause of each deviation; the default is the last of these.
 CAUSES = (
     "setting not printed",
     "our setting differs",
@@ -102,7 +102,7 @@ UNEXPLAINED = CAUSES[-1]
 #: When a criterion was set: after the results were known.
 AFTER = "after a look"
 
-#: Of several rows about one printed item, the verdict that the item has is the first of these that one of them has.
+#: The order in which an item takes its verdict from the verdicts of its rows.
 PRECEDENCE = (
     Verdict.DEVIATES,
     Verdict.REFUTED,
@@ -115,28 +115,28 @@ PRECEDENCE = (
 )
 
 _PARTS = (("n_train", "training"), ("n_test", "test"))
-#: Share by which the size of the data may differ from the printed one, since papers round their sizes.
+#: Relative difference allowed between the size of the data and the printed size, since papers round their sizes.
 ROUNDED_SIZE = 0.1
 
 
-#: Why a number is undecided whose repetitions scatter.
+#: Why a number with scattered repetitions is undecided.
 SCATTERED = "the repetitions scatter by more than a quarter of the printed number"
-#: Why a number is undecided whose interval is neither within its margin nor outside of it.
+#: Why a number whose interval is partly within its margin is undecided.
 STRADDLING = "the 95 % interval of the mean lies partly within the margin"
 
 
 def halved(runs: Sequence[Any]) -> str:
-    """Why runs do not decide, where the program halved steps that the printed algorithm keeps; else nothing."""
+    """Say why runs do not decide where the program halved steps that the printed algorithm keeps; else return ""."""
     n = sum(bool(run.record.get("rollbacks")) for run in runs)
     return f"the program halved the step in {n} of {len(runs)} runs, lest they diverge" if n else ""
 
 
-#: The first word of the reason of a value that is not there since a training diverged; its cell says it too.
+#: The first word of the reason for a value that is missing because a training diverged; its cell shows it too.
 DIVERGED = "diverged"
 
 
 def diverged(n: int, n_runs: int) -> str:
-    """Why a value is missing of which some runs diverged."""
+    """Say why a value is missing where some runs diverged."""
     return f"{DIVERGED} in {n} of {n_runs} runs"
 
 
@@ -147,12 +147,12 @@ def judge(
     scattered: bool = False,
     interval: tuple[float, float] | None = None,
 ) -> tuple[Verdict, str]:
-    """The verdict on a measured number beside a printed one, and why.
+    """Judge a measured number by the printed number; return the verdict and its reason.
 
-    Several repetitions have a 95 % interval: ``reproduced`` where all of it lies within the margin of the printed
-    number, ``deviates`` where none of it does, else ``undecided``. It is undecided too where the scatter of the
-    repetitions makes the margin so wide that it decides nothing. One repetition has no interval: ``reproduced, one
-    seed`` where it lies within the margin, else ``deviates``; so does a NaN.
+    Several repetitions have a 95 % interval. The verdict is ``reproduced`` if the whole interval lies within the
+    margin of the printed number, ``deviates`` if none of it does, and ``undecided`` otherwise. It is also ``undecided``
+    if the repetitions scatter so much that the margin decides nothing. A single repetition has no interval. It is
+    ``reproduced, one seed`` within the margin, else ``deviates``; a NaN deviates too.
     """
     if interval is None:
         return (Verdict.ONE_SEED if abs(measured - published) <= margin else Verdict.DEVIATES), ""
@@ -167,15 +167,15 @@ def judge(
 
 
 def holds(claim: Mapping[str, Any], value: float) -> bool:
-    """Whether a number satisfies the criterion of a claim, which is not a tolerance; what is not finite does not."""
+    """Whether a number satisfies the criterion of a claim that is not a tolerance; False if it is not finite."""
     low, high = limits(claim)
     return math.isfinite(value) and low <= value <= high
 
 
 def of_interval(claim: Mapping[str, Any], low: float, high: float) -> Verdict:
-    """The verdict on an interval: ``reproduced`` where all of it satisfies the criterion, ``deviates`` where none does.
+    """Judge an interval: ``reproduced`` if all of it satisfies the criterion, ``deviates`` if none of it does.
 
-    An interval that lies on both sides of a limit, or that is not finite, decides nothing.
+    An interval that contains a limit or is not finite is ``undecided``.
     """
     least, most = limits(claim)
     if least <= low and high <= most:
@@ -184,13 +184,13 @@ def of_interval(claim: Mapping[str, Any], low: float, high: float) -> Verdict:
 
 
 def limits(claim: Mapping[str, Any]) -> tuple[float, float]:
-    """What a number must be at least and at most; infinite where nothing is said."""
+    """Return the smallest and the largest number that a claim allows; infinite without a limit."""
     low, high = claim.get("between", (claim.get("at_least", -math.inf), claim.get("at_most", math.inf)))
     return low, high
 
 
 def criterion(claim: Mapping[str, Any]) -> str:
-    """The criterion of a claim or a metric in words."""
+    """Return the criterion of a claim or a metric as text."""
     if "tolerance" in claim:
         return _tolerance_in_words(claim["tolerance"])
     if "between" in claim:
@@ -203,7 +203,7 @@ def criterion(claim: Mapping[str, Any]) -> str:
 
 
 def criterion_of(definition: Mapping[str, Any]) -> str:
-    """What is judged, its criterion, and the reason of the tolerance or of the limit."""
+    """Describe what is judged, its criterion, and the reason for the tolerance or the limit."""
     reason = definition.get("tolerance", definition).get("reason", "")
     return f"{definition['label']} {criterion(definition)}" + (f" ({reason})" if reason else "")
 
@@ -222,10 +222,11 @@ def _tolerance_in_words(tolerance: Mapping[str, Any]) -> str:
 
 
 def incomparable_data(word: str, paper: Mapping[str, Any] | None, used: Mapping[str, Any]) -> str | None:
-    """Why numbers on the data that was used cannot stand beside the paper's, or None where they can.
+    """Say why numbers on the used data cannot be compared with the paper's, or return None where they can.
 
-    ``word`` is the paper's word for its dataset, ``paper`` what is known of it in the catalogue's terms: ``any`` where
-    the paper speaks of any data, as a theorem does; None where it has no such dataset. Sizes may differ by a tenth.
+    ``word`` is the paper's word for its dataset. ``paper`` describes that dataset in the catalogue's terms; it is
+    ``any`` where the paper speaks of any data, as in a theorem, and None where the paper has no such dataset. Sizes
+    may differ by a tenth.
     """
     if paper is None:
         return f"{used['title']} is not among the data of the paper"

@@ -1,7 +1,7 @@
-"""The comparison on a user's own data: what is run, the paths of its files, and how the data are divided.
+"""The comparison on a user's own data: what is run, the paths of its files, and how the data are split.
 
-This module is read whenever the workflow is parsed, so it imports nothing heavy and opens no data. What depends on
-them (the task, the number of rows) is decided by the jobs.
+This module is imported whenever the workflow is parsed, so it imports nothing heavy and opens no data. The jobs decide
+what depends on the data (the task, the number of rows).
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from ..parameters import by_last_name
 from ..planning import costs
 from ..planning.configuration import Configuration, refuse_braces
 
-#: Stands in paths in place of a scale: a user's data have the size that they have.
+#: Replaces the scale in paths, since a user's data have only one size.
 SCALE = "own"
-#: The two preparations: one to choose parameters with, which never sees a test row, and one to test with.
+#: The two preparations: "choose" is for choosing parameters and never sees a test row, "test" is for testing.
 PURPOSES = ("choose", "test")
 #: Name of the main table of a comparison.
 TARGET = "comparison"
 #: All tables, each with a picture, in the order of the page.
 TABLES = (TARGET, "predictions", "bandwidths")
-#: Files of up to so many times the size for which all seeds are used get three of them, larger ones get one.
+#: Files up to this multiple of the size that allows all seeds get three seeds; larger files get one.
 _FEWER = 10
 
 
@@ -37,14 +37,13 @@ _FEWER = 10
 class Comparison:
     """A comparison of methods on one dataset: what its jobs do, and where its files are.
 
-    ``request`` is the user's own file; None for a dataset of the catalogue, which has ``steps`` of its own and a name
-    for its ``page``.
+    ``request`` is the user's own file, or None. A dataset of the catalogue has ``steps`` and a ``page`` instead.
     """
 
     dataset: str  # its name, in paths of data and in records
     methods: dict[str, Any]  # those that take part, as the configuration defines them
     division: dict[str, Any]  # the shares and the most rows of each part of the data
-    seeds: tuple[int, ...]  # one for each division of the data into training and test rows
+    seeds: tuple[int, ...]  # one for each split of the data into training and test rows
     folder: str  # of its results
     page: str
     data: str  # the configuration's folder of data
@@ -55,7 +54,7 @@ class Comparison:
 
     @classmethod
     def of(cls, configuration: Configuration) -> Comparison | None:
-        """The comparison on a user's file that a configuration asks for, or None where it names no data."""
+        """Return the comparison on a user's file that a configuration asks for; None if it names no data."""
         settings = configuration.settings
         request = resolve(settings, configuration.root)
         if request is None:
@@ -76,11 +75,11 @@ class Comparison:
 
     @property
     def stamp(self) -> str:
-        """Path of the checksums of the data's files, and of the description of a user's own."""
+        """Path of the checksums of the data's files, and of the description of a user's own data."""
         return f"{self.data}/raw/{self.dataset}/verified.json"
 
     def prepared(self, purpose: str, seed: int | str) -> str:
-        """Folder of data prepared for a purpose, divided by a seed."""
+        """Folder of data prepared for a purpose and split by a seed."""
         scale = "" if self.request else f"leaderboard_{self.scale}/"
         return f"{self.data}/prepared/{self.dataset}/{scale}seed{seed}/{purpose}"
 
@@ -94,7 +93,7 @@ class Comparison:
         return [path for purpose in PURPOSES for path in self.prepared_with_all_seeds(purpose)]
 
     def outcome(self, method: str, seed: int | str) -> str:
-        """Path of the outcome of a method with a seed; the record of a method that was run is in the same folder."""
+        """Path of the outcome of a method with a seed; if the method was run, its record is in the same folder."""
         return f"{self.folder}/runs/{method}/seed{seed}/outcome.json"
 
     @property
@@ -114,39 +113,39 @@ class Comparison:
 
     @property
     def model(self) -> list[str]:
-        """Path of the saved model's ``model.json``, with its other files in the same folder, where one is saved."""
+        """Path of the ``model.json`` of the saved model, if one is saved; its other files are in the same folder."""
         return [f"{self.folder}/model/model.json"] if self.request else []
 
     @property
     def products(self) -> set[str]:
-        """Every file that can be asked for."""
+        """Every file that a user can request."""
         made = {self.page, self.stamp, *self.model, *self.outcomes, *self.preparations}
         return made.union(self.tables, self.pictures)
 
     def is_ours(self, method: str) -> bool:
-        """Whether a method is an estimator of this package, which takes a device and a budget of memory."""
+        """Whether a method is an estimator of this package, with parameters for the device and the memory."""
         return self.methods[method]["runs"] == "estimator"
 
     def threads(self, method: str) -> int:
-        """Threads of a method; one where its times are compared, so that they are no matter of sharing the work."""
+        """Threads of a method; one where times are compared, so that they do not depend on parallelism."""
         return 2 if self.request and self.is_ours(method) else 1
 
     def cost(self, method: str, choose: str | Path | Sequence[str], test: str | Path | Sequence[str]) -> costs.Cost:
-        """The estimate of a method with all seeds, one after the other, by the folders of the two preparations.
+        """Estimate the cost of a method with all seeds in sequence, from the folders of the two preparations.
 
-        See `cost`; the size of a user's data is known when they are prepared, not before. All divisions have one size.
+        See `cost`. The size of a user's data is known only after the preparation. All splits have the same size.
         """
         folders = (paths if isinstance(paths, (str, Path)) else paths[0] for paths in (choose, test))
         of_one = cost(self.methods[method], *folders)
         return replace(of_one, seconds=len(self.seeds) * of_one.seconds)
 
     def largest_cost(self, prepared: str | Path) -> costs.Cost:
-        """The largest estimate of any method for one fit, for the job that saves a model before it is known which."""
+        """Return the largest cost of one fit of any method, for the job that saves the model of an unknown method."""
         each = [cost(method, prepared, prepared) for method in self.methods.values()]
         return costs.Cost(max(one.seconds for one in each), max(one.memory_bytes for one in each))
 
     def specs(self, method: str) -> list[dict[str, Any]]:
-        """Parameters of choosing, fitting and testing one method, for each seed."""
+        """Return the parameters to choose, fit and test one method, for each seed."""
         known = {"dataset": self.dataset, "method": method, "definition": self.methods[method], "scale": self.scale}
         if self.request is None:
             known |= {"target": f"leaderboard_{self.dataset}", "defaults": False, "processor_seconds": True}
@@ -154,14 +153,14 @@ class Comparison:
 
 
 def compared_methods(configuration: Configuration) -> dict[str, Any]:
-    """The methods that take part in comparisons where they suit the data."""
+    """Return the methods that are compared on data that suit them."""
     return {name: method for name, method in configuration.methods.items() if "compare" in method}
 
 
 def affordable(division: Mapping[str, Any], request: FileRequest) -> list[int]:
-    """The seeds that the size of a user's files allows: all, three, or one; one where the test rows are given.
+    """Return the seeds for the size of a user's files: all, three, or one; one if the test rows are given.
 
-    By the bytes, since the rows are not counted when the workflow is planned.
+    The bytes decide, since the number of rows is unknown when the workflow is planned.
     """
     if request.test_file:
         return division["seeds"][:1]
@@ -174,10 +173,10 @@ def affordable(division: Mapping[str, Any], request: FileRequest) -> list[int]:
 def steps(
     description: Mapping[str, Any], purpose: str, division: Mapping[str, Any], seed: int = 0
 ) -> list[dict[str, Any]]:
-    """The steps of the preparation for a purpose, "choose" or "test".
+    """Return the steps of the preparation for a purpose, "choose" or "test".
 
-    For choosing, the test rows are taken away first, and then some of the others are held out. The division says the
-    shares of rows, ``test`` and ``validation``, and ``rows``, the most rows to choose with and to choose by.
+    For "choose", the test rows are removed first, and then a validation part is split off. The division has the
+    shares of rows, ``test`` and ``validation``, and ``rows``, the largest number of rows for each of the two parts.
     """
     entry = description["entry"]
     n, todo = entry["n_train"], []
@@ -191,7 +190,7 @@ def steps(
 
 
 def validation_steps(n: int, n_classes: int, division: Mapping[str, Any], seed: int) -> list[dict[str, Any]]:
-    """The steps that hold out some of n training rows to choose parameters by, and limit the others."""
+    """Return the steps that split a validation part off n training rows and limit the number of other rows."""
     n_validation = n_held_out(division["validation"] * n, n_classes, division["rows"])
     todo: list[dict[str, Any]] = [{"split": {"n": n_validation, "seed": seed}}]
     if n - n_validation > division["rows"]:
@@ -200,18 +199,18 @@ def validation_steps(n: int, n_classes: int, division: Mapping[str, Any], seed: 
 
 
 def n_held_out(wanted: float, n_classes: int, most: int | None = None) -> int:
-    """How many rows are held out: about as many as wanted, at most ``most``, and at least one of each class."""
+    """Return how many rows to hold out: about as many as wanted, at most ``most``, and at least one of each class."""
     return max(1, n_classes, min(round(wanted), most or round(wanted)))
 
 
 def has_test_rows(description: Mapping[str, Any]) -> bool:
-    """Whether a user's files have test rows of their own."""
+    """Whether a user's files include test rows."""
     entry = description["entry"]
     return bool(entry["n_test"]) or "x_test" in entry["options"].get("layout", {})
 
 
 def feature_steps(description: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The steps that make scaled numbers of the columns, learned from the training rows."""
+    """Return the steps that turn the columns into scaled numbers, learned from the training rows."""
     entry = description["entry"]
     todo: list[dict[str, Any]] = []
     if description["missing"]:
@@ -235,9 +234,9 @@ def prepare(
     seed: int = 0,
     todo: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
 ) -> None:
-    """Prepare data, divided by a seed, for the purpose that is the name of the folder `out`.
+    """Prepare data, split by a seed, for the purpose that is the name of the folder `out`.
 
-    A user's own data get the steps that their description asks for, others those of `todo`.
+    A user's own data get the steps from their description, other data the steps in `todo`.
     """
     from shallows_papers import datasets
     from shallows_papers.datasets.user_data.describe import dataset_of
@@ -251,10 +250,10 @@ def prepare(
 
 
 def cost(definition: Mapping[str, Any], choose: str | Path, test: str | Path) -> costs.Cost:
-    """Estimate what a method needs with all its trials, by the folders of the two preparations."""
+    """Estimate what a method needs with all its trials, from the folders of the two preparations."""
     sizes = [_size(path) for path in (choose, test)]
     compare = definition["compare"]
-    # A pass of doubly stochastic gradients has some seven steps, by which their cost is counted.
+    # The cost of a pass of doubly stochastic gradients is counted by its steps, about seven.
     per_epoch = 7 if definition.get("marks") == "iteration" else 1
     marks = tuple(per_epoch * epochs for epochs in compare.get("epochs", ()))
     n_trials = math.prod(map(len, compare.get("choose", {}).values()))
@@ -271,7 +270,7 @@ def cost(definition: Mapping[str, Any], choose: str | Path, test: str | Path) ->
 
 
 def _size(path: str | Path) -> costs.ProblemSize:
-    if not Path(path).is_dir():  # Snakemake estimates the job later where an error names one of its inputs
+    if not Path(path).is_dir():  # Snakemake estimates the job again later, and then an error names the input
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
     info = json.loads((Path(path) / "prepared.json").read_text(encoding="utf-8"))
     n_outputs = len(info.get("classes") or []) or math.prod(info["arrays"]["y_train"]["shape"][1:])

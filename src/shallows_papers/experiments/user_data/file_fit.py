@@ -1,4 +1,4 @@
-"""An estimator of this package fitted to a user's file and saved with its preparation, by one process or by several."""
+"""Fit an estimator of this package to a user's file, by one or several processes, and save it with its preparation."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from ..running.calls import keeps_checkpoints, path_of
 from . import saved_model
 from .comparison import feature_steps
 
-#: What is said of a file, as in a comparison.
+#: The settings of a file, as in a comparison.
 SETTINGS = tuple(name for name in request.SETTINGS if name != "test_file")
 KINDS = {"classification": "Classifier", "regression": "Regressor"}
 
@@ -49,8 +49,8 @@ def fit_file(
 
     ``method`` is the name of an estimator without Classifier and Regressor, or of a solver. ``options`` are ``target``,
     ``task``, ``missing`` and ``na_values`` as in the workflow's configuration. Without ``out`` the model is NAME.model
-    in the working folder, which must not be the model of another file. A training that was interrupted goes on from the
-    folder of ``checkpoints``. The first process returns a sentence that says what was done.
+    in the working folder; a model of another file there is not overwritten. An interrupted training continues from the
+    folder ``checkpoints``. The first process returns a sentence that says what was done.
     """
     together = mpi.n_started() > 1
     with mpi.Mpi() if together else nullcontext() as processes:
@@ -61,11 +61,11 @@ def fit_file(
         except ShallowsError:
             if first:
                 raise
-            sys.exit(2)  # the first process says what was wrong
+            sys.exit(2)  # the first process reports the error
 
 
 def parameters_of(words: list[str]) -> dict[str, Any]:
-    """Parameters that were written as ``name=value``."""
+    """Return the parameters that were written as ``name=value``."""
     found = {}
     for word in words:
         name, equals, value = word.partition("=")
@@ -76,7 +76,7 @@ def parameters_of(words: list[str]) -> dict[str, Any]:
 
 
 def _value_of(text: str) -> Any:
-    """A value as YAML reads it; None is None, and 1e-3, which YAML takes for a text, is a number."""
+    """Return a value as YAML reads it, but read None as None and 1e-3, a text in YAML, as a number."""
     value: Any = text
     with suppress(yaml.YAMLError):
         value = None if text == "None" else yaml.safe_load(text)
@@ -87,7 +87,7 @@ def _value_of(text: str) -> Any:
 
 
 def options_of(settings: Mapping[str, str]) -> dict[str, Any]:
-    """Settings of a file by their texts: a target is a number, a name or a range, and no list of words."""
+    """Return the settings of a file from their texts: a target is a number, a name or a range."""
     found: dict[str, Any] = {}
     for name, value in settings.items():
         if name not in SETTINGS:
@@ -101,7 +101,7 @@ def options_of(settings: Mapping[str, str]) -> dict[str, Any]:
 
 
 def estimator_of(method: str, task: str, parameters: Mapping[str, Any]) -> Any:
-    """The unfitted estimator of a method for a task; an unknown method, task or parameter is refused."""
+    """Return the unfitted estimator of a method for a task; raise an error for unknown names."""
     families = {
         name.removesuffix(kind) for name in estimators.__all__ for kind in KINDS.values() if name.endswith(kind)
     }
@@ -115,14 +115,12 @@ def estimator_of(method: str, task: str, parameters: Mapping[str, Any]) -> Any:
     if kind is None:
         raise ShallowsError(f"{method} is not for {task}.")
     if parameters.get("kernel") == "precomputed":
-        raise ShallowsError(
-            "kernel=precomputed takes a matrix of kernel values, and a file holds points. Name a kernel."
-        )
-    return _made(kind, flat(parameters))
+        raise ShallowsError("kernel=precomputed takes a matrix of kernel values, but a file has points. Name a kernel.")
+    return _make_estimator(kind, flat(parameters))
 
 
 def _families_of_solvers(families: Iterable[str]) -> dict[str, tuple[str, str]]:
-    """The estimator of each solver, without its ending, and the solver's name there, by the solver's class."""
+    """Return the estimator of each solver, without its ending, and the solver's name there, by the solver's class."""
     found: dict[str, tuple[str, str]] = {}
     for family in sorted(families):
         kind = next(one for ending in KINDS.values() if (one := getattr(estimators, family + ending, None)))
@@ -130,8 +128,8 @@ def _families_of_solvers(families: Iterable[str]) -> dict[str, tuple[str, str]]:
     return found
 
 
-def _made(kind: type, parameters: dict[str, Any]) -> Any:
-    """An estimator with parameters by their paths; a name may also be that of a parameter of its solver or options."""
+def _make_estimator(kind: type, parameters: dict[str, Any]) -> Any:
+    """Make an estimator from parameters by their paths; a name may also belong to its solver or its options."""
     estimator = kind()
     known = estimator.get_params(deep=False)
     whole, inside = divided(parameters)
@@ -178,8 +176,8 @@ def _fit_file(
     given: dict[str, Any] = {}
     if checkpoints is not None:
         if not keeps_checkpoints(estimator):
-            raise ShallowsError(f"{type(estimator).__name__} keeps no checkpoints: leave --checkpoints out.")
-        # Another target, or other words for missing values, would be another training.
+            raise ShallowsError(f"{type(estimator).__name__} saves no checkpoints. Omit --checkpoints.")
+        # With another target or other words for missing values it would be another training.
         key = [description["files"][0]["sha256"], type(estimator).__name__, repr(sorted(parameters.items()))]
         key.append(json.dumps([description["entry"]["options"], description["request"]["missing"]]))
         given["checkpoint"] = Checkpoint(checkpoints, hashlib.sha256(repr(key).encode()).hexdigest()[:16])
@@ -198,7 +196,7 @@ def _fit_file(
         ) from error
     if not first:
         return None
-    replaced = " in place of the model that was there" if (out / saved_model.NAME).exists() else ""
+    replaced = ", replacing the earlier model" if (out / saved_model.NAME).exists() else ""
     label = type(estimator).__name__
     said = " ".join(f"{name}={value}" for name, value in parameters.items())
     about = {"label": label, "parameters": said, "measured": "not tested on held-out rows", "fitted_to": fitted_to}
@@ -211,7 +209,7 @@ def _fit_file(
 
 
 def _folder_of_model(file: Path, out: Path | None, fitted_to: Mapping[str, str]) -> Path:
-    """The folder of the model; the default one must not hold the model of another file."""
+    """Return the folder of the model; raise an error if the default folder has the model of another file."""
     if out is not None:
         return out
     out = Path(f"{file.name.partition('.')[0]}.model")
@@ -219,8 +217,8 @@ def _folder_of_model(file: Path, out: Path | None, fitted_to: Mapping[str, str])
         before = json.loads((out / saved_model.NAME).read_text(encoding="utf-8"))["about"]["fitted_to"]
         if before["file"] != fitted_to["file"] and before["sha256"] != fitted_to["sha256"]:
             raise ShallowsError(
-                f"{out} is the model of {before['file']}. Name another folder for this one: --out NAME; or --out {out} "
-                "to replace it."
+                f"{out} is the model of {before['file']}. Name another folder with --out NAME, or replace it with "
+                f"--out {out}."
             )
     return out
 

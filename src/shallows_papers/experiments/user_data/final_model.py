@@ -28,10 +28,10 @@ def write(
     methods: Mapping[str, Any],
     conditions: Conditions,
 ) -> None:
-    """Fit the recommended method to all training rows, the test rows of the comparison among them, and save it.
+    """Fit the recommended method to all rows of a file, including the test rows of the comparison, and save it.
 
-    Its parameters are those with the best mean validation score over the divisions; a bandwidth stays the same multiple
-    of the median distance. One preparation tells whether the arrays are sparse.
+    Its parameters have the best mean validation score over the splits; a bandwidth stays the same multiple of the
+    median distance. One preparation is read to see whether the arrays are sparse.
     """
     description = describe.read(stamp)
     results = read(outcomes, description)
@@ -59,7 +59,7 @@ def write(
 
 
 def parameters_of(one: MethodResult, definition: Mapping[str, Any], x: Any) -> tuple[dict[str, Any], int | None]:
-    """The parameters of the choice that did best, with the bandwidth for these rows, and its epochs."""
+    """Return the best parameters, with the bandwidth for these rows, and the number of epochs."""
     wanted, seed = one.choice, one.seeds[0]
     trial = next(trial for trial in one.records[0]["selection"]["trials"] if trial["words"] == wanted)
     given = dict(trial["parameters"])

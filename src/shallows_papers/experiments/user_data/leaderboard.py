@@ -1,4 +1,4 @@
-"""The table of a comparison on one dataset, and the numbers behind its pictures of predictions and of bandwidths."""
+"""The tables of a comparison on one dataset, with the numbers for its pictures of predictions and bandwidths."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .prediction_scores import metric_of
 from .recommendation import Recommendation, recommend, seconds, sentence
 from .saved_model import target_names
 
-#: The metrics: their names in a heading, with their units.
+#: The metrics: their headings and units.
 METRICS = {
     "test_error": ("test error", "%"),
     "test_r2": ("test R²", ""),
@@ -51,9 +51,9 @@ METRICS = {
 def write(
     outcomes: Iterable[str | Path], stamp: str | Path, prepared: str | Path, scale: str, folder: str | Path
 ) -> None:
-    """Write every table of a comparison into a folder, and remove the runs of methods and seeds that it has not.
+    """Write every table of a comparison into a folder, and remove runs of methods and seeds that it does not have.
 
-    The stamp has the description of a user's own data; a dataset of the catalogue is described by its entry and by its
+    The stamp has the description of a user's own data. A dataset of the catalogue is described by its entry and its
     preparation for the test.
     """
     outcomes = [*map(Path, outcomes)]
@@ -77,7 +77,7 @@ def write_tables(results: Results, folder: str | Path) -> None:
 
 @dataclass
 class _Table:
-    """A table in the making: its rows, and what rendering needs besides."""
+    """A table under construction: its rows, and what else rendering needs."""
 
     name: str
     results: Results
@@ -87,7 +87,7 @@ class _Table:
     def add(
         self, method: str, metric: str, values: Sequence[float], setting: str = "", folders: Sequence[Path] = ()
     ) -> None:
-        """Add one metric of a method: the mean of its values, one for each division, and their deviation."""
+        """Add one metric of a method: the mean and the deviation of its values, one for each split."""
         known, unit = Measured(tuple(values)), METRICS[metric][1]
         self._add(
             method,
@@ -114,10 +114,10 @@ class _Table:
         self.rows.append(Row(**known, unit=METRICS[metric][1], **columns))
 
     def as_data(self) -> dict[str, Any]:
-        """What rendering needs besides the rows."""
+        """What rendering needs in addition to the rows."""
         description = self.results.description
         labels = {key: label + (f" ({unit})" if unit else "") for key, (label, unit) in METRICS.items()}
-        # Choices and classes are shown as they are, names in small letters.
+        # Choices and classes are shown unchanged, names in lower case.
         labels = {value: value for row in self.rows for value in parse_setting(row.setting).values()} | labels
         labels[description["dataset"]] = description["entry"]["title"]
         used = [record for method in self.results.done for record in method.records]
@@ -138,7 +138,7 @@ class _Table:
 def _rounded(value: float, unit: str) -> float:
     if unit == "s":
         return float(seconds(value).replace(",", ""))
-    return 0.0 if abs(value) < 1e-12 else value  # what is left of a difference of equal numbers
+    return 0.0 if abs(value) < 1e-12 else value  # the rounding error of a difference of equal numbers
 
 
 def _methods(results: Results, best: Recommendation | None) -> _Table:
@@ -197,7 +197,7 @@ def _division(results: Results) -> Iterable[str]:
     if results.by_rows:
         given = has_test_rows(results.description)
         yield (
-            "Intervals are those of a mean over the test rows of the first division, since "
+            "Intervals are for a mean over the test rows of the first division, since "
             f"{'the test rows are given' if given else 'there are fewer than three divisions'}; they leave out that "
             "other training rows would give other models."
         )
@@ -214,7 +214,7 @@ def _gains(results: Results, gains: Mapping[str, Any]) -> Iterable[str]:
         return
     labels = {one.method: one.label for one in results.done}
     known = {name: gain for name, gain in gains.items() if math.isfinite(gain.half_width)}
-    text = "With one division of the rows, nothing says how much of a gain is chance."
+    text = "With a single division, nothing says how much of a gain is chance."
     if known:
         unit = "points" if results.task == "classification" else "share of the variance"
         text = f"What the search gains over the defaults, as {unit} with its 95 % interval."
@@ -273,7 +273,7 @@ def _add_confusion(table: _Table, one: MethodResult, true: Any, predicted: Any, 
 
 
 def _cleaned(names: Iterable[str]) -> list[str]:
-    """Names without ``;`` and ``=``, which separate the keys of a table."""
+    """Return names without ``;`` and ``=``, which separate the keys of a table."""
     return [str(name).replace(";", ",").replace("=", "≈") for name in names]
 
 

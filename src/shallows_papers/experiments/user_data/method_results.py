@@ -1,4 +1,4 @@
-"""The results of a comparison: what each method measured over the divisions of the data, and intervals of it."""
+"""The results of a comparison: what each method measured over the splits of the data, and their intervals."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..running import record as records
 from .comparison import SCALE, has_test_rows
 from .prediction_scores import metric_of, reported, row_losses
 
-#: The share of intervals that hold the true value, were the data drawn anew.
+#: The share of intervals that contain the true value, if the data were drawn again.
 LEVEL = 0.95
 
 
@@ -42,9 +42,9 @@ class Interval:
 
 
 def over_splits(values: Sequence[float], n_train: int, n_test: int) -> Interval:
-    """The interval of a mean over k divisions of the same rows, whose training parts overlap.
+    """Return the interval of a mean over k splits of the same rows, whose training parts overlap.
 
-    Student's t with the variance times 1/k + n_test/n_train in place of 1/k (C. Nadeau and Y. Bengio, 2003, "Inference
+    Student's t with the variance times 1/k + n_test/n_train instead of 1/k (C. Nadeau and Y. Bengio, 2003, "Inference
     for the generalization error", Machine Learning 52).
     """
     from scipy import stats
@@ -57,7 +57,7 @@ def over_splits(values: Sequence[float], n_train: int, n_test: int) -> Interval:
 
 
 def over_rows(losses: Any) -> Interval:
-    """The interval of a mean over independent test rows, by the normal law."""
+    """Return the interval of a mean over independent test rows, by the normal distribution."""
     from scipy import stats
 
     losses = np.asarray(losses, dtype=np.float64)
@@ -74,17 +74,17 @@ class MethodResult:
     method: str
     label: str
     task: str
-    reason: str = ""  # why it was not run; empty where it was
+    reason: str = ""  # why the method was not run; empty if it was
     folders: tuple[Path, ...] = ()
     records: tuple[dict[str, Any], ...] = field(default=(), repr=False)
 
     @property
     def seeds(self) -> tuple[int, ...]:
-        """The seeds by which the data were divided."""
+        """The seeds of the splits."""
         return tuple(record["run"]["seed"] for record in self.records)
 
     def values(self, metric: str) -> list[float]:
-        """A metric, for each seed for which it was measured."""
+        """Return a metric for each seed for which it was measured."""
         finals = [record["metrics"]["final"] for record in self.records]
         return [final[metric] for final in finals if metric in final]
 
@@ -105,11 +105,11 @@ class MethodResult:
 
     @property
     def sizes(self) -> tuple[int, int]:
-        """Training and test rows of a division."""
+        """Number of training and of test rows of a split."""
         return self.records[0]["data"]["n_train"], self.records[0]["data"]["n_test"]
 
     def predictions(self) -> tuple[np.ndarray, np.ndarray, list[str]]:
-        """The true and the predicted targets of the test rows of the first division, and the names of the classes."""
+        """The true and the predicted targets of the test rows of the first split, and the names of the classes."""
         with np.load(self.folders[0] / "predictions.npz", allow_pickle=False) as held:
             return held["true"], held["predicted"], held["classes"].tolist()
 
@@ -127,7 +127,7 @@ class MethodResult:
 
     @property
     def choice(self) -> str:
-        """The words of the parameters with the best mean validation score over all divisions."""
+        """The parameters with the best mean validation score over all splits, as text."""
         scores = self.trials.groupby("words", sort=False)["score"].agg(["mean", "count"])
         means = scores.loc[scores["count"] == len(self.records), "mean"]
         return means.idxmin() if len(means) else self.records[0]["selection"]["chosen"]
@@ -135,7 +135,7 @@ class MethodResult:
 
 @dataclass(frozen=True)
 class Results:
-    """The methods of a comparison, the best on the test rows first and those that were not run last."""
+    """The methods of a comparison, ordered by test score, with the methods that were not run last."""
 
     methods: tuple[MethodResult, ...]
     description: Mapping[str, Any]  # of the data
@@ -147,7 +147,7 @@ class Results:
 
     @property
     def scale(self) -> str:
-        """The scale of the tables: that of the description, or the word for a user's own data."""
+        """The scale named in the description, or the word for a user's own data."""
         return self.description.get("scale", SCALE)
 
     @property
@@ -157,12 +157,12 @@ class Results:
 
     @property
     def n_splits(self) -> int:
-        """Number of divisions of the data."""
+        """Number of splits of the data."""
         return max((len(method.records) for method in self.done), default=0)
 
     @property
     def by_rows(self) -> bool:
-        """Whether intervals are made from the test rows of the first division, as with fewer than three divisions."""
+        """Whether intervals are computed from the test rows of the first split, as with fewer than three splits."""
         return has_test_rows(self.description) or self.n_splits < 3
 
     def interval(self, method: MethodResult) -> Interval:
@@ -170,7 +170,7 @@ class Results:
         return over_rows(self._losses(method)) if self.by_rows else over_splits(method.scores, *method.sizes)
 
     def difference(self, method: MethodResult, other: MethodResult) -> Interval:
-        """The interval of how much worse the first is than the second, on the same rows."""
+        """Return the interval of how much worse the first method is than the second, on the same rows."""
         if self.by_rows:
             return over_rows(self._losses(method) - self._losses(other))
         pairs = dict(zip(other.seeds, other.scores, strict=True))
@@ -178,7 +178,7 @@ class Results:
         return over_splits(gaps, *method.sizes)
 
     def search_gain(self, method: MethodResult) -> Interval | None:
-        """The interval of how much worse the defaults are than the choice; None where nothing was chosen."""
+        """Return the interval of how much worse the defaults are than the choice; None if nothing was chosen."""
         defaults = method.values(metric_of(self.task, "default"))
         if len(defaults) < len(method.records) or not defaults:
             return None

@@ -1,4 +1,4 @@
-"""One method on a user's data: its parameters chosen on a validation part, its error measured on the test part once."""
+"""Run a method on a user's data: choose its parameters on a validation part, and measure its error on the test part."""
 
 from __future__ import annotations
 
@@ -32,11 +32,15 @@ from .trials import Method
 def compare(spec: Mapping[str, Any], choose: Path, test: Path, out: Path, conditions: Conditions) -> dict[str, Any]:
     """Choose a method's parameters, fit it on all training rows, test it, write and return ``outcome.json``.
 
-    The specification is one of `Comparison.specs`. Beyond that, ``scale`` and ``target`` are written into the record,
-    with ``defaults`` False the fit at the defaults of the method's class is left out, and with ``processor_seconds``
-    times are those of the processor, but for a fit on a GPU. The test part of ``choose`` is the validation part. Where
-    the method was run, its record and ``predictions.npz`` lie beside the outcome: ``true`` and ``predicted`` of the
-    test rows, numbers of ``classes`` or in the units of the target. Else the outcome has the ``reason``.
+    The specification is one of `Comparison.specs`. It may also have:
+
+    - ``scale`` and ``target``, which are written into the record;
+    - ``defaults``: False skips the fit with the defaults of the method's class;
+    - ``processor_seconds``: True measures processor time, except for a fit on a GPU.
+
+    The test part of ``choose`` is the validation part. If the method was run, its record and ``predictions.npz`` are
+    in the folder of the outcome: ``true`` and ``predicted`` of the test rows, as numbers of ``classes`` or in the
+    units of the target. Otherwise the outcome has the ``reason``.
     """
     definition = spec["definition"]
     for name in ("record.json", "curve.csv", "predictions.npz"):  # of an earlier run
@@ -51,7 +55,7 @@ def compare(spec: Mapping[str, Any], choose: Path, test: Path, out: Path, condit
             _run(spec, datasets.load(choose), data, out, conditions)
         except TrainingInterrupted:
             raise
-        except Exception as error:  # One method that fails must not end the comparison of the others.
+        except Exception as error:  # If one method fails, the comparison of the others continues.
             if not isinstance(error, ShallowsError):
                 traceback.print_exc()
             reason = f"it failed: {error or type(error).__name__}"
@@ -63,7 +67,7 @@ def compare(spec: Mapping[str, Any], choose: Path, test: Path, out: Path, condit
 
 
 def unsuitable(definition: Mapping[str, Any], info: Mapping[str, Any]) -> str | None:
-    """Why a method is not run on such data, or None where it is."""
+    """Say why a method is not run on such data; None if it is run."""
     rules, task = definition["compare"], info["task"]
     if task not in definition["call"] and "any" not in definition["call"]:
         return f"it is not for {task}"
@@ -146,7 +150,7 @@ def _run(spec: Mapping[str, Any], choose: Any, data: Any, out: Path, conditions:
 
 
 def _at_defaults(method: Method, label: str, data: Any) -> dict[str, float]:
-    """The score of the method's class without any parameter; nothing, with a line in the log, if it fails."""
+    """Return the score of the method's class with default parameters; if it fails, log it and return nothing."""
     try:
         fitted = method.fit({}, [], data)
     except (ShallowsError, ValueError, ArithmeticError, MemoryError) as error:
@@ -157,13 +161,13 @@ def _at_defaults(method: Method, label: str, data: Any) -> dict[str, float]:
 
 
 def model_bytes(estimator: Any) -> int:
-    """The bytes of a fitted estimator as pickle would write it, a measure that is the same for every package.
+    """Return the bytes of a fitted estimator as pickle would write it, which works for every package.
 
-    Support vectors and centres count as the training rows that they are; features that are drawn again from their seed
-    count the seed alone.
+    Support vectors and centers count as the training rows that they are. For random features only the seed counts,
+    since they are drawn again from it.
     """
     written: list[int] = []
-    file = SimpleNamespace(write=lambda content: written.append(memoryview(content).nbytes))  # which keeps nothing
+    file = SimpleNamespace(write=lambda content: written.append(memoryview(content).nbytes))  # stores only sizes
     pickle.Pickler(file, protocol=5).dump(estimator)
     return sum(written)
 

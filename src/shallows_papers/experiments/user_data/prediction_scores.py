@@ -1,4 +1,4 @@
-"""Scores of predictions on a user's data: of all rows, of each row, and in the units of the target."""
+"""Scores of predictions on a user's data: over all rows, for each row, and in the units of the target."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-#: The scores in words.
+#: The scores as text.
 SCORES = {"classification": "errors in %", "regression": "share of the target's variance that is not explained"}
 
 
 def row_losses(task: str, predictions: Any, truth: Any) -> np.ndarray:
-    """The loss of each row, whose mean is the score: arrays of shape (n,) or (n, k) give shape (n,).
+    """Return the loss of each row, whose mean is the score: arrays of shape (n,) or (n, k) give shape (n,).
 
-    It is 100 for a wrong class and 0 for a right one; in regression the squared error over the variance of the target,
-    with the same weight for each of several targets.
+    In classification it is 100 for a wrong class and 0 for a right one. In regression it is the squared error over the
+    variance of the target, averaged over the targets.
     """
     truth = np.asarray(truth)
     if task == "classification":
@@ -26,28 +26,28 @@ def row_losses(task: str, predictions: Any, truth: Any) -> np.ndarray:
 
 
 def score(task: str, predictions: Any, truth: Any) -> float:
-    """The mean loss of the rows; lower is better."""
+    """Return the mean loss of the rows; lower is better."""
     return float(np.mean(row_losses(task, predictions, truth)))
 
 
 def metric_of(task: str, part: str) -> str:
-    """The metric that reports a score: ``test_error`` or ``test_r2``."""
+    """Return the metric that reports a score: ``test_error`` or ``test_r2``."""
     return f"{part}_error" if task == "classification" else f"{part}_r2"
 
 
 def reported(task: str, value: float) -> float:
-    """The value that reports a score: the errors in percent, or R² for the share that is not explained."""
+    """Return the reported value of a score: the errors in percent, or R² in regression."""
     return value if task == "classification" else 1.0 - value
 
 
 def target_scale(info: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and standard deviation by which a preparation scaled the target; 0 and 1 where it did not."""
+    """Return the mean and standard deviation by which a preparation scaled the target; 0 and 1 if it did not."""
     found = [one["center_target"] for one in info["statistics"] if "center_target" in one]
     return (np.asarray(found[0]["mean"]), np.asarray(found[0]["scale"])) if found else (np.zeros(()), np.ones(()))
 
 
 def error_in_units(task: str, predictions: Any, data: Any) -> dict[str, float]:
-    """The root mean squared error in the units of the target; nothing in classification."""
+    """Return the root mean squared error in the units of the target; nothing in classification."""
     if task == "classification":
         return {}
     _, scale = target_scale(data.info)

@@ -9,28 +9,28 @@ from shallows_papers.datasets.user_data.summary import some_of
 from .method_results import Interval, MethodResult, Results
 from .prediction_scores import reported
 
-#: The best is taken where its model has at most so many kilobytes, or so many times those of another method.
+#: The best method is recommended if its model is at most this large, in kilobytes or times another method's model.
 _SMALL, _MUCH = 1000.0, 2.0
 
 
 @dataclass(frozen=True)
 class Recommendation:
-    """The method to take."""
+    """The recommended method, with the numbers behind the choice."""
 
-    chosen: MethodResult  # the one of the smallest model of those as good as the best; the best if its model is small
-    best: MethodResult  # the method of the lowest test error
-    equals: tuple[MethodResult, ...]  # those within one standard error of the best, which is the first of them
-    behind: Interval  # how much worse the chosen one is than the best
-    learned: bool = True  # whether the best is surely better than one answer for all rows, where tried
+    chosen: MethodResult  # the smallest model among the methods as good as the best; the best if its model is small
+    best: MethodResult  # the method with the lowest test error
+    equals: tuple[MethodResult, ...]  # the methods within one standard error of the best, the best first
+    behind: Interval  # how much worse the chosen method is than the best
+    learned: bool = True  # whether the best is surely better than a constant prediction, if that was tried
 
 
 def recommend(results: Results) -> Recommendation | None:
-    """Choose the method of the smallest model of those that are as good as the best; None where none was run.
+    """Choose the method with the smallest model among those as good as the best; None if no method was run.
 
-    A method is as good where its difference from the best on the same rows is within one standard error of that
+    A method is as good as the best if their difference on the same rows is within one standard error of that
     difference (the rule of one standard error: L. Breiman and others, 1984, "Classification and regression trees",
-    section 3.4.3). A wide interval, as with few test rows, does not make it as good. Sizes decide, since
-    measured seconds would decide near ties by chance; equal sizes are decided by the name.
+    section 3.4.3). A wide interval, as with few test rows, does not make a method as good. Sizes decide, since
+    chance would decide between nearly equal times. Equal sizes are decided by the name.
     """
     if not results.done:
         return None
@@ -46,13 +46,13 @@ def recommend(results: Results) -> Recommendation | None:
 
 
 def sentence(results: Results, found: Recommendation | None) -> str:
-    """The recommendation in words, with the measured numbers."""
+    """Return the recommendation as text, with the measured numbers."""
     if found is None:
-        return "No method could be run on these data, so none is recommended; the reasons stand below the table."
+        return "No method could be run on these data, so none is recommended. The table lists the reasons."
     chosen, best, n_equals = found.chosen, found.best, len(found.equals)
     classes = results.task == "classification"
     lowest = "lowest test error" if classes else "highest test R²"
-    over = f" over {results.n_splits} divisions of the rows" if not results.by_rows else ""
+    over = f" over {results.n_splits} divisions" if not results.by_rows else ""
     text = f"Take {chosen.label}: "
     if chosen is best:
         text += (
@@ -78,14 +78,14 @@ def sentence(results: Results, found: Recommendation | None) -> str:
     text += "."
     if not found.learned:
         text += (
-            " Beware: not even the best method can be told from one answer for all rows, so these features say nothing "
-            "of the target that so few rows would show."
+            " Warning: even the best method is not clearly better than predicting the same answer for every row. The "
+            "features may not be related to the target, or there are too few rows to show it."
         )
     return text
 
 
 def error(results: Results, one: MethodResult) -> str:
-    """A method's test score in words: ``3.1 % errors``, or of a regression ``R² 0.92``."""
+    """Return a method's test score as text: ``3.1 % errors``, or for regression ``R² 0.92``."""
     value = sum(one.scores) / len(one.scores)
     if results.task == "classification":
         return f"{value:.3g} % errors"
@@ -93,7 +93,7 @@ def error(results: Results, one: MethodResult) -> str:
 
 
 def seconds(value: float) -> str:
-    """Seconds with three significant digits: ``0.000812``, ``0.31``, ``12.4``, ``1,250``."""
+    """Format seconds with three significant digits: ``0.000812``, ``0.31``, ``12.4``, ``1,250``."""
     if value >= 100:
         return f"{value:,.0f}"
     text = f"{max(value, 1e-6):.3g}"

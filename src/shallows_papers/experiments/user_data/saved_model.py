@@ -1,4 +1,4 @@
-"""A model fitted to a user's data with its preparation, as a folder of files without code, and its predictions."""
+"""A model fitted to a user's data, saved with its preparation as a folder of files without code."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from shallows_papers.datasets.user_data.new_rows import column_name, columns_of,
 MissingExtraError.check("data", "A model of your own file", "pandas")
 
 NAME, PIPELINE = "model.json", "model.skops"
-#: Version of the files; raised when older files would be read in another sense.
+#: Version of the file format; increase it when older files would be misread.
 FORMAT = 4
 
 
@@ -28,7 +28,7 @@ FORMAT = 4
 class SavedModel:
     """A model with its preparation."""
 
-    #: title of the data, label of the method, its parameters in words, n_train, and names of the targets
+    #: title of the data, label of the method, its parameters as text, n_train, and names of the targets
     about: dict[str, Any]
     columns: dict[str, Any]  # see `new_rows.columns_of`
     preparation: FittedPreparation
@@ -38,7 +38,7 @@ class SavedModel:
     def of(
         cls, description: Mapping[str, Any], preparation: FittedPreparation, estimator: Any, n_train: int, **about: Any
     ) -> SavedModel:
-        """The model of described data, of which `about` says more."""
+        """Make the model of described data; `about` adds to the description."""
         entry = description["entry"]
         known = {"title": entry["title"], "task": entry["task"], "targets": target_names(description)}
         return cls({**known, "n_train": int(n_train), **about}, columns_of(description), preparation, estimator)
@@ -46,7 +46,7 @@ class SavedModel:
     def predict(self, path: str | Path) -> np.ndarray:
         """Predict the rows of a file: names of classes, or numbers in the units of the target.
 
-        An error names the column that does not fit, or the value that cannot be predicted from.
+        An error names the column that does not fit, or the value for which there is no prediction.
         """
         found: list[np.ndarray] = []
         for x in raw_rows(path, self.columns, fills_missing=self.preparation.fills_missing):
@@ -61,11 +61,11 @@ class SavedModel:
                 ) from error
             found.append(self.preparation.decode(predicted))
         if not found:
-            raise ShallowsError(f"{path} holds no rows.")
+            raise ShallowsError(f"{path} has no rows.")
         return np.concatenate(found)
 
     def write_predictions(self, path: str | Path, out: Path) -> int:
-        """Predict the rows of a file into a CSV, in their order; return how many there are."""
+        """Predict the rows of a file into a CSV in the same order; return the number of rows."""
         import pandas
 
         found = self.predict(path)
@@ -75,7 +75,7 @@ class SavedModel:
         return len(found)
 
     def save(self, folder: Path) -> None:
-        """Write the model into a folder: a pipeline of preparation and estimator, and ``model.json``, which is last."""
+        """Write the model into a folder: a pipeline of preparation and estimator, and then ``model.json``."""
         from sklearn.pipeline import Pipeline
 
         folder.mkdir(parents=True, exist_ok=True)
@@ -88,12 +88,12 @@ class SavedModel:
 
 
 def load(place: str | Path) -> SavedModel:
-    """Read a model that was saved, from its folder or ``model.json`` in it."""
+    """Read a saved model from its folder or from the ``model.json`` in it."""
     place = Path(place)
     path = place / NAME if place.is_dir() else place
     if not path.is_file():
         raise ShallowsError(
-            f"There is no model in {place}. Give the folder that a comparison left, such as "
+            f"There is no model in {place}. Give the folder of a model that a comparison saved, such as "
             "results/own/my-4142d71b/model."
         )
     try:
@@ -121,7 +121,7 @@ def load(place: str | Path) -> SavedModel:
 
 
 def target_names(description: Mapping[str, Any]) -> list[str]:
-    """The names of the targets; of files without names ``target``, or ``target 1`` and so on."""
+    """Return the names of the targets; for files without names ``target``, or ``target 1`` and so on."""
     entry = description["entry"]
     options, width = entry["options"], entry["n_targets"]
     names = options["layout"].get("names") if "features" in options else None

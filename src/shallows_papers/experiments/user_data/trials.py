@@ -1,4 +1,4 @@
-"""The choices of parameters of a method on a user's data, each fitted and scored on a validation part."""
+"""Fit every choice of a method's parameters to a user's data and score it on a validation part."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ class Fitted:
 
     estimator: Any
     predictions: np.ndarray
-    seconds: tuple[float, float]  # of fitting and predicting, by the clock
+    seconds: tuple[float, float]  # wall-clock time of fitting and of predicting
     processor_seconds: tuple[float, float]  # of all threads; a busy machine does not count
-    by_epoch: list[dict[str, float]]  # the score after each number of epochs that was asked for
+    by_epoch: list[dict[str, float]]  # the score after each requested number of epochs
 
 
 @dataclass(frozen=True)
 class Method:
-    """A method of a comparison: the choices of its parameters, and its estimators made and fitted for a task."""
+    """A method of a comparison: makes its estimators and fits them for a task."""
 
     definition: Mapping[str, Any]  # its entry in the configuration
     task: str
@@ -41,7 +41,7 @@ class Method:
     conditions: Conditions = field(default_factory=Conditions)
 
     def candidates(self, x_train: Any) -> Iterator[dict[str, Any]]:
-        """Every combination that the entry lists: ``parameters``, and the ``factor`` of the median distance."""
+        """Yield every combination in the entry: ``parameters``, and the ``factor`` of the median distance."""
         rules = self.definition["compare"]
         choose = rules.get("choose_in", {}).get(self.task, rules.get("choose", {}))
         axes = [[(name, value) for value in values] for name, values in choose.items()]
@@ -52,10 +52,10 @@ class Method:
             yield {"parameters": dict(choice) | bandwidth_parameter(self.definition, factor, median), **width}
 
     def search(self, data: Any) -> Iterator[dict[str, Any]]:
-        """Fit every candidate and score it on the validation part, one with epochs after each number of epochs.
+        """Fit every candidate and score it on the validation part, if it has epochs after each number of epochs.
 
-        Each trial is a candidate with ``epochs``, ``score`` (lower is better), ``seconds`` of fitting, ``words``, and
-        the ``problem`` where it could not be fitted.
+        Each trial is a candidate with ``epochs``, ``score`` (lower is better), ``seconds`` of fitting and ``words``. It
+        has ``problem`` if it could not be fitted.
         """
         epochs = self.definition["compare"].get("epochs", [])
         for candidate in self.candidates(data.x_train):
@@ -72,13 +72,13 @@ class Method:
                 yield {**trial, "words": words_of(trial)}
 
     def make(self, parameters: Mapping[str, Any]) -> Any:
-        """The unfitted estimator with the fixed parameters of the method and the given ones."""
+        """Return the unfitted estimator with the method's fixed parameters and the given ones."""
         call = callable_for(self.definition["call"], self.task)
         own = {"random_state": self.seed, "device": self.conditions.device, "memory": self.conditions.memory}
         return make_estimator(call, fixed_parameters(self.definition, self.task) | dict(parameters), **own)
 
     def fit(self, parameters: Mapping[str, Any], epochs: Sequence[int], data: Any) -> Fitted:
-        """Fit on the training part and predict the test part; with `epochs`, score it after each of these too."""
+        """Fit on the training part and predict the test part; score it after each number of `epochs` too."""
         observers, rows = {}, []
         estimator = self.make(parameters)
         if epochs:
@@ -96,7 +96,7 @@ class Method:
 
 
 def words_of(trial: Mapping[str, Any]) -> str:
-    """A choice in words that hold for every division of the data: ``bandwidth 2 × median, 10 epochs``."""
+    """Return a choice as text, valid for every split of the data: ``bandwidth 2 × median, 10 epochs``."""
     factor, epochs = trial.get("factor"), trial.get("epochs")
     parts = [
         f"{name.rpartition('__')[2]} " + (f"{value:.3g}" if isinstance(value, float) else f"{value}")
@@ -109,7 +109,7 @@ def words_of(trial: Mapping[str, Any]) -> str:
 
 
 def bandwidth_parameter(definition: Mapping[str, Any], factor: float | None, median: float) -> dict[str, Any]:
-    """The parameter that gives a method's kernel or features the bandwidth factor × median; none for no factor."""
+    """Return the parameter that sets a method's bandwidth to factor × median; empty without a factor."""
     if factor is None:
         return {}
     mapping, _, name = definition["compare"]["bandwidth"]["parameter"].rpartition(".")
@@ -119,7 +119,7 @@ def bandwidth_parameter(definition: Mapping[str, Any], factor: float | None, med
 
 
 def median_distance(x: Any, seed: int, n_points: int = 1000) -> float:
-    """The median distance between training points; 1 where they all coincide."""
+    """Return the median distance between training points; 1 if they all coincide."""
     rows = x[: min(x.shape[0], 20 * n_points)]
     rows = rows[: max(1, 10**8 // max(1, x.shape[1]))]
     dense = rows.toarray() if hasattr(rows, "toarray") else np.asarray(rows)
@@ -130,5 +130,5 @@ def median_distance(x: Any, seed: int, n_points: int = 1000) -> float:
 
 
 def _clocks() -> np.ndarray:
-    """Seconds by the clock and of the processor."""
+    """Return the wall-clock and the processor seconds."""
     return np.array([time.perf_counter(), time.process_time()])
