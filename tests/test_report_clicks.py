@@ -188,7 +188,7 @@ def test_the_measure_of_contrast_sees_a_pale_text(page):
     page.ask("document.querySelector('.lead').style.color = '#999999'")
     assert {one["text"] for one in page.ask(POOR)["poor"]} >= {
         ". Small real data that the repository carries, on any machine, in minutes. "
-        "Where the papers used more data, the values are shown beside theirs and not judged against them."
+        "Where the papers used more data, the values are shown next to theirs and not judged against them."
     }
 
 

@@ -309,7 +309,7 @@ def test_a_long_table_is_thinned_and_says_so(tmp_path):
     table = tables.pivot(target)
     assert 8 <= len(table.rows) <= pivot.SHOWN + 1 < table.n_rows
     assert table.rows[0] == ("1",)
-    assert "the CSV holds them all" in tables.markdown(target)
+    assert "the CSV has all of them" in tables.markdown(target)
 
 
 def test_render_writes_both_forms_and_nothing_else(errors, tmp_path):
@@ -445,7 +445,7 @@ def test_ours_stands_in_the_table_beside_the_authors_with_its_ratio_and_is_not_f
     shown = tables.parts_of(target)[0]
     column = next(one for one in shown.table.columns if "EigenPro (ours)" in one)
     assert any(column == place[1] and "(0.5 ×)" in cell.measured for place, cell in shown.table.cells.items())
-    assert not shown.is_folded and "which are not judged" in tables.markdown(target)
+    assert not shown.is_folded and "are shown for comparison and not judged" in tables.markdown(target)
     for text in (tables.html(target), tables.markdown(target)):
         assert "printed: Appendix B" in text
     assert re.search(

@@ -1,4 +1,4 @@
-"""The command line: datasets, models of one's own data, and the workflow.
+"""The command line: datasets, models of a user's data, and the workflow.
 
 ``data`` fetches datasets, ``runs`` lists runs, ``fit`` and ``predict`` make and use models; ``compare``, ``reproduce``
 and ``report`` run the workflow, with results in the present folder.
@@ -31,8 +31,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        The exit status: 0; 2 for a word, a parameter or a file that cannot be used; 1 for files of datasets that are
-        wrong or cannot be had, and after an interruption.
+        The exit status: 0 for success; 1 for datasets whose files are wrong or not available, and after an
+        interruption; 2 for a word, a parameter or a file that cannot be used.
     """
     commands = parser()
     chosen, rest = commands.parse_known_args(arguments)
@@ -74,10 +74,10 @@ def parser() -> argparse.ArgumentParser:
         one.add_argument("--root", type=Path, default=ROOT, help="folder of downloads (default: %(default)s)")
         return one
 
-    def several(one: argparse.ArgumentParser, some: str = "+") -> None:
+    def add_names(one: argparse.ArgumentParser, some: str = "+") -> None:
         one.add_argument("names", nargs=some, metavar="NAME", help="a dataset, by its name or as the papers call it")
 
-    def embedded(one: argparse.ArgumentParser) -> None:
+    def add_embedded(one: argparse.ArgumentParser) -> None:
         one.add_argument("--embedded-root", type=Path, default=EMBEDDED, help=argparse.SUPPRESS)
 
     def about_file(one: argparse.ArgumentParser) -> None:
@@ -95,21 +95,21 @@ def parser() -> argparse.ArgumentParser:
         )
 
     one = action("list", _list, "list the datasets")
-    one.add_argument("--state", choices=("public", "embedded", "supplied", "generated"), help="only those of a state")
+    one.add_argument("--state", choices=("public", "embedded", "supplied", "generated"), help="only this state")
     one = action("fetch", _fetch, "download datasets and verify them")
-    several(one)
+    add_names(one)
     mirror(one)
-    embedded(one)
-    one = action("verify", _verify, "compare the files that are here with the catalogue")
-    several(one, "*")
-    embedded(one)
-    one = action("describe", _describe, "describe datasets, with their contents where they are here")
-    several(one)
-    embedded(one)
+    add_embedded(one)
+    one = action("verify", _verify, "compare the local files with the catalogue")
+    add_names(one, "*")
+    add_embedded(one)
+    one = action("describe", _describe, "describe datasets, with the contents of local files")
+    add_names(one)
+    add_embedded(one)
     one.add_argument("--picture", type=Path, help="where to save the first images (default: data/pictures/NAME.png)")
-    one.add_argument("--no-read", action="store_true", help="say what the catalogue says, without reading the files")
-    one = action("remove", _remove, "remove what was downloaded and prepared of datasets")
-    several(one)
+    one.add_argument("--no-read", action="store_true", help="use only the catalogue, without reading the files")
+    one = action("remove", _remove, "remove downloaded and prepared files of datasets")
+    add_names(one)
     one.add_argument("--yes", action="store_true", help="do not ask")
     one = action("table", _table, "write the table of all datasets")
     one.add_argument("--out", type=Path, default=Path("data/README.md"), help="(default: %(default)s)")
@@ -125,9 +125,9 @@ def parser() -> argparse.ArgumentParser:
     fit.add_argument("--out", type=Path, help="folder of the model (default: NAME.model here)")
     fit.add_argument("--method", default="EigenPro", help="an estimator or a solver (default: %(default)s)")
     fit.add_argument("--set", nargs="+", action="extend", default=[], metavar="NAME=VALUE", help="its parameters")
-    fit.add_argument("--checkpoints", type=Path, help="folder from which an interrupted fit goes on")
+    fit.add_argument("--checkpoints", type=Path, help="folder from which an interrupted fit continues")
 
-    words = "predict new rows by the model that a comparison on one's own data saved, or `shallows fit`"
+    words = "predict new rows with a model that `shallows compare` or `shallows fit` saved"
     predict = command(rooms, "predict", _predict, words)
     predict.add_argument("model", type=Path, metavar="MODEL", help="its folder, such as results/own/my-4142d71b/model")
     predict.add_argument("rows", type=Path, metavar="ROWS", help="a file with the columns that the model was fitted to")
@@ -139,7 +139,7 @@ def parser() -> argparse.ArgumentParser:
     compare.add_argument("--test-file", help="rows to test on (default: a fifth of the rows of FILE)")
     reproduce = command(rooms, "reproduce", _reproduce, "make targets of the papers, such as eigenpro_table6")
     reproduce.add_argument("targets", nargs="+", metavar="TARGET")
-    words = "change parameters of the targets, with results in a folder of their own: bandwidth=8 Pegasos.batch_size=64"
+    words = "change parameters of the targets, with results in a separate folder: bandwidth=8 Pegasos.batch_size=64"
     reproduce.add_argument("--set", nargs="+", action="extend", default=[], metavar="NAME=VALUE", help=words)
     report = command(rooms, "report", _report, "draw the page of a scale from the reference results, without training")
     for one in (compare, reproduce):
@@ -248,7 +248,7 @@ def _remove(chosen: argparse.Namespace) -> int:
 def _agreed(question: str) -> bool:
     try:
         return input(question).strip().lower() in ("y", "yes")
-    except EOFError:  # nobody is there to answer
+    except EOFError:  # the input has ended, so there is no answer
         print()
         return False
 
@@ -330,7 +330,7 @@ def _compare(chosen: argparse.Namespace) -> int:
 
 
 def changes_file(results: Path, targets: Sequence[str], words: list[str]) -> tuple[Path, Path]:
-    """Write changed parameters of targets as a file of settings; returns the folder of their results, and the file."""
+    """Write changed parameters of targets to a file of settings; return the folder of their results, and the file."""
     from shallows_papers.datasets.files import write_json
     from shallows_papers.experiments.planning import configuration
     from shallows_papers.experiments.user_data import file_fit

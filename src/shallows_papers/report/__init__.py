@@ -1,4 +1,4 @@
-"""Tables, figures and the HTML page, from results alone: nothing here trains or knows a solver."""
+"""Make tables, figures and the HTML page from results alone: nothing here trains or knows a solver."""
 
 from shallows.errors import MissingExtraError
 

@@ -1,4 +1,4 @@
-"""A contact sheet of deformed digits: what the endless MNIST looks like, to be judged by eye."""
+"""A contact sheet of deformed digits, to judge by eye what the endless MNIST looks like."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _COLUMNS = 10  # deformed digits of a class
 def draw(
     plain: Sequence[Any], deformed: Sequence[Sequence[Any]], svg_path: str | Path, *, title: str, footer: str
 ) -> None:
-    """Draw rows of images of bytes, each after the plain image that it is made of."""
+    """Draw rows of byte images, each after the plain image from which it is made."""
     from matplotlib.figure import Figure
 
     columns = max(map(len, deformed))
@@ -37,7 +37,7 @@ def draw(
 
 
 def of_digits(digits: Any, svg_path: str | Path, *, source: str) -> None:
-    """Draw the first digit of every class of a generator and its first deformations; the footer names their source."""
+    """Draw the first digit of every class of a generator and its first deformations; the footer names the source."""
     n, side = len(digits.images), digits.side
     firsts = [int((digits.labels == label).argmax()) for label in range(digits.n_classes)]
     deformed = [
@@ -61,7 +61,7 @@ def of_digits(digits: Any, svg_path: str | Path, *, source: str) -> None:
 
 
 def of_dataset(name: str, verified: str | Path, svg_path: str | Path) -> None:
-    """Draw the sheet of an endless dataset of the catalogue, by the ``verified.json`` that was written for it."""
+    """Draw the sheet of an endless dataset of the catalogue, from the ``verified.json`` that was written for it."""
     from shallows_papers.datasets import get
     from shallows_papers.datasets.sources import open_verified
 

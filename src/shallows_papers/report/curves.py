@@ -1,4 +1,4 @@
-"""Curves of any target: a line for each series with a band over seeds, bounds dashed, printed numbers hollow."""
+"""Curves of any target: a line for each series with a band over seeds, dashed bounds, hollow printed numbers."""
 
 from __future__ import annotations
 
@@ -20,21 +20,23 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: Above this many points a line has no marks on it.
+#: A line with more points than this has no markers.
 MARKED = 16
-#: Legends of more lines than this, or too long for one line of text, stand at the side rather than above.
+#: Legends with more lines than this, or too long for one line of text, are put at the side instead of above.
 WIDE = 4
 
 
 def curves(target: Target) -> Figure:
-    """Draw curves as the target's JSON says under ``figure``.
+    """Draw curves as ``figure`` in the target's JSON says.
 
-    ``x`` is the key that curves run along (the first of the target's marks), or a metric. ``y`` names what is drawn,
-    ``lines`` the key or keys by which lines differ, ``columns`` and ``rows`` those of the axes (``metric`` is a key),
-    ``bounds`` metrics that are drawn thin and dashed in the colour of the line that they belong to, ``levels``
-    horizontal lines with a label, ``powers`` thin lines that fall as a power of x, with a label. ``x_scale`` and
-    ``y_scale`` are ``log`` or ``linear``; ``x_label``, ``y_label``, ``y_limits`` and ``titles`` (of axes, by value)
-    overrule what is derived. With ``zeros`` y axes begin at 0, also logarithmic ones that hold a zero.
+    - ``x``: the key along which curves run (by default the first of the target's marks), or a metric.
+    - ``y``: the metric that is drawn.
+    - ``lines``, ``columns``, ``rows``: the keys that differ between lines and between axes (``metric`` is a key).
+    - ``bounds``: metrics drawn thin and dashed, in the color of their line.
+    - ``levels``: horizontal lines with a label. ``powers``: thin lines that fall as a power of x, with a label.
+    - ``x_scale``, ``y_scale``: ``log`` or ``linear``.
+    - ``x_label``, ``y_label``, ``y_limits``, ``titles`` (of axes, by value): replace the default texts and limits.
+    - ``zeros``: y axes begin at 0, also logarithmic ones with a zero.
     """
     spec = target.figure
     x = spec.get("x") or next(iter(target.marks), "")
@@ -87,7 +89,7 @@ def curves(target: Target) -> Figure:
 
 
 def _table(target: Target, x: str) -> pandas.DataFrame:
-    """The rows that are drawn, with their place on the x axis as ``at``."""
+    """Return the rows that are drawn, with their position on the x axis as ``at``."""
     wanted = [*target.figure.get("y", []), *target.figure.get("bounds", [])]
     metrics, table = target.values("metric"), sheet.frame(target)
     along = x if x not in metrics else next(iter(target.marks), "")
@@ -101,7 +103,7 @@ def _table(target: Target, x: str) -> pandas.DataFrame:
         wanted = [next(iter(on_curves), metrics[0])]
     keys = [key for key in target.key_names() if key not in ("metric", along)]
     table["at"] = table[along]
-    if x in metrics:  # one metric against another: what stands at the same mark belongs together
+    if x in metrics:  # one metric against another: values at the same mark belong together
         places = table[table["metric"] == x].set_index([*keys, along])["mean"]
         table["at"] = [places.get(tuple(row), math.nan) for row in table[[*keys, along]].itertuples(index=False)]
     unknown = [one for one in wanted if one not in metrics]
@@ -112,7 +114,7 @@ def _table(target: Target, x: str) -> pandas.DataFrame:
 
 
 def _values(table: pandas.DataFrame, key: str | None) -> tuple[list[str], list[str]]:
-    """The measured values of a key by which axes differ, and the others; a single empty value where there is no key."""
+    """Split the values of a key for axes into measured ones and others; without a key, a single empty value."""
     values = [value for value in ordered(table[key]) if value] if key in table else []
     measured, others = [], []
     for value in values or [""]:
@@ -127,7 +129,7 @@ def _where(table: pandas.DataFrame, key: str | None, value: str) -> pandas.DataF
 def _looks(names: Sequence[str]) -> dict[str, dict[str, Any]]:
     colours, dashes = itertools.cycle(sheet.PALETTE), itertools.cycle(sheet.DASHES)
     numbers = len(names) > 3 and all(map(_is_size, names))
-    if numbers:  # sizes are ordered, so their colours are: from pale to dark
+    if numbers:  # sizes are ordered, so their colors are ordered too: from pale to dark
         import seaborn
 
         colours, dashes = seaborn.color_palette("flare", len(names)).as_hex(), itertools.repeat("")
@@ -145,14 +147,14 @@ def _draw(ax: Axes, part: pandas.DataFrame, look: Mapping[str, Any], spec: Mappi
     """Draw the lines of one name: measured values with their band, bounds, printed numbers."""
     bounds = spec.get("bounds", [])
     other = [key for key in part if key not in ("mean", "sd", "published", "verdict", "drawn", "at")]
-    # What lines run along are numbers, one for each place.
+    # The x axis has numbers, one for each position.
     shaped = part.groupby([key for key in other if part[key].dtype.kind != "f"], dropna=False, sort=False)
     for _, one in shaped:
         one = one.sort_values("at", kind="stable")
         one = one[one["mean"].map(math.isfinite) | one["mean"].isna()]
         measured = one.dropna(subset=["mean"])
         if one["metric"].isin(bounds).all():
-            own = spec.get("lines") == "metric"  # beside several lines it belongs to none, and lies over them
+            own = spec.get("lines") == "metric"  # if there are several lines, it belongs to none and is drawn on top
             thin = {"color": sheet.INK if own else look["color"], "linestyle": (0, (4, 2)), "linewidth": 0.9}
             ax.plot(measured["at"], measured["mean"], zorder=5 if own else 2, **thin)
             continue
@@ -169,12 +171,12 @@ def _draw(ax: Axes, part: pandas.DataFrame, look: Mapping[str, Any], spec: Mappi
             ax.plot(printed["at"], printed["published"], color=look["color"], zorder=4, **hollow)
 
 
-def _set_scales(ax: Axes, part: pandas.DataFrame, beside: pandas.DataFrame, spec: Mapping[str, Any]) -> None:
-    """Set the scales and limits of axes and draw their levels; ``beside`` has all that shares their y axis."""
+def _set_scales(ax: Axes, part: pandas.DataFrame, sharing: pandas.DataFrame, spec: Mapping[str, Any]) -> None:
+    """Set the scales and limits of axes and draw their levels; ``sharing`` has all rows with the same y axis."""
     import pandas
 
     finite = part[part["mean"].map(math.isfinite)]
-    y = pandas.concat([beside.loc[beside["mean"].map(math.isfinite), "mean"], beside["published"].dropna()])
+    y = pandas.concat([sharing.loc[sharing["mean"].map(math.isfinite), "mean"], sharing["published"].dropna()])
     for axis, values in (("x", finite["at"]), ("y", y if len(finite) else finite["mean"])):
         above = values[values > 0]
         apt = len(above) > 0 and values.min() > 0 and above.max() / above.min() >= 20
@@ -196,7 +198,7 @@ def _set_scales(ax: Axes, part: pandas.DataFrame, beside: pandas.DataFrame, spec
 
 
 def _logarithmic_from_zero(ax: Axes, highest: float) -> None:
-    """Make the y axis linear up to two decades below the highest value, which its label says, and logarithmic above."""
+    """Make the y axis linear up to two decades below the highest value, as its label says, and logarithmic above."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
     floor = 10.0 ** (math.floor(math.log10(highest)) - 2)
@@ -210,7 +212,7 @@ def _logarithmic_from_zero(ax: Axes, highest: float) -> None:
 
 
 def _draw_power(ax: Axes, part: pandas.DataFrame, power: float, label: str) -> None:
-    """Draw a line that falls as a power of x, down to the middle of the last values, from at most the highest."""
+    """Draw a line that falls as a power of x, from the highest value at most to the middle of the last values."""
     shown = part[(part["at"] > 0) & (part["mean"] > 0)]
     if shown.empty or power >= 0:
         return
@@ -223,12 +225,12 @@ def _draw_power(ax: Axes, part: pandas.DataFrame, power: float, label: str) -> N
 
 
 def _plain_ticks(ax: Axes, axis: str, values: pandas.Series) -> None:
-    """Put ticks at the points where these are few; else plain numbers over few decades, and powers of ten over more."""
+    """Put ticks at the points if there are few; else plain numbers over few decades, and powers of ten over more."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
 
     one = getattr(ax, f"{axis}axis")
     places = sorted(set(values))
-    # What was measured, such as seconds, has more digits than a tick can show.
+    # Measured values, such as seconds, have more digits than a tick can show.
     if axis == "x" and 1 < len(places) <= 7 and all(float(f"{place:.4g}") == place for place in places):
         one.set_major_locator(FixedLocator(places))
         one.set_minor_locator(NullLocator())
@@ -254,7 +256,7 @@ def _title(target: Target, key: str, value: str) -> str:
 
 
 def _why_empty(target: Target, part: pandas.DataFrame) -> str:
-    """Why axes for these rows have nothing to show, and of which data."""
+    """Say why axes for these rows are empty, and for which data."""
     why = Verdict.NOT_RUN if (part["verdict"] == Verdict.NOT_RUN).all() else "nothing measured"
     absent = [name_of(target, "dataset", value) for value in ordered(part["dataset"]) if value]
     return why + (f": {', '.join(absent)}" if absent else "")

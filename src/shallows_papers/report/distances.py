@@ -1,4 +1,4 @@
-"""One picture of all judged numbers: how far each lies from the printed one, in units of its margin, by cause."""
+"""A picture of all judged numbers: the distance of each from the printed one, in units of its margin, by cause."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pandas
     from matplotlib.figure import Figure
 
-#: What a colour stands for, besides the causes of deviations.
+#: What a color means, in addition to the causes of deviations.
 OUTCOMES = {
     Verdict.REPRODUCED: "reproduced",
     Verdict.ONE_SEED: "reproduced, one seed",
@@ -30,11 +30,11 @@ COLOURS = {
 
 
 def table(targets: Iterable[Target], papers: Mapping[str, str]) -> pandas.DataFrame:
-    """A line for each judged number: its ``paper``, its signed ``distance`` in margins, what became of it (``cause``).
+    """Return a row for each judged number: its ``paper``, its signed ``distance`` in margins, and its ``cause``.
 
-    The cause of a number that does not deviate is its verdict. ``is_bound`` says that the distance is at least this
-    large, as where a level was never reached; what is not finite has an infinite distance. Numbers without a margin are
-    left out, as are those that are derived from others. ``papers`` has short names of papers by their titles, in the
+    The cause of a number that does not deviate is its verdict. If ``is_bound``, the distance is at least this large,
+    as for a level that was never reached. A number that is not finite has an infinite distance. Numbers without a
+    margin and numbers derived from others are left out. ``papers`` has short names of papers by their titles, in the
     order of the picture.
     """
     import pandas
@@ -60,28 +60,28 @@ def table(targets: Iterable[Target], papers: Mapping[str, str]) -> pandas.DataFr
 
 
 def _measured(row: Row) -> float:
-    """The mean, or what it is at least where a level was never reached; infinite where it is not a number."""
+    """Return the mean, or its lower bound if a level was never reached; infinite if it is not a number."""
     value = row.low if row.measured_mean is None else row.measured_mean
     return math.inf if value is None or math.isnan(value) else value
 
 
 def counts(numbers: pandas.DataFrame) -> dict[str, int]:
-    """How many numbers have which outcome: those of `OUTCOMES`, and ``deviates``."""
+    """Count the numbers by outcome: `OUTCOMES`, and ``deviates``."""
     found = {name: int((numbers["cause"] == name).sum()) for name in OUTCOMES.values()}
     return {**found, "deviates": len(numbers) - sum(found.values())}
 
 
 def draw(numbers: pandas.DataFrame) -> Figure:
-    """Draw a dot for each number, in the row of its paper and the colour of its cause; the band is the margin.
+    """Draw a dot for each number, in the row of its paper and the color of its cause; the band is the margin.
 
-    A triangle at the dot's place points to where a number lies that is at least so far away.
+    A triangle instead of a dot points to a number that is at least this distant.
     """
     import seaborn
     from matplotlib.figure import Figure
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
     papers, causes = numbers["paper"].cat.categories, [one for one in COLOURS if (numbers["cause"] == one).any()]
-    # Where a paper has many numbers, smaller dots in higher rows, so that all of them find room.
+    # If a paper has many numbers, use smaller dots in higher rows, so that all of them fit.
     crowded = numbers["paper"].value_counts().max() > 100
     figure = Figure(figsize=(9.3, 1.2 + (1.2 if crowded else 0.6) * len(papers)), layout="constrained")
     ax = figure.subplots()
@@ -124,6 +124,6 @@ def draw(numbers: pandas.DataFrame) -> Figure:
 
 
 def svg(numbers: pandas.DataFrame) -> str:
-    """The picture as the text of an SVG, the same to the bit when it is drawn again."""
+    """Return the picture as the text of an SVG, the same to the bit whenever it is drawn."""
     with styled("distances"):
         return svg_of(draw(numbers))

@@ -1,4 +1,4 @@
-"""Figures from the tidy CSV, as SVG and PNG, the same to the bit when they are drawn again."""
+"""Draw figures from the tidy CSV, as SVG and PNG, the same to the bit when they are drawn again."""
 
 from __future__ import annotations
 
@@ -21,11 +21,10 @@ MOST_CLASSES = 10
 
 
 def scatter(target: Target) -> Figure:
-    """Draw points as the target's JSON says under ``figure``.
+    """Draw points as ``figure`` in the target's JSON says.
 
-    ``x`` and ``metric`` name the metrics on the axes, ``lines`` the metric of the colour, and ``columns`` the key by
-    which axes differ (the method, where nothing is said). Rows belong to one point where they agree in the target's
-    mark.
+    ``x`` and ``metric`` name the metrics on the axes, ``lines`` the metric of the color, and ``columns`` the key that
+    differs between axes (the method by default). Rows with the same value of the target's mark are one point.
     """
     import seaborn
 
@@ -70,7 +69,7 @@ KINDS: dict[str, Callable[[Target], Figure]] = {
 
 
 def draw(csv_path: str | Path, svg_path: str | Path, kinds: Mapping[str, Callable[[Target], Figure]] = KINDS) -> None:
-    """Draw a target as SVG, and as PNG beside it, as its JSON says under ``figure``: ``kind`` names the drawing."""
+    """Draw a target as SVG and PNG, as ``figure`` in its JSON says: ``kind`` names the type of figure."""
     target = read(csv_path)
     kind = target.figure.get("kind", "")
     if kind not in kinds:

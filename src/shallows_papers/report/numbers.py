@@ -1,4 +1,4 @@
-"""Numbers as text: with the digits of the printed ones, counts with separated thousands, seconds rounded."""
+"""Numbers as text: with the digits of the printed numbers, separated thousands, rounded seconds."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Callable, Sequence
 
 from shallows_papers.experiments.comparing.table_rows import number_in
 
-#: Beyond these powers of ten a number is written with an exponent.
+#: Numbers beyond these powers of ten are written with an exponent.
 SMALL, LARGE = 1e-4, 1e7
 
 
 def writer(printed: Sequence[str], values: Sequence[float], unit: str = "") -> Callable[[float], str]:
-    """How the measured values of one metric are written.
+    """Return the function that formats the measured values of one metric.
 
-    Beside printed numbers as many decimals are written as they have (printed words say nothing about digits);
-    percentages get two, counts none, times are rounded, and anything else gets three significant digits.
+    If there are printed numbers, it uses their number of decimals. Otherwise percentages get two decimals, counts
+    none, times are rounded, and anything else gets three significant digits.
     """
     numbers = [text.lower() for text in printed if is_number(text)]
     finite = [value for value in values if math.isfinite(value)]
@@ -34,7 +34,7 @@ def writer(printed: Sequence[str], values: Sequence[float], unit: str = "") -> C
 
 
 def mean_beside(mean: float, deviation: float | None, write: Callable[[float], str]) -> str:
-    """A mean as text; one that is tiny beside its deviation is rounded to two digits of the deviation."""
+    """Format a mean; a mean that is tiny compared with its deviation is rounded to two digits of the deviation."""
     text = write(mean)
     if "e" in text and deviation is not None and abs(mean) <= deviation and SMALL <= deviation < LARGE:
         return f"{mean:z,.{max(0, 1 - math.floor(math.log10(deviation)))}f}"
@@ -42,7 +42,7 @@ def mean_beside(mean: float, deviation: float | None, write: Callable[[float], s
 
 
 def spread(mean: str, deviation: float, write: Callable[[float], str]) -> str:
-    """A standard deviation with the decimals of its mean, or one digit of its own where it would round to nothing."""
+    """Format a standard deviation with the decimals of its mean, or with one digit if it would round to zero."""
     if "e" in mean:
         return write(deviation)
     text = f"{deviation:,.{decimals(mean)}f}"
@@ -50,7 +50,7 @@ def spread(mean: str, deviation: float, write: Callable[[float], str]) -> str:
 
 
 def significant(value: float) -> str:
-    """Three significant digits, and all digits before the point: 0.0123, 1.50, 5,120."""
+    """Format with three significant digits, and all digits before the point: 0.0123, 1.50, 5,120."""
     size = abs(value)
     if value and not SMALL <= size < LARGE:
         return _tidy(f"{value:.3g}")
@@ -58,19 +58,19 @@ def significant(value: float) -> str:
 
 
 def seconds(value: float) -> str:
-    """Whole seconds from ten on, tenths from one on, below it two significant digits."""
+    """Format seconds: whole from ten on, with tenths from one on, else with two significant digits."""
     size = abs(value)
     return f"{value:,.0f}" if size >= 10 else f"{value:.1f}" if size >= 1 else f"{value:.2g}"
 
 
 def separated(text: str) -> str:
-    """A printed number with its thousands separated: 60000 becomes 60,000; anything else stays as it is."""
+    """Separate the thousands of a printed number: 60000 becomes 60,000; other text is unchanged."""
     whole, point, rest = text.partition(".")
     return f"{int(whole):,}{point}{rest}" if whole.isdigit() and len(whole) > 3 and (not point or rest) else text
 
 
 def decimals(text: str) -> int:
-    """How many decimals a number is written with."""
+    """Return the number of decimals of a number in a text."""
     return len(text.partition(".")[2])
 
 

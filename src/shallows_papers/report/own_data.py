@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 _MARKERS = "osD^vP"
 _LARGEST = 5000
-#: More classes than this have no numbers in their fields.
+#: With more classes than this, the fields have no numbers.
 _NUMBERED = 15
-#: What a method costs, each a panel of its picture, with the words under the axis.
+#: The costs of a method, each with a panel of the picture and the label of its axis.
 _COSTS = {
     "fit_seconds": "seconds of one fit",
     "predict_seconds": "seconds to predict the test rows",
@@ -33,7 +33,7 @@ _COSTS = {
 
 
 def write_page(csv_paths: Iterable[Path], out: str | Path, title: str = "") -> None:
-    """Render the tables of a comparison, draw their pictures, and write the page of both."""
+    """Render the tables of a comparison, draw their pictures, and write the page with both."""
     targets = [(path, path.parents[1] / "figures" / f"{path.stem}.svg") for path in csv_paths]
     for table, picture in targets:
         tables.render(table)
@@ -42,7 +42,7 @@ def write_page(csv_paths: Iterable[Path], out: str | Path, title: str = "") -> N
 
 
 def error_against_costs(target: Target) -> Figure:
-    """The test error of each method over each of its costs, with its interval; a ring marks the method to take."""
+    """Draw the test error of each method against each of its costs, with its interval; a ring marks the recommended."""
     from matplotlib.ticker import EngFormatter, LogLocator
 
     found: dict[str, dict[str, float]] = {}
@@ -70,7 +70,7 @@ def error_against_costs(target: Target) -> Figure:
                 line.set_alpha(0.5)
             if name == target.figure.get("recommended"):
                 ax.plot(*point, "o", markersize=13, fillstyle="none", color=INK, zorder=4)
-        front: list[tuple[float, float]] = []  # the methods than which no other one has both a lower error and cost
+        front: list[tuple[float, float]] = []  # methods for which no other has both a lower error and a lower cost
         for point in sorted(points.values()):
             if not front or point[1] < front[-1][1]:
                 front.append(point)
@@ -79,12 +79,12 @@ def error_against_costs(target: Target) -> Figure:
         ax.set_xlim(_ends([cost for cost, _ in points.values()]))
         _plain_ticks(ax)
     same_limits(axes)
-    axes[-1].xaxis.set_major_locator(LogLocator(numticks=5))  # so few that the sizes do not touch
+    axes[-1].xaxis.set_major_locator(LogLocator(numticks=5))  # few enough that the sizes do not touch
     axes[-1].xaxis.set_major_formatter(EngFormatter("B"))
     for ax in axes[1:]:
         ax.tick_params(labelleft=False)
     axes[0].set_ylabel("test error (%)" if is_class else "test, 1 − R²")
-    # The best first, where Matplotlib would put those without a bar before the others.
+    # The best first; Matplotlib would put methods without a bar before the others.
     handles, labels = axes[-1].get_legend_handles_labels()
     shown = dict(zip(labels, handles, strict=True))
     handles = [shown[name] for name in found]
@@ -93,7 +93,7 @@ def error_against_costs(target: Target) -> Figure:
 
 
 def _ends(values: list[float]) -> tuple[float, float]:
-    """The ends of a logarithmic axis with all values, and a margin that grows with their ratio."""
+    """Return the ends of a logarithmic axis with all values, and a margin that grows with their ratio."""
     low, high = min(values), max(values)
     margin = max(high / low, 3.0) ** 0.07
     return low / margin, high * margin
@@ -110,7 +110,7 @@ def _plain_ticks(ax: Axes) -> None:
 
 
 def predicted_against_true(target: Target) -> Figure:
-    """The confusion matrix of classes; for numbers, the predicted ones over the true ones."""
+    """Draw the confusion matrix of classes, or predicted against true numbers."""
     if target.figure.get("points"):
         return _scatter(target)
     counts = [row for row in target.rows if row.measured_mean is not None]
@@ -174,9 +174,9 @@ def _scatter(target: Target) -> Figure:
 
 
 def bandwidths(target: Target) -> Figure:
-    """The validation error over the bandwidth, a line for each of the best methods, or the reason why there is none."""
+    """Draw the validation error over the bandwidth, with a line for each of the best methods, or the reason why not."""
     if any(row.measured_mean is not None for row in target.rows):
-        # The best on the test rows come first, and there are no more looks of lines than colours.
+        # The best on the test rows come first; each color has one style of lines.
         shown = list(dict.fromkeys(row.method for row in target.rows))[: len(PALETTE)]
         return curves(replace(target, rows=tuple(row for row in target.rows if row.method in shown)))
     return empty_sheet(target, f"Not drawn: {target.rows[0].reason}.")

@@ -1,4 +1,4 @@
-"""The report: one self-contained HTML page, the verdicts first, then every target that was built."""
+"""The report: one self-contained HTML page with the verdicts first, then every target that was built."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ from .wording import code_text, key_title, name_of, quantity
 
 SCALES = {
     "demo": "Small real data that the repository carries, on any machine, in minutes. "
-    "Where the papers used more data, the values are shown beside theirs and not judged against them.",
+    "Where the papers used more data, the values are shown next to theirs and not judged against them.",
     "laptop": "The public datasets, whole or subsampled as each entry says, on a workstation.",
     "paper": "The papers' own sizes, on a GPU or a cluster.",
-    "own": "The methods on data of your own, beside which nothing is published.",
+    "own": "All methods compared on your data.",
 }
-#: Filters the cards. The page's policy holds its digest, so that the browser runs no other script.
+#: Filters the cards. The page's policy has its digest, so that the browser runs no other script.
 SCRIPT = Path(__file__).with_name("templates") / "filter.js"
 LEADERBOARD = "All methods that suit one dataset, each with parameters chosen on training rows and tested once."
-_HEADING = re.compile(r"<h3>(.*?)</h3>")  # the first of a text is its title where it is folded
-#: Titles of pages by their scale, where it has one of its own.
+_HEADING = re.compile(r"<h3>(.*?)</h3>")  # the first heading of a text is its title when it is folded
+#: Titles of pages by scale; other scales have the default title.
 TITLES = {"own": "Comparison on your own data"}
 
 
@@ -52,11 +52,11 @@ def write(
     leaderboards: Mapping[str, str | Path] | None = None,
     origin: str = "",
 ) -> None:
-    """Write the report, with links that are relative to it, so that the folder of results can be moved as a whole.
+    """Write the report with relative links, so that the folder of results can be moved as a whole.
 
-    Each target is given, in the order of the page, by its tidy CSV and its figure, None where there is none.
-    ``leaderboards`` are pages by the titles of their datasets, ``title`` takes the place of the one that follows from
-    the scale, and ``origin`` is a sentence on where results come from that are not the user's own.
+    ``targets`` are in the order of the page, each with its tidy CSV and its figure or None. ``leaderboards`` are pages
+    by the titles of their datasets. ``title`` replaces the title of the scale. ``origin`` is a sentence about the
+    origin of results that are not the user's own.
     """
     folder = Path(out_html).parent
     sections = [_section(*paths, folder) for paths in targets]
@@ -67,7 +67,7 @@ def write(
     scale = scales[0] if len(scales) == 1 else ""
     machines = dict.fromkeys(name for target in shown for name in target.meta["label"]["hardware"])
     in_short = papers_in_short.read(summaries, {target.id: target for target in shown})
-    papers: dict[str, list[dict[str, Any]]] = {one.title: [] for one in in_short}  # those in short come first
+    papers: dict[str, list[dict[str, Any]]] = {one.title: [] for one in in_short}  # papers with a summary come first
     for section in sections:
         papers.setdefault(str(section["target"].meta.get("paper") or ""), []).append(section)
     numbers = distances.table(shown, {one.title: one.name for one in in_short})
@@ -102,7 +102,7 @@ def write(
 
 
 def codes(targets: Iterable[Target]) -> list[str]:
-    """The code of all targets: the commits of each version, listed apart where changes were not committed."""
+    """Return the code of all targets: the commits of each version, separately if there were uncommitted changes."""
     commits: dict[tuple[str, bool], dict[str, None]] = {}
     for code in (target.meta["label"]["code"] for target in targets):
         if code["version"]:
@@ -117,7 +117,7 @@ def codes(targets: Iterable[Target]) -> list[str]:
 def _section(csv_path: str | Path, svg_path: str | Path | None, folder: Path) -> dict[str, Any]:
     target, table, svg = read(csv_path), Path(csv_path), Path(svg_path) if svg_path else None
     drawn = svg is not None and target.has_picture
-    root = table.parent.parent  # of this scale's results, from which a path is taken that is not there
+    root = table.parent.parent  # of this scale's results, for paths of files that are missing
     places = dict.fromkeys(Path(name) for row in target.rows for name in row.records)
     places = [root / place if not place.exists() and (root / place).exists() else place for place in places]
     runs = [_run(place, folder) for place in places]
@@ -139,7 +139,7 @@ def _section(csv_path: str | Path, svg_path: str | Path | None, folder: Path) ->
 
 
 def alternative(target: Target) -> str:
-    """A figure in words, for readers who cannot see it."""
+    """Describe a figure as text, for readers who cannot see it."""
     drawn = target.figure.get("y")
     shown = [row for row in target.rows if row.measured_mean is not None and (not drawn or row.metric in drawn)]
     parts = []
@@ -148,7 +148,7 @@ def alternative(target: Target) -> str:
         if 1 < len(values) <= 8:
             parts.append(f"{key_title(target, key)}: {', '.join(values)}")
     lines = f" Lines by {'; '.join(parts)}." if parts else ""
-    return f"{target.title}.{lines} The table that follows holds the numbers."
+    return f"{target.title}.{lines} The table that follows has the numbers."
 
 
 def _data_uri(svg: str) -> str:
@@ -160,9 +160,9 @@ def _relative(path: str | Path, folder: Path) -> str:
 
 
 def _run(folder: Path, page_folder: Path) -> dict[str, Any]:
-    """One run behind a target, as the page lists it; its job is the folder that names its dataset and its method.
+    """Describe a run behind a target for the page; its job is the folder that names its dataset and its method.
 
-    Its name is that of its own folder without seed and identifier, so that repetitions stand together.
+    Its name is its own folder without seed and identifier, so that repetitions are listed together.
     """
     record_path, curve_path = folder / "record.json", folder / "curve.csv"
     try:
@@ -189,26 +189,26 @@ def _facts(record: dict[str, Any]) -> Iterable[str]:
             yield f"{name} {count} times" if count > 1 else f"{name} once"
 
 
-#: Pixels of a small picture, which is shown at half of them.
+#: Pixels of a small picture, which is shown at half this size.
 WIDTH, HEIGHT = 520, 300
-#: Values that stand on a card in place of a picture.
+#: Number of values on a card that has no picture.
 N_VALUES = 3
 
 
 def card(target: Target, picture: Path | None) -> dict[str, Any]:
-    """What a card shows and is filtered by; its picture is taken from a PNG, where there is one."""
+    """Return what a card shows and is filtered by; its picture is made from the PNG, if there is one."""
     thumbnail = _thumbnail(picture) if picture and picture.exists() else ""
     return {
         "thumbnail": thumbnail,
         "values": [] if thumbnail else [*_values(target)],
         "items": [f"{kind}:{name}" for kind, counts in counts_by_kind(target.rows).items() for name in counts],
         "causes": ordered(row.cause for row in target.rows if row.cause),
-        "words": _words(target),  # what a search looks through
+        "words": _words(target),  # the text that a search covers
     }
 
 
 def _thumbnail(path: Path) -> str:
-    """The axes of a figure, without its title and its label, as a small picture with few colours."""
+    """Return the axes of a figure, without its title and label, as a small picture with few colors."""
     from PIL import Image
 
     with Image.open(path) as whole:
@@ -218,7 +218,7 @@ def _thumbnail(path: Path) -> str:
         )
     image.thumbnail((WIDTH, HEIGHT), Image.Resampling.LANCZOS)
     data = io.BytesIO()
-    # Maximum coverage keeps the colours of thin lines.
+    # Maximum coverage keeps the colors of thin lines.
     few = image.quantize(64, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
     few.convert("RGB").save(data, format="WEBP", lossless=True, method=6)
     return "data:image/webp;base64," + base64.b64encode(data.getvalue()).decode("ascii")
@@ -238,7 +238,7 @@ def _values(target: Target) -> Iterator[dict[str, str]]:
 
 
 def _name(target: Target, row: Row, varying: list[str]) -> str:
-    """The keys in which a row differs from the others, or else its metric."""
+    """Return the keys in which a row differs from the others, or else its metric."""
     named = {key: row.keys[key] for key in varying if row.keys.get(key)}
     parts = [
         f"{key_title(target, key)} " * is_number(value) + name_of(target, key, value) for key, value in named.items()
@@ -247,7 +247,7 @@ def _name(target: Target, row: Row, varying: list[str]) -> str:
 
 
 def _words(target: Target) -> str:
-    """The text in which a reader can search for a target."""
+    """Return the text that a search for a target covers."""
     named = [name_of(target, key, value) for key in NAMED_KEYS for value in target.values(key) if value]
     about = [str(target.meta.get(key) or "") for key in ("citation", "caption")]
     return " ".join([target.id, target.title, target.source, *about, *named]).lower()
@@ -257,10 +257,10 @@ _LITERAL = re.compile(r'<span class="docutils literal">(?P<name>[a-z][a-z0-9_]*)
 
 
 def render(path: str | Path, kinds: Mapping[str, Mapping[str, Mapping[Verdict, tuple[int, int]]]]) -> str:
-    """A reStructuredText file, which can include no file and no HTML of its own, as a fragment of HTML.
+    """Convert a reStructuredText file to a fragment of HTML; the file cannot include other files or raw HTML.
 
-    ``kinds`` has what `counts_by_kind` gives for each target of the page; the name of a target in the text becomes a
-    link, followed by the number of its items with each verdict, so that the prose needs no number that a table has.
+    ``kinds`` has the result of `counts_by_kind` for each target of the page. The name of a target in the text becomes a
+    link, followed by the number of its items with each verdict, so that the text does not have to repeat numbers.
     """
     from docutils.core import publish_parts
     from docutils.utils import SystemMessage

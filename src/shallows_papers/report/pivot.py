@@ -1,6 +1,6 @@
 """The rows of a target as a table of cells with headings, and the reasons for their verdicts.
 
-Written without pandas, whose import takes longer than the whole of a table.
+This does without pandas, whose import takes longer than the whole table.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from .numbers import is_number
 from .target import Target, ordered
 from .wording import EN_DASH, key_title, name_of
 
-# A curve of a thousand points is no table for people: a numeric row key with more values than LONG is shown
-# at about SHOWN of them, evenly spaced in the logarithm. The CSV keeps them all.
+# A table with a thousand points of a curve is not readable: a numeric row key with more values than LONG is shown
+# at about SHOWN of them, evenly spaced in the logarithm. The CSV has all of them.
 LONG, SHOWN = 24, 16
 
 
 @dataclass(frozen=True)
 class Cell:
-    """The texts of one compared value, and its verdict."""
+    """The texts of a compared value, and its verdict."""
 
     published: str
     measured: str
@@ -36,7 +36,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Remark:
-    """One reason for the verdicts of some values."""
+    """A reason for the verdicts of some values."""
 
     verdict: Verdict
     count: int
@@ -46,31 +46,31 @@ class Remark:
 
 @dataclass(frozen=True)
 class Pivot:
-    """A target's values, arranged as its layout says; Markdown and HTML both are written from it."""
+    """A target's values, arranged by its layout; Markdown and HTML are both written from it."""
 
     row_keys: tuple[str, ...]
     column_keys: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]  # the values of the keys, one tuple a row or a column
+    rows: tuple[tuple[str, ...], ...]  # the values of the keys, one tuple for each row or column
     columns: tuple[tuple[str, ...], ...]
-    cells: dict[tuple[tuple[str, ...], tuple[str, ...]], Cell]  # a combination that the target does not have is absent
-    constant: tuple[tuple[str, str], ...]  # keys that have one value throughout, and are in no heading
-    has_spread: bool  # whether a standard deviation stands beside any mean
-    printed_columns: frozenset[tuple[str, ...]]  # those of which the source prints any number
-    verdicts: tuple[Verdict, ...]  # those that occur
+    cells: dict[tuple[tuple[str, ...], tuple[str, ...]], Cell]  # without combinations that the target does not have
+    constant: tuple[tuple[str, str], ...]  # keys that have one value in the whole table, and are in no heading
+    has_spread: bool  # whether any mean has a standard deviation
+    printed_columns: frozenset[tuple[str, ...]]  # columns with at least one printed number
+    verdicts: tuple[Verdict, ...]  # the verdicts that occur
     n_rows: int  # rows before a long table was thinned
-    n_drawn: int  # values that the figure shows and the table does not
+    n_drawn: int  # values that are only in the figure
 
     @property
     def has_gaps(self) -> bool:
-        """Whether the source prints some of the numbers and leaves others out."""
+        """Whether the source prints only some of the numbers."""
         return bool(self.printed_columns) and not all(cell.published for cell in self.cells.values())
 
     def parts(self, column: tuple[str, ...]) -> tuple[str, ...]:
-        """Headings below a column: without ``published`` where the source prints nothing of it."""
+        """Return the headings below a column: without ``published`` if the source prints nothing in it."""
         return ("published", "measured") if column in self.printed_columns else ("measured",)
 
     def place_of(self, row: Row) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The line and the column of the table that a value stands in."""
+        """Return the line and the column of a value in the table."""
         return _values(row, self.row_keys), _values(row, self.column_keys)
 
 
@@ -79,10 +79,10 @@ def _values(row: Row, keys: Iterable[str]) -> tuple[str, ...]:
 
 
 def tabulated(target: Target) -> list[Row]:
-    """The rows that a table shows.
+    """Return the rows that a table shows.
 
-    Points that the figure draws are left out where the target has other rows; of a curve that it does not draw, the
-    last point is kept. Rows that were not run and have no printed number are left out; their reasons stand below.
+    Points that the figure draws are left out if the target has other rows. Of a curve that the figure does not draw,
+    the last point is kept. Rows that were not run and have no printed number are left out; notes give their reasons.
     """
     rest = _beside_the_figure(target)
     return [row for row in rest if row.verdict != Verdict.NOT_RUN or row.published] or rest
@@ -94,9 +94,9 @@ def _beside_the_figure(target: Target) -> list[Row]:
 
 
 def pivot(target: Target, among: Sequence[Row] | None = None) -> Pivot:
-    """Arrange a target's values as ``layout`` in its JSON says: all that are `tabulated`, or some of them.
+    """Arrange a target's values by ``layout`` in its JSON: all values that are `tabulated`, or some of them.
 
-    Keys that tell rows apart but stand nowhere in the layout become row headings, so that no value is lost.
+    If rows differ in a key that the layout does not name, it becomes a row heading, so that no value is lost.
     """
     layout = target.meta.get("layout") or {}
     row_keys, column_keys = list(layout.get("rows", ())), list(layout.get("columns", ()))
@@ -176,7 +176,7 @@ def _thinned(
         along = [value for value in ordered(row[place] for row in rows) if value]
         if len(along) <= LONG or not all(map(is_number, along)):
             continue
-        # Curves need not share their marks: chosen are those that fill most columns, where they suffice.
+        # Curves may have different marks: take the marks with values in most columns, if these suffice.
         cover = {value: sum(filled[row] for row in rows if row[place] == value) for value in along}
         full = [value for value in along if cover[value] == max(cover.values())]
         along = full if len(full) >= SHOWN else along
@@ -188,20 +188,20 @@ def _thinned(
 
 
 def writer(target: Target, metric: str) -> Callable[[float], str]:
-    """The function that writes measured values of a metric of this target, see `numbers.writer`."""
+    """Return the function that formats measured values of a metric of this target, see `numbers.writer`."""
     rows = [row for row in target.rows if row.metric == metric]
     measured = [row.measured_mean for row in rows if row.measured_mean is not None]
     return numbers.writer([_printed(row) for row in rows], measured, next((row.unit for row in rows if row.unit), ""))
 
 
 def _printed(row: Row) -> str:
-    """The printed text, by which digits are chosen: a value that is derived from others is written with one decimal."""
+    """Return the printed text that sets the digits; a value derived from others is written with one decimal."""
     value = row.published_value if row.derived else None
     return row.published if value is None else f"{value:.1f}"
 
 
 def without_size(row: Row) -> str:
-    """The text of a mean that is infinite or not a number."""
+    """Format a mean that is infinite or not a number."""
     if math.isinf(row.measured_mean):
         return f"{'−' if row.measured_mean < 0 else ''}∞"
     return DIVERGED if DIVERGED in row.reason else "no number"
@@ -219,13 +219,13 @@ def _measured(row: Row, write: Callable[[float], str]) -> str:
 
 
 def _why(row: Row) -> str:
-    """The reason of a row's verdict; of a deviation with its cause."""
+    """Return the reason for a row's verdict; for a deviation, with its cause."""
     cause = row.cause if row.verdict == Verdict.DEVIATES else ""
     return ": ".join(filter(None, (cause, row.reason)))
 
 
 def remarks(target: Target) -> list[Remark]:
-    """The reasons for the verdicts of a target, each with how many values it is about and where they stand."""
+    """Return the reasons for the verdicts of a target, each with the number of its values and where they are."""
     groups: dict[tuple[Verdict, str], list[Row]] = {}
     for row in target.rows:
         if _why(row) and (row.measured_mean is None or not target.is_drawn(row)):

@@ -1,4 +1,4 @@
-"""The layout of every figure: its style, axes, title, legend and label, and the files it is written to."""
+"""The layout of every figure: its style, axes, title, legend and label, and its files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Okabe and Ito's colours, which remain apart for colour-blind readers; their yellow is too pale on white.
+# Okabe and Ito's colors, which color-blind readers can distinguish; their yellow is too pale on white.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 DASHES = ("", (5, 1.6), (1.4, 1.4), (6, 1.5, 1.4, 1.5), (3, 1.2), (8, 2, 3, 2), (1, 1))
 INK, QUIET, RULE = "#1a1a1a", "#5c5c5c", "#dddddd"
@@ -28,7 +28,7 @@ PNG_DPI = 200
 MARGIN = 0.1  # inches, left of the title and the label
 
 STYLE: dict[str, Any] = {
-    "font.family": "sans-serif",  # DejaVu Sans, which comes with Matplotlib; in an SVG, else Verdana, as wide as it
+    "font.family": "sans-serif",  # DejaVu Sans, which comes with Matplotlib; an SVG falls back to Verdana, equally wide
     "font.sans-serif": ["DejaVu Sans", "Verdana", "sans-serif"],
     "font.size": 9,
     "axes.titlesize": 9.5,
@@ -54,12 +54,12 @@ STYLE: dict[str, Any] = {
     "savefig.facecolor": "white",
     "lines.linewidth": 1.6,
     "lines.markersize": 4.5,
-    "svg.fonttype": "none",  # letters as paths are seven tenths of a file
+    "svg.fonttype": "none",  # letters as paths would take seven tenths of a file
 }
 
 
 def styled(salt: str) -> AbstractContextManager[None]:
-    """The style of every figure; with the same ``salt`` the parts of an SVG get the same names again."""
+    """Return the style of every figure; with the same ``salt`` the parts of an SVG get the same names again."""
     import matplotlib
     import seaborn
 
@@ -67,7 +67,7 @@ def styled(salt: str) -> AbstractContextManager[None]:
 
 
 def frame(target: Target, *needed: str) -> pandas.DataFrame:
-    """The rows, one column a key, with ``published``, ``mean``, ``sd`` and ``verdict`` beside them."""
+    """Return the rows as a table with a column for each key, and ``published``, ``mean``, ``sd`` and ``verdict``."""
     import pandas
 
     missing = [key for key in needed if key not in target.key_names()]
@@ -98,7 +98,7 @@ def sheet(
     legend: bool = False,
     absent: Sequence[str] = (),
 ) -> tuple[Figure, list[list[Axes]]]:
-    """Axes below a title (and a legend, where asked) and above the label that every figure has.
+    """Return axes below a title (and a legend, if requested) and above the label that every figure has.
 
     What is ``absent`` was not measured: it has no axes, and one line names it.
     """
@@ -127,7 +127,7 @@ def sheet(
 
 
 def legend(figure: Figure, handles: Sequence[Any]) -> None:
-    """One legend for all axes, in a line of its own between the title and the axes."""
+    """Draw one legend for all axes, on its own line between the title and the axes."""
     across, tall = figure.get_size_inches()
     lines = figure.texts[0].get_text().count("\n") + 1
     legend = figure.legend(
@@ -140,16 +140,16 @@ def legend(figure: Figure, handles: Sequence[Any]) -> None:
         borderpad=0,
         borderaxespad=0,
     )
-    legend.set_in_layout(False)  # the sheet has kept its place free
+    legend.set_in_layout(False)  # the sheet has reserved its place
 
 
 def fits_a_line(handles: Sequence[Any], across: float) -> bool:
-    """Whether a legend of these handles, side by side, is no wider than so many inches."""
+    """Whether a legend of these handles in one row is at most this wide, in inches."""
     return sum(0.6 + 0.066 * len(handle.get_label()) for handle in handles) <= max(across, 6.2) - MARGIN
 
 
 def empty_sheet(target: Target, text: str) -> Figure:
-    """A sheet with words in place of axes, for a figure of which nothing was measured."""
+    """Return a sheet with text instead of axes, for a figure without measured values."""
     figure, [[ax]] = sheet(target, rows=1, columns=1, width=6.2, height=0.6)
     ax.spines[:].set_visible(False)
     write_inside(ax, text, width=90)
@@ -157,7 +157,7 @@ def empty_sheet(target: Target, text: str) -> Figure:
 
 
 def footer_lines(target: Target, width: int, absent: Sequence[str] = ()) -> list[str]:
-    """Lines that name what was not measured, and those of the label; a line breaks between parts of the label."""
+    """Return lines that name what was not measured, and the lines of the label, which break between its parts."""
     lines = textwrap.wrap(f"Not measured here: {', '.join(absent)}.", width) if absent else []
     n_before = len(lines)
     for name, value in label(target.meta):
@@ -170,7 +170,7 @@ def footer_lines(target: Target, width: int, absent: Sequence[str] = ()) -> list
 
 
 def write_inside(ax: Axes, text: str, width: int = 34) -> None:
-    """Write words into the middle of axes that have nothing to show, and remove their ticks."""
+    """Write a text into the middle of axes that have nothing to show, and remove their ticks."""
     ax.set(xticks=[], yticks=[])
     ax.minorticks_off()
     centred = {"transform": ax.transAxes, "ha": "center", "va": "center"}
@@ -178,7 +178,7 @@ def write_inside(ax: Axes, text: str, width: int = 34) -> None:
 
 
 def same_limits(axes: Sequence[Axes]) -> None:
-    """Equal limits of y axes that are read next to each other."""
+    """Set equal limits of y axes that are read next to each other."""
     filled = [ax for ax in axes if ax.lines and ax.get_yscale() == axes[0].get_yscale()]
     limits = [ax.get_ylim() for ax in filled]
     for ax in filled:
@@ -186,33 +186,33 @@ def same_limits(axes: Sequence[Axes]) -> None:
 
 
 def save(figure: Figure, svg_path: str | Path, title: str) -> None:
-    """Write a figure as SVG and, beside it, as PNG.
+    """Write a figure as SVG and as PNG into the same folder.
 
     Dates and versions are left out, so that the files are the same to the bit when the figure is drawn again.
     """
     svg_path, engine = Path(svg_path), figure.get_layout_engine()
-    # Lower end and height of the axes of a `sheet`, as shares of the figure; the whole of another figure.
+    # Lower end and height of the axes of a `sheet`, as shares of the figure; for another figure all of it.
     _, bottom, _, height = engine.get().get("rect", (0, 0, 1, 1)) if engine else (0, 0, 1, 1)
     with replacing(svg_path.with_suffix(".png")) as partial:
         metadata = {"Software": None, "Title": title, _AXES: f"{bottom:.4f} {height:.4f}"}
         figure.savefig(partial, format="png", dpi=PNG_DPI, metadata=metadata)
-    # Both forms have the places that were found for the first: finding them takes longer than drawing (0.4 of all).
+    # Both forms use the layout found for the first: finding it takes longer than drawing (0.4 of the whole time).
     figure.set_layout_engine(None)
     write_text(svg_path, svg_of(figure, title))
 
 
 def svg_of(figure: Figure, title: str | None = None) -> str:
-    """A figure as the text of an SVG."""
+    """Return a figure as the text of an SVG."""
     text, metadata = io.StringIO(), {"Date": None, "Creator": None} | ({"Title": title} if title else {})
     figure.savefig(text, format="svg", dpi=PNG_DPI, metadata=metadata)
     return text.getvalue()
 
 
-#: The text in a PNG that says where its axes are, between title and label.
+#: The text in a PNG that says where its axes are, between the title and the label.
 _AXES = "Axes"
 
 
 def axes_place(info: Mapping[str, Any]) -> tuple[float, float]:
-    """Lower end and height of the axes, read from the texts in a PNG; the whole of a picture that has none."""
+    """Return the lower end and the height of the axes from the texts in a PNG; without them, all of the picture."""
     bottom, height = map(float, str(info.get(_AXES, "0 1")).split())
     return bottom, height

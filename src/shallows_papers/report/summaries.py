@@ -1,4 +1,4 @@
-"""The first part of the report: what each paper claims, what was measured here, and the numbers that matter."""
+"""The first part of the report: what each paper claims, what was measured here, and the most important numbers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .pivot import without_size, writer
 from .target import Target
 from .wording import name_of, quantity
 
-#: What reports on reproductions tell of each paper, by the keys of its file.
+#: The standard questions of reproduction reports about each paper, by the keys of its file.
 REVIEW = {
     "scope": "Scope",
     "easy": "What was easy",
@@ -32,32 +32,32 @@ _PLACE = re.compile(r"\{(?P<name>\w+)(?:\.(?P<part>printed|data))?\}")
 
 @dataclass(frozen=True)
 class Headline:
-    """One of the numbers that matter, as texts."""
+    """One of the most important numbers of a paper, as texts."""
 
     label: str
-    target: Target  # whose table holds it
+    target: Target  # whose table has it
     verdict: Verdict
     reason: str
-    printed: str = ""  # as the paper prints it, with its unit; a number or words
-    measured: str = ""  # with its unit; empty where it was not measured
-    spread: str = ""  # standard deviation over the repetitions; empty where there is none
-    data: str = ""  # on which it was measured, or would be
-    reached: bool = True  # False where no run came to what was to be counted, so that nothing is measured
+    printed: str = ""  # as the paper prints it, with its unit; a number or text
+    measured: str = ""  # with its unit; empty if it was not measured
+    spread: str = ""  # standard deviation over the repetitions; empty for a single one
+    data: str = ""  # the data on which it is measured
+    reached: bool = True  # False if no run reached the event that is counted, so that there is no number
 
 
 @dataclass(frozen=True)
 class Claim:
-    """The claim that carries a paper."""
+    """The main claim of a paper."""
 
     text: str
-    verdict: str  # in words, see `in_words`
-    counts: Mapping[Verdict, int]  # of the printed rows from which it follows
-    targets: tuple[Target, ...]  # whose tables hold these rows
+    verdict: str  # as text, see `in_words`
+    counts: Mapping[Verdict, int]  # of the printed rows that decide it
+    targets: tuple[Target, ...]  # whose tables have these rows
 
 
 @dataclass(frozen=True)
 class PaperSummary:
-    """A paper in short."""
+    """The summary of a paper."""
 
     name: str
     title: str
@@ -66,15 +66,15 @@ class PaperSummary:
     claim: Claim
     #: headings and texts: scope, what was easy, what was difficult, what the code settled
     review: tuple[tuple[str, str], ...]
-    target_id: str  # of the target whose figure is its picture
-    #: sentences in pieces, measured numbers marked by True; one with a number that was not measured is left out
+    target_id: str  # of the target whose figure illustrates the paper
+    #: sentences in pieces, with True for measured numbers; a sentence without its measured number is left out
     found: tuple[tuple[tuple[str, bool], ...], ...]
     numbers: tuple[Headline, ...]
-    picture: Target | None  # None where nothing of it was measured
+    picture: Target | None  # None if nothing of it was measured
 
 
 def read(paths: Iterable[str | Path], targets: Mapping[str, Target]) -> list[PaperSummary]:
-    """Read the summaries in the order of their ``place``, with what the tables hold."""
+    """Read the summaries in the order of their ``place``, with the numbers in the tables."""
     import yaml
 
     given = [yaml.safe_load(Path(path).read_text(encoding="utf-8")) for path in paths]
@@ -107,7 +107,7 @@ def _summary(given: Mapping[str, Any], targets: Mapping[str, Target]) -> PaperSu
 
 
 def in_words(verdicts: Iterable[Verdict]) -> str:
-    """What the verdicts on its rows say of a claim; those that decide come before those that do not."""
+    """Say what the verdicts on its rows mean for a claim; decisive verdicts come before the others."""
     given = set(verdicts)
     for_it, against = given & {*AGREEING}, given & {Verdict.DEVIATES, Verdict.REFUTED}
     if for_it or against:
@@ -161,9 +161,9 @@ def _headline(given: Mapping[str, Any], target: Target) -> Headline:
 
 
 def find(rows: Sequence[Row], where: Mapping[str, str | Sequence[str]]) -> list[Row]:
-    """Rows beside a printed item whose keys have the values asked for; of a list any value will do.
+    """Return the rows of printed items whose keys have the requested values; a list allows any of its values.
 
-    A dataset is meant by its own name, without the paper's word that may follow it in brackets.
+    A dataset is given by its own name, without the paper's word that may follow it in brackets.
     """
 
     def fits(row: Row, key: str, wanted: str | Sequence[str]) -> bool:

@@ -1,4 +1,4 @@
-"""Markdown and HTML tables, published beside measured, from one pivot of the tidy rows."""
+"""Markdown and HTML tables of published and measured values, from one pivot of the tidy rows."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ from .wording import EN_DASH, heading_of, key_title, label, name_of
 
 FIGURE_SPACE = "\u2007"  # as wide as a digit
 PUNCTUATION_SPACE = "\u2008"  # as wide as a full stop
-#: What is said of a criterion, by when it was set.
+#: The introduction of a criterion, by when the criterion was set.
 CRITERIA = {
     "first commit": "Criteria, unchanged since the first commit of this target",
     AFTER: "Criteria, set or moved after results had been looked at",
 }
-CAPTION_WORDS = 40  # of a caption are shown, or its first sentence if that is longer; the rest is folded
-#: The space behind a sentence. "Dai et al. (2014)" and the like do not end one.
+CAPTION_WORDS = 40  # shown of a caption, or its first sentence if that is longer; the rest is folded
+#: The space after a sentence. "Dai et al. (2014)" and the like do not end a sentence.
 _SENTENCE_END = r"(?<=[.!?])(?<!\bal\.)(?<!\bcf\.)(?<!\bvs\.)(?<!e\.g\.)(?<!i\.e\.)(?<!\bFig\.)(?<!\bEq\.)(?<!\bSec\.) "
-WORDY = 12  # characters; a longer published entry is a claim in words, and is set as text
-LONG = 8  # rows; a longer table of nothing but measured values is folded where a figure shows them
+WORDY = 12  # characters; a longer published entry is a claim, and is set as text
+LONG = 8  # rows; a longer table with only measured values is folded if a figure shows them
 
 
 @dataclass(frozen=True)
 class TablePart:
-    """A part of a target's values with a table of its own, which may be folded until it is clicked."""
+    """A part of a target's values with its own table, which may be folded until the reader clicks it."""
 
-    title: str  # what it holds; empty for the first
+    title: str  # what the part contains; empty for the first
     table: Pivot
     is_folded: bool
 
 
 def parts_of(target: Target, is_drawn: bool = False) -> list[TablePart]:
-    """Split a target's values: printed and measured, measured only, printed and not run, quoted."""
+    """Split a target's values: printed and measured, only measured, printed and not run, quoted."""
     whole, rows = pivot(target), tabulated(target)
     printed = _beside(whole, rows, [row for row in rows if row.published or row.ratio is not None])
     if not printed:
@@ -58,7 +58,7 @@ def parts_of(target: Target, is_drawn: bool = False) -> list[TablePart]:
         (compared, ""),
         (besides, f"{_values(len(besides))} measured besides, of which the source prints none"),
         (absent, f"{_values(len(absent))} printed and not run here"),
-        (quoted, f"{_values(len(quoted))} quoted, which nobody can run again"),
+        (quoted, f"{_values(len(quoted))} quoted, which cannot be run again"),
     ]
     return [TablePart(title, pivot(target, some), bool(title)) for some, title in found if some]
 
@@ -73,25 +73,25 @@ def _values(count: int) -> str:
 
 
 def _beside(whole: Pivot, rows: Sequence[Row], chosen: Sequence[Row]) -> list[Row]:
-    """The rows in whose line and in whose column of the table a chosen row stands."""
+    """Return the rows that share both their line and their column of the table with a chosen row."""
     lines, columns = (set(places) for places in zip(*map(whole.place_of, chosen), strict=True)) if chosen else ((), ())
     return [row for row in rows if whole.place_of(row)[0] in lines and whole.place_of(row)[1] in columns]
 
 
 def notes(target: Target, table: Pivot) -> list[str]:
-    """Sentences that stand below the table, in both forms."""
+    """Return the sentences below the table, in both forms."""
     sentences = []
     if table.n_rows > len(table.rows):
-        sentences.append(f"{len(table.rows)} of {table.n_rows:,} rows are shown; the CSV holds them all.")
+        sentences.append(f"{len(table.rows)} of {table.n_rows:,} rows are shown; the CSV has all of them.")
     if table.n_drawn:
-        sentences.append(f"The {table.n_drawn:,} values along the curves stand in the CSV.")
+        sentences.append(f"The {table.n_drawn:,} values along the curves are in the CSV.")
     if not table.printed_columns and target.paper_is_known:
         sentences.append("The source prints no numbers here.")
     if table.has_spread:
         sentences.append("Measured: mean ± standard deviation over the repetitions (seeds, or parts of the data).")
     if any(row.series == OURS for row in target.rows):
         sentences.append(
-            "Methods are judged as their authors ran them. Beside them stand those of this project (ours), which are "
+            "Methods are judged as their authors ran them. Methods of this project (ours) are shown for comparison and "
             "not judged; in brackets, ours over the authors', both as measured here."
         )
     for fixed in sorted({row.fixed for row in target.rows if row.tolerance}):
@@ -103,19 +103,19 @@ def notes(target: Target, table: Pivot) -> list[str]:
 
 
 def throughout(target: Target, table: Pivot) -> str:
-    """A sentence of the keys that have one value in all of a table; empty where there are none."""
+    """Name the keys that have one value in the whole table in a sentence; empty if there are no such keys."""
     said = ", ".join(f"{key_title(target, key)} {titled(target, key, value)}" for key, value in table.constant)
     return f"Throughout: {said}." if said else ""
 
 
 def titled(target: Target, key: str, value: str, name: Callable[[Target, str, str], str] = name_of) -> str:
-    """A value of a key for people, followed by the kind of evidence where the source prints it."""
+    """Return a value of a key for readers, followed by the kind of evidence if the source prints the value."""
     kind = (target.meta.get("kinds") or {}).get(value, "") if key == "metric" else ""
     return name(target, key, value) + (f" [{kind}]" if kind else "")
 
 
 def markdown(target: Target) -> str:
-    """The target as a Markdown document of its own."""
+    """Return the target as a separate Markdown document."""
     table = pivot(target)
     headings = [_escaped(key_title(target, key)) for key in table.row_keys]
     for column in table.columns:
@@ -179,7 +179,7 @@ class Heading:
 
 
 def heading_rows(target: Target, table: Pivot) -> list[list[Heading]]:
-    """Headings of the columns: a line for each key, in which equal neighbours are joined."""
+    """Return the headings of the columns: a line for each key, in which equal neighbors are joined."""
     levels = []
     for level, key in enumerate(table.column_keys):
         line = []
@@ -191,7 +191,7 @@ def heading_rows(target: Target, table: Pivot) -> list[list[Heading]]:
 
 
 def row_headings(target: Target, table: Pivot) -> list[list[Heading]]:
-    """Headings of each row; one that is equal to that of the row above is left out, and the one above spans both."""
+    """Return the headings of each row. A heading that repeats the row above is left out; the one above spans both."""
     lines: list[list[Heading]] = [[] for _ in table.rows]
     for level, key in enumerate(table.row_keys):
         start = 0
@@ -204,7 +204,7 @@ def row_headings(target: Target, table: Pivot) -> list[list[Heading]]:
 
 
 def aligned(texts: Sequence[str]) -> list[str]:
-    """Pad numbers on the right with spaces as wide as digits, so that their decimal points are in a line.
+    """Pad numbers on the right with spaces as wide as digits, so that their decimal points are aligned.
 
     No zero is added: a source that prints 15 and 15.3 did not print 15.0.
     """
@@ -223,7 +223,7 @@ def _is_plain(text: str) -> bool:
 
 
 def html_context(target: Target, is_drawn: bool = False) -> dict[str, Any]:
-    """Everything that the HTML templates need of one target; ``is_drawn`` says whether a figure stands above it."""
+    """Return all values for the HTML templates of a target; ``is_drawn`` says whether a figure is above the table."""
     table = pivot(target)
     return {
         "target": target,
@@ -257,7 +257,7 @@ def _part_context(target: Target, part: TablePart) -> dict[str, Any]:
 
 @cache
 def environment():
-    """The templates, which are data of this package."""
+    """Return the environment of the templates, which are part of this package."""
     import jinja2
 
     made = jinja2.Environment(
@@ -273,7 +273,7 @@ def environment():
 
 
 def split_caption(text: str) -> tuple[str, str]:
-    """The first sentences of a caption and the rest: the first one, and more up to `CAPTION_WORDS` words in all."""
+    """Split a caption into its first sentence, with further ones up to `CAPTION_WORDS` words in all, and the rest."""
     sentences = re.split(_SENTENCE_END, text)
     shown = 1
     while shown < len(sentences) and len(" ".join(sentences[: shown + 1]).split()) <= CAPTION_WORDS:
@@ -283,12 +283,12 @@ def split_caption(text: str) -> tuple[str, str]:
 
 
 def html(target: Target) -> str:
-    """The target as an HTML document of its own, which opens from disk."""
+    """Return the target as a separate HTML document, which a browser can open from disk."""
     return environment().get_template("table.html").render(s=html_context(target))
 
 
 def render(csv_path: str | Path) -> None:
-    """Write a target's table as Markdown and as HTML beside its tidy CSV and its JSON."""
+    """Write a target's table as Markdown and HTML to the folder of its tidy CSV and its JSON."""
     target, path = read(csv_path), Path(csv_path)
     write_text(path.with_suffix(".md"), markdown(target))
     write_text(path.with_suffix(".html"), html(target))

@@ -1,4 +1,4 @@
-"""One target as the report reads it: the rows of its CSV file and the description in its JSON file."""
+"""A target for the report: the rows of its CSV file and the description in its JSON file."""
 
 from __future__ import annotations
 
@@ -31,27 +31,27 @@ class Target:
 
     @property
     def title(self) -> str:
-        """The target's title; its identifier where the JSON gives none."""
+        """The target's title; its identifier if the JSON has none."""
         return str(self.meta.get("title") or self.id)
 
     @property
     def source(self) -> str:
-        """Where the source prints it: the paper's title and the place in it."""
+        """Where the values are printed: the paper's title and the place in it."""
         return ", ".join(str(self.meta[key]) for key in ("paper", "source") if self.meta.get(key))
 
     @property
     def scale(self) -> str:
-        """The scale at which it was built."""
+        """The scale of the results."""
         return self.meta.get("scale", "")
 
     @property
     def notes(self) -> list[str]:
-        """Paragraphs that stand below the table."""
+        """Paragraphs below the table."""
         return self.meta.get("notes", [])
 
     @property
     def sources(self) -> list[tuple[str, str]]:
-        """The settings of the authors' methods and where each comes from, in one entry for those that agree."""
+        """The settings of the authors' methods with their sources; settings with the same source share an entry."""
         given, methods = self.meta.get("sources") or {}, dict[tuple[str, str], list[str]]()
         for method, settings in given.items():
             for name, source in settings.items():
@@ -63,12 +63,12 @@ class Target:
 
     @property
     def marks(self) -> list[str]:
-        """Keys that hold evaluation points, along which curves run."""
+        """Keys with evaluation points, along which curves run."""
         return self.meta.get("marks", [])
 
     @property
     def figure(self) -> Mapping[str, Any]:
-        """How its figure is drawn; empty where it has none."""
+        """How its figure is drawn; empty if it has none."""
         return self.meta.get("figure") or {}
 
     def is_drawn(self, row: Row) -> bool:
@@ -80,12 +80,12 @@ class Target:
 
     @property
     def has_picture(self) -> bool:
-        """Whether the target has a figure and anything was measured that it draws."""
+        """Whether the target has a figure and any measured value for it."""
         drawn = [row for row in self.rows if self.is_drawn(row)] or self.rows
         return bool(self.figure) and any(row.measured_mean is not None for row in drawn)
 
     def is_before_end(self, row: Row) -> bool:
-        """Whether a row is a point of a curve before its last one, and the layout has no place for the points."""
+        """Whether a row is a point of a curve before its last one, and the layout has no place for points."""
         layout = self.meta.get("layout") or {}
         placed = {*layout.get("rows", ()), *layout.get("columns", ())}
         return (
@@ -98,7 +98,7 @@ class Target:
         )
 
     def _point(self, row: Row) -> str:
-        """The evaluation point of a row; empty for a number that belongs to a whole curve."""
+        """Return the evaluation point of a row; empty for a number about a whole curve."""
         return next((row.keys[name] for name in self.marks if row.keys.get(name)), "")
 
     def _series(self, row: Row) -> tuple[tuple[str, str], ...]:
@@ -116,25 +116,25 @@ class Target:
 
     @property
     def paper_is_known(self) -> bool:
-        """Whether the values are compared with those of a source."""
+        """Whether the values are compared with a source."""
         return bool(self.meta.get("source") or self.meta.get("paper"))
 
     def key_names(self) -> list[str]:
-        """Names of all keys in the rows, in their order of appearance."""
+        """Names of all keys in the rows, in order of appearance."""
         return list(dict.fromkeys(name for row in self.rows for name in row.keys))
 
     def values(self, key: str) -> list[str]:
-        """Distinct values of a key: in numeric order where all are numbers, else in order of appearance."""
+        """Return the distinct values of a key: in numeric order if all are numbers, else in order of appearance."""
         return ordered(row.keys.get(key, "") for row in self.rows)
 
     @property
     def is_measured(self) -> bool:
-        """Whether any of its rows holds a measured number."""
+        """Whether any row has a measured number."""
         return any(row.measured_mean is not None for row in self.rows)
 
 
 def ordered(values: Iterable[str]) -> list[str]:
-    """Distinct values, by number where all are numbers, else by first appearance; an empty one comes last."""
+    """Return distinct values, sorted if all are numbers, else in order of appearance; an empty one comes last."""
     distinct = list(dict.fromkeys(values))
     filled = [value for value in distinct if value]
     if all(is_number(value) for value in filled):
@@ -143,7 +143,7 @@ def ordered(values: Iterable[str]) -> list[str]:
 
 
 def read(csv_path: str | Path) -> Target:
-    """Read a target's tidy CSV and the JSON beside it, and check that they belong together."""
+    """Read a target's tidy CSV and its JSON file, and check that they belong together."""
     meta_path = Path(csv_path).with_suffix(".json")
     meta, rows = json.loads(meta_path.read_text(encoding="utf-8")), read_rows(csv_path)
     for line, row in enumerate(rows, start=2):
@@ -156,6 +156,6 @@ def read(csv_path: str | Path) -> Target:
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Write a file that carries its name only when it is whole."""
+    """Write a file that gets its name only when it is complete."""
     with replacing(Path(path)) as partial:
         partial.write_text(text, encoding="utf-8")

@@ -15,7 +15,7 @@ EN_DASH = "–"
 
 
 def name_of(target: Target, key: str, value: str) -> str:
-    """A value of a key for people; ``labels`` in the JSON overrules."""
+    """Return a value of a key for readers; ``labels`` in the JSON has priority."""
     labels = target.meta.get("labels") or {}
     if key == "metric":
         unit = next((row.unit for row in target.rows if row.metric == value and row.unit), "")
@@ -31,32 +31,32 @@ def name_of(target: Target, key: str, value: str) -> str:
 
 
 def heading_of(target: Target, key: str, value: str) -> str:
-    """A value of a key as the heading of a column; a bare number or letter says what it is of."""
+    """Return a value of a key as the heading of a column; a bare number or letter gets the name of its key."""
     name = name_of(target, key, value)
     return f"{key_title(target, key)} {name}" if is_number(value) or len(value) == 1 else name
 
 
 def key_title(target: Target, key: str) -> str:
-    """A key's name as a heading."""
+    """Return a key's name as a heading."""
     labels = target.meta.get("labels") or {}
     return str(labels.get(key, words(key)))
 
 
 def words(name: str, unit: str = "") -> str:
-    """A column name for people: ``test_error`` in ``%`` becomes ``test error (%)``."""
+    """Return a column name for readers: ``test_error`` in ``%`` becomes ``test error (%)``."""
     text = name.replace("_", " ")
     return f"{text} ({unit})" if unit and f"({unit})" not in text else text
 
 
 def quantity(text: str, unit: str = "") -> str:
-    """A number with separated thousands, a minus sign and its unit, where it has one; words stay as they are."""
+    """Return a number with separated thousands, a minus sign and its unit, if it has one; text stays as it is."""
     if not is_number(text.replace(",", "")):
         return text
     return separated(text).replace("-", "−") + (f"\u00a0{unit}" if unit else "")
 
 
 def data_text(data: Mapping[str, Any]) -> str:
-    """The data really used, with its sizes: ``MNIST: n = 60,000 training, 10,000 test, d = 784``."""
+    """Describe the data that were used, with their sizes: ``MNIST: n = 60,000 training, 10,000 test, d = 784``."""
     sizes = [f"{data[key]:,} {part}" for key, part in (("n_train", "training"), ("n_test", "test")) if data.get(key)]
     parts = ["n = " + ", ".join(sizes)] if sizes else []
     if data.get("n_features"):
@@ -65,7 +65,7 @@ def data_text(data: Mapping[str, Any]) -> str:
 
 
 def label(meta: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The scale, data, seeds, hardware and code behind a table or figure, as pairs of a name and a text."""
+    """Return the scale, data, seeds, hardware and code behind a table or figure, as pairs of a name and a text."""
     given = meta.get("label", {})
     times = Counter(map(data_text, given.get("data", ())))
     phrases = [text + (f" ({count} preparations)" if count > 1 else "") for text, count in times.items()]
@@ -79,7 +79,7 @@ def label(meta: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def code_text(code: Mapping[str, Any]) -> str:
-    """A code version for people: ``shallows 0.1.0, commit 0123abc, with uncommitted changes``, or several commits."""
+    """Describe a code version: ``shallows 0.1.0, commit 0123abc, with uncommitted changes``, or several commits."""
     parts = [f"shallows {code['version']}"] if code.get("version") else []
     shown = [commit[:10] for commit in code.get("commits", ())]
     if shown:
