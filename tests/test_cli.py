@@ -58,7 +58,7 @@ def test_list_can_be_of_one_state_and_says_what_is_here(capsys, tmp_path):
 def test_fetch_takes_the_names_of_the_papers_and_goes_on_after_a_dataset_that_cannot_be_had(capsys):
     assert data("fetch", "TIMIT", "a9a_demo", "--embedded-root", EMBEDDED) == 1
     told = capsys.readouterr()
-    assert "shallows: The dataset 'timit' (TIMIT) has to be supplied by its user" in told.err
+    assert "shallows: The dataset 'timit' (TIMIT) has to be supplied by the user" in told.err
     assert told.out == "a9a_demo: 2 files verified in data/raw/a9a_demo\n"
 
 
@@ -93,7 +93,7 @@ def test_verify_names_a_file_that_is_wrong_or_missing(capsys, tmp_path):
     assert data("verify", "a9a_demo", "--embedded-root", tmp_path / "embedded") == 1
     assert f"a9a_demo: {path}: it is truncated" in capsys.readouterr().out
     assert data("verify", "cpu_act") == 1
-    assert "data/raw/cpu_act/cpu_act.arff: it is not there" in capsys.readouterr().out
+    assert "data/raw/cpu_act/cpu_act.arff: it is missing" in capsys.readouterr().out
 
 
 def test_verify_without_names_takes_what_is_here(capsys, tmp_path):

@@ -169,8 +169,8 @@ def test_a_matrix_has_its_targets_in_its_last_columns(tmp_path):
     ("content", "words"),
     [
         (b"MATLAB 7.3 MAT-file, Platform: GLNXA64" + bytes(200), "version 7.3; save it with -v7"),
-        (b"<html>no such file</html>" * 20, "no MATLAB file|cannot be read"),
-        (matlab(X=np.zeros((32, 32, 3, 2), np.uint8)), "holds no variable y"),
+        (b"<html>no such file</html>" * 20, "not a MATLAB file|cannot be read"),
+        (matlab(X=np.zeros((32, 32, 3, 2), np.uint8)), "has no variable y"),
         (matlab(X=np.zeros((5, 2)), y=np.zeros((2, 1))), "its X has the shape"),
     ],
     ids=["7.3", "page", "no y", "shape"],

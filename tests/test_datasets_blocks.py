@@ -70,7 +70,7 @@ def test_adult_has_its_words_as_codes_and_its_labels_without_dots(tmp_path):
 def test_a_word_that_the_catalogue_does_not_list_is_told_with_its_place(tmp_path):
     contents = {"train": ("train", ADULT["train"] + b"1, Martian, 3, >50K\n"), "test": ("test", ADULT["test"])}
     opened = source(tmp_path, contents, entry(3, 1, 3, "csv", parts=["train", "test"], options=ADULT_OPTIONS))
-    with pytest.raises(DatasetError, match="row 3 has in column 2 a word that the catalogue does not list"):
+    with pytest.raises(DatasetError, match="row 3, column 2 has a word that the catalogue does not list"):
         rows_of(opened.train, 2)
 
 
@@ -84,12 +84,12 @@ def test_some_classes_are_set_against_the_others(tmp_path, options, expected):
 def test_class_counts_that_differ_from_the_catalogue_are_told(tmp_path):
     made = entry(3, 0, 1, "csv", parts=["all"], class_counts=(1, 2))
     opened = source(tmp_path, {"all": ("it.csv", b"0,1\n0,1\n0,2\n")}, made)
-    with pytest.raises(DatasetError, match="has the classes 1: 2, 2: 1, where the catalogue says 1, 2"):
+    with pytest.raises(DatasetError, match="has the classes 1: 2, 2: 1, but the catalogue says 1, 2"):
         rows_of(opened.train)
 
 
 def test_files_that_are_of_no_form_of_the_dataset_are_told(tmp_path):
-    with pytest.raises(DatasetError, match="are not whole: there are train, and train, test are needed"):
+    with pytest.raises(DatasetError, match="are incomplete: there are train, but train, test are needed"):
         source(tmp_path, {"train": ("a", b"")}, entry(2, 1, 2, "csv", parts=["train", "test"]))
 
 
@@ -166,7 +166,7 @@ def test_a_long_file_is_read_in_bounded_memory(tmp_path):
 def test_values_that_a_whole_type_cannot_hold_are_told(tmp_path):
     for content in (b"1 1:256\n", b"1 1:0.5\n", b"1 1:-1\n"):
         made = entry(1, 0, 2, "libsvm", parts=["all"], options={"dtype": "uint8", "dense": True})
-        with pytest.raises(DatasetError, match="no whole numbers from 0 to 255"):
+        with pytest.raises(DatasetError, match="not whole numbers from 0 to 255"):
             rows_of(source(tmp_path, {"all": ("it", content)}, made).train)
 
 
@@ -188,5 +188,5 @@ def test_rcv1_has_the_topic_of_every_document_as_its_target(tmp_path):
 def test_a_topic_that_nobody_has_is_told(tmp_path):
     contents = {"train": ("it", b"1  1:1\n"), "topics": ("topics", b"E11 1 1\n")}
     opened = source(tmp_path, contents, entry(1, 0, 3, "rcv1", parts=list(contents), options={"topic": "CCAT"}))
-    with pytest.raises(DatasetError, match=r"topics cannot be read.*gives no document the topic CCAT"):
+    with pytest.raises(DatasetError, match=r"topics cannot be read.*has no document with the topic CCAT"):
         rows_of(opened.train)

@@ -14,7 +14,7 @@ import yaml
 
 from shallows.errors import UnknownNameError
 from shallows_papers import datasets
-from shallows_papers.datasets.catalogue import CATALOGUE_PATH, SCHEMA_PATH, STATES, _plain
+from shallows_papers.datasets.catalogue import CATALOGUE_PATH, SCHEMA_PATH, STATES, _normalize_name
 from shallows_papers.datasets.formats import READERS
 
 
@@ -137,7 +137,7 @@ def test_every_dataset_of_the_documents_is_found_by_its_name_there_whatever_its_
 
 def test_no_two_datasets_answer_to_one_name():
     entries = datasets.catalogue().values()
-    names = [name for one in entries for name in {_plain(name) for name in (one.name, *one.also_called)}]
+    names = [name for one in entries for name in {_normalize_name(name) for name in (one.name, *one.also_called)}]
     assert len(names) == len(set(names))
 
 

@@ -88,7 +88,7 @@ def unpublished(*urls: str, name: str = "toy.csv", **changes):
 
 def test_a_file_without_a_checksum_is_pinned_at_its_first_download_and_the_user_is_warned_once(server, tmp_path):
     url = server.says("/toy.csv", CONTENT)
-    with pytest.warns(DatasetWarning, match=r"Nobody published a checksum of toy\.csv.*checksums\.lock\.json"):
+    with pytest.warns(DatasetWarning, match=r"No checksum is published for toy\.csv.*checksums\.lock\.json"):
         datasets.fetch(unpublished(url), tmp_path)
     pinned = json.loads((tmp_path / "checksums.lock.json").read_text())["files"]["toy/toy.csv"]
     assert (pinned["sha256"], pinned["size"], pinned["source"]) == (sha256(CONTENT), len(CONTENT), url)
@@ -99,17 +99,17 @@ def test_a_file_without_a_checksum_is_pinned_at_its_first_download_and_the_user_
 
 def test_a_later_file_that_differs_from_the_pinned_one_is_refused(server, tmp_path):
     toy = unpublished(server.says("/toy.csv", CONTENT, CONTENT.replace(b"2.5", b"2.6")))
-    with pytest.warns(DatasetWarning, match="Nobody published"):
+    with pytest.warns(DatasetWarning, match="No checksum is published"):
         datasets.fetch(toy, tmp_path)
     (tmp_path / "toy" / "toy.csv").unlink()
-    with pytest.raises(DatasetError, match=r"held against the first copy.*remove its entry from .*checksums\.lock"):
+    with pytest.raises(DatasetError, match=r"compared with the first copy.*remove its entry from .*checksums\.lock"):
         datasets.fetch(toy, tmp_path)
     assert not (tmp_path / "toy" / "toy.csv").exists()
 
 
 def test_a_pinned_file_that_is_altered_here_is_moved_aside_and_fetched_again(server, tmp_path):
     toy = unpublished(server.says("/toy.csv", CONTENT))
-    with pytest.warns(DatasetWarning, match="Nobody published"):
+    with pytest.warns(DatasetWarning, match="No checksum is published"):
         datasets.fetch(toy, tmp_path)
     (tmp_path / "toy" / "toy.csv").write_bytes(CONTENT.replace(b"2.5", b"2.6"))
     with pytest.warns(DatasetWarning, match="its content is altered"):

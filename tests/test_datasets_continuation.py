@@ -145,7 +145,7 @@ def test_where_nothing_is_rounded_the_arrays_are_the_same_to_the_bit(tmp_path):
 def test_images_that_are_none_any_more_are_none_to_further_steps(tmp_path, step):
     toy = Toy(tmp_path, picture=PICTURE)
     toy.prepare("first", [step])
-    with pytest.raises(DatasetError, match=r"grayscale needs images.*any more"):
+    with pytest.raises(DatasetError, match=r"grayscale needs images.*not known to be"):
         toy.further("second", "first", [{"grayscale": {}}])
 
 
@@ -230,18 +230,18 @@ def test_no_array_of_features_is_read_whole(tmp_path, monkeypatch, sparse):
 @pytest.mark.parametrize(
     ("first", "second", "words"),
     [
-        ([{"unit": {}}], [{"split": {"n": 5}}], "split must stand before unit"),
+        ([{"unit": {}}], [{"split": {"n": 5}}], "split must come before unit"),
         (
             [{"subset": {"n_train": 40}}],
             [{"subset": {"n_train": 41}}],
-            "asks for n_train = 41 rows, and 'table' has 40",
+            "asks for n_train = 41 rows, but 'table' has only 40",
         ),
-        ([{"unit": {}}], [{"impute": {}}], "impute must be the first that changes features.* stands after"),
-        ([{"signs": {"positive": [1]}}], [{"subset": {"n_train": 9}}], "made signs of them.*'stratify: false'"),
-        ([{"indicators": {}}], [{"split": {"n": 9}}], "made indicators of them.*'stratify: false'"),
+        ([{"unit": {}}], [{"impute": {}}], "impute must be the first that changes features.* variant continues"),
+        ([{"signs": {"positive": [1]}}], [{"subset": {"n_train": 9}}], "converted them to signs.*'stratify: false'"),
+        ([{"indicators": {}}], [{"split": {"n": 9}}], "converted them to indicators.*'stratify: false'"),
         ([{"signs": {}}], [{"indicators": {}}], "the targets are signs"),
         ([{"signs": {}}], [{"keep_classes": {"classes": [1, 2]}}], "it comes before signs"),
-        ([PCA], [{"pca": {"n_components": 4}}], "asks for 4 components; 60 training rows of 3 features"),
+        ([PCA], [{"pca": {"n_components": 4}}], "asks for 4 components, but 60 training rows of 3 features"),
     ],
     ids=str,
 )
@@ -271,10 +271,10 @@ def test_what_cannot_be_begun_from_is_told(tmp_path):
     with pytest.raises(DatasetError, match="no finished preparation"):
         toy.further("second", "first", [])
     toy.prepare("first", [])
-    with pytest.raises(DatasetError, match="Let the new ones go to another folder"):
+    with pytest.raises(DatasetError, match="Choose another folder for the new arrays"):
         toy.further("first", "first", [])
     record = tmp_path / "first" / "prepared.json"
-    with pytest.raises(DatasetError, match="is of the dataset 'table', not 'a9a'"):
+    with pytest.raises(DatasetError, match="describes the dataset 'table', not 'a9a'"):
         datasets.prepare("a9a", record, tmp_path / "second")
     info = json.loads(record.read_text())
     del info["table"]

@@ -134,7 +134,7 @@ def test_a_mirror_may_keep_the_files_under_another_folder_name(tmp_path):
 
 def test_a_mirror_with_a_wrong_file_is_named_and_passed_over(server, tmp_path):
     mirror = mirror_with(tmp_path / "mirror", CONTENT[:-7])
-    with pytest.warns(DatasetWarning, match=r"mirror .*mirror.toy.toy\.csv was passed over: it is truncated"):
+    with pytest.warns(DatasetWarning, match=r"mirror .*mirror.toy.toy\.csv was skipped: it is truncated"):
         datasets.fetch(dataset(server.says("/toy.csv", CONTENT)), tmp_path / "raw", mirror)
     assert (tmp_path / "raw" / "toy" / "toy.csv").read_bytes() == CONTENT
 
@@ -181,7 +181,7 @@ def test_the_error_names_dataset_file_every_source_and_what_to_do(server, tmp_pa
 def test_a_mirror_without_the_file_is_named(tmp_path, monkeypatch):
     monkeypatch.delenv(addresses.MIRROR_VARIABLE, raising=False)
     (tmp_path / "mirror" / "toy").mkdir(parents=True)
-    with pytest.raises(DatasetError, match=r"mirror .*mirror: no toy/toy\.csv in it\nWhat to do: .*name a mirror"):
+    with pytest.raises(DatasetError, match=r"mirror .*mirror: no toy/toy\.csv in it\nWhat to do: .*set a mirror"):
         datasets.fetch(dataset(), tmp_path / "raw", tmp_path / "mirror")
 
 
@@ -224,7 +224,7 @@ def test_a_full_disk_is_told_and_leaves_nothing(server, tmp_path, monkeypatch, s
 
     monkeypatch.setattr("builtins.open", full)
     toy = dataset(server.says("/toy.csv", CONTENT))
-    with pytest.raises(DatasetError, match=rf"toy\.csv could not be written: {words}.*Make room in"):
+    with pytest.raises(DatasetError, match=rf"toy\.csv could not be written: {words}.*Free space in"):
         datasets.fetch(toy, tmp_path / "raw", mirror if source == "mirror" else None)
     assert left_in(tmp_path / "raw" / "toy") == set()
 
@@ -302,7 +302,7 @@ def test_another_form_that_is_at_hand_serves(server, tmp_path):
     (tmp_path / "toy").mkdir()
     (tmp_path / "toy" / "one.csv").write_bytes(CONTENT[:400])
     (tmp_path / "toy" / "two.csv").write_bytes(CONTENT[400:])
-    with pytest.warns(DatasetWarning, match=r"Nobody published a checksum of two\.csv"):
+    with pytest.warns(DatasetWarning, match=r"No checksum is published for two\.csv"):
         stamp = datasets.fetch(two_forms(server.says("/toy.csv", CONTENT)), tmp_path)
     assert [file["part"] for file in json.loads(stamp.read_text())["files"]] == ["all_1", "all_2"]
     assert server.asked == []

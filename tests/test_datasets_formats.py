@@ -113,7 +113,7 @@ def test_a_file_that_cannot_be_read_is_named_with_its_format(tmp_path, format, n
 
 @pytest.mark.parametrize(
     ("content", "words"),
-    [(b"<html>", "idx header"), (struct.pack(">HBBI", 0, 8, 1, 5) + b"1234", "promises 13 bytes and it holds 12")],
+    [(b"<html>", "idx header"), (struct.pack(">HBBI", 0, 8, 1, 5) + b"1234", "promises 13 bytes, but it has 12")],
 )
 def test_an_idx_file_that_is_none_is_told(tmp_path, content, words):
     path = tmp_path / "array"
@@ -133,7 +133,7 @@ def test_a_missing_whole_number_is_told_and_not_made_up(tmp_path):
 def test_a_size_that_differs_from_the_catalogue_is_told(tmp_path):
     path = tmp_path / "toy.csv"
     path.write_bytes(CSV)
-    with pytest.raises(DatasetError, match=r"holds 2 rows of 2 features, where the catalogue says 80 rows of 2"):
+    with pytest.raises(DatasetError, match=r"has 2 rows of 2 features, but the catalogue says 80 rows of 2"):
         read(dataset(), {"all": path})
 
 
@@ -169,7 +169,7 @@ def test_arff_is_read_with_its_words_as_codes_and_its_question_marks_as_missing(
         (b"1,2,3\n", "no ARFF header"),
         (b"@relation x\n@data\n1\n", "no ARFF header"),
         (b"@attribute when date\n@data\n2020\n", "its attribute when holds text"),
-        (b"@attribute bag relational\n@data\n1\n", "its attribute bag is of the kind 'relational'"),
+        (b"@attribute bag relational\n@data\n1\n", "its attribute bag has the type 'relational'"),
     ],
 )
 def test_an_arff_file_that_cannot_be_read_is_told(tmp_path, content, words):

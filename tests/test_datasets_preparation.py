@@ -133,7 +133,7 @@ def test_components_of_sparse_features_are_not_chosen(tmp_path):
     x, y = scipy.sparse.random(80, 300, 0.01, "csr", random_state=0, dtype=np.float64), np.arange(80) % 2
     entry = dataset(n_train=60, n_test=20, n_features=300, files=())
     source = Source(ArrayPart(x[:60], y[:60]), ArrayPart(x[60:], y[60:]))
-    with pytest.raises(DatasetError, match=r"'toy' are sparse. Give a number of components"):
+    with pytest.raises(DatasetError, match=r"'toy' is sparse. Set the number of components"):
         pipeline.prepare_source(entry, source, [], tmp_path / "out", check_steps([{"choose_components": {}}]))
 
 
@@ -223,38 +223,38 @@ def test_a_million_rows_are_prepared_in_bounded_memory(tmp_path):
         ([{"zscore": {"mean": 3}}], UnknownNameError, "parameter of the step zscore"),
         ([{"pca": {}}], DatasetError, "The step pca needs n_components"),
         ([{"pca": {"n_components": 2.5}}], DatasetError, "positive whole number"),
-        ([{"pca": {"n_components": 6}}], DatasetError, "asks for 6 components; 60 training rows of 5 features"),
-        ([{"subset": {"n_train": 61}}], DatasetError, "asks for n_train = 61 rows, and 'table' has 60"),
+        ([{"pca": {"n_components": 6}}], DatasetError, "asks for 6 components, but 60 training rows of 5 features"),
+        ([{"subset": {"n_train": 61}}], DatasetError, "asks for n_train = 61 rows, but 'table' has only 60"),
         ([{"subset": {"n_train": 0}}], DatasetError, "positive whole number or null"),
         ([{"subset": {"seed": -1}}], DatasetError, "seed must be"),
         ([{"split": {"n": 1.5}}], DatasetError, "share between 0 and 1"),
-        ([{"split": {"n": 60}}], DatasetError, "at least one be left"),
-        ([{"zscore": {}}, {"split": {"n": 5}}], DatasetError, "split must stand before zscore"),
+        ([{"split": {"n": 60}}], DatasetError, "at least one must remain"),
+        ([{"zscore": {}}, {"split": {"n": 5}}], DatasetError, "split must come before zscore"),
         ([{"fold": {"fold": 1}}], DatasetError, "The step fold needs of"),
         ([{"fold": {"fold": 0, "of": 3}}], DatasetError, "fold must be a whole number from 1 to 3, not 0"),
         ([{"fold": {"fold": 1, "of": 1}}], DatasetError, "of must be a whole number above 1"),
         ([{"fold": {"fold": 1, "of": 61}}], DatasetError, "61 parts of the 60 training rows of 'table'"),
-        ([{"zscore": {}}, {"fold": {"fold": 1, "of": 3}}], DatasetError, "fold must stand before zscore"),
+        ([{"zscore": {}}, {"fold": {"fold": 1, "of": 3}}], DatasetError, "fold must come before zscore"),
         ([{"unit": {"range": [1, 0]}}], DatasetError, "two ascending numbers"),
-        ([{"one_hot": {}}], DatasetError, "no columns to work on"),
-        ([{"one_hot": {"columns": [5]}}], DatasetError, "names column 5, and there are 5"),
+        ([{"one_hot": {}}], DatasetError, "no columns to encode"),
+        ([{"one_hot": {"columns": [5]}}], DatasetError, "names column 5, but there are 5"),
         ([{"signs": {"positive": ["9"]}}], UnknownNameError, "no class '9'"),
         ([{"signs": {}}, {"signs": {}}], DatasetError, "the targets are signs"),
-        ([{"signs": {"positive": [1, 2, 3]}}], DatasetError, "one class only"),
+        ([{"signs": {"positive": [1, 2, 3]}}], DatasetError, "only one class"),
         ([{"center_target": {}}], DatasetError, "is for regression"),
         ([{"keep_classes": {"classes": [1, 9]}}], UnknownNameError, "no class '9'"),
         ([{"keep_classes": {"classes": [1]}}], DatasetError, "two or more different names"),
         ([{"signs": {}}, {"keep_classes": {"classes": [1, 2]}}], DatasetError, "it comes before signs"),
         ([{"indicators": {}}, {"indicators": {}}], DatasetError, "the targets are indicators"),
-        ([{"grayscale": {}}], DatasetError, "does not say that the features of 'table' are pixels"),
-        ([{"grayscale": {"height": 5, "width": 1}}], DatasetError, "needs three channels, and the images have 1"),
-        ([{"halves": {"height": 2, "width": 2}}], DatasetError, "5 features are no images of 2 x 2"),
+        ([{"grayscale": {}}], DatasetError, "features of 'table' are not known to be pixels"),
+        ([{"grayscale": {"height": 5, "width": 1}}], DatasetError, "needs three channels, but the images have 1"),
+        ([{"halves": {"height": 2, "width": 2}}], DatasetError, "5 features are not images of 2 x 2"),
         ([{"halves": {"order": "rows"}}], DatasetError, "planar or interleaved"),
         ([{"zscore": {}}, {"impute": {}}], DatasetError, "must be the first that changes features"),
         ([{"impute": {"strategy": "guess"}}], DatasetError, "one of mean, median, most_frequent, or a number"),
         ([{"pca": {"n_components": 2, "method": "exact"}}], UnknownNameError, "no method of the step pca 'exact'"),
-        (["zscore"], DatasetError, "one name with its parameters"),
-        ([{"zscore": {}, "unit": {}}], DatasetError, "one name with its parameters"),
+        (["zscore"], DatasetError, "a name with its parameters"),
+        ([{"zscore": {}, "unit": {}}], DatasetError, "a name with its parameters"),
         ([{"pca": 3}], DatasetError, "names with values"),
     ],
 )
@@ -287,7 +287,7 @@ def test_a_value_beyond_single_precision_is_told(tmp_path, numbers):
     ("task", "y", "y_test", "words"),
     [
         ("regression", [1, 2, 3, 1, np.nan, 2] * 10, [1.0] * 30, "target of row 5 of 'table' is nan"),
-        ("classification", [1] * 60, [1] * 30, "one class only: 1"),
+        ("classification", [1] * 60, [1] * 30, "only one class: 1"),
         ("classification", [1, 2, 3] * 20, [7] * 30, "has the class 7, which the training part lacks"),
     ],
 )
@@ -299,7 +299,7 @@ def test_targets_that_cannot_be_used_are_told(tmp_path, numbers, task, y, y_test
 def test_rows_that_are_not_as_many_as_the_entry_says_are_refused():
     entry = dataset(name="few", state="generated", n_train=40, n_test=20, n_features=3, files=())
     part = ArrayPart(np.zeros((20, 3)), np.arange(20) % 2)
-    with pytest.raises(DatasetError, match="holds 20 rows of 3 features, where the catalogue says 40 rows of 3"):
+    with pytest.raises(DatasetError, match="has 20 rows of 3 features, but the catalogue says 40 rows of 3"):
         next(CheckedPart(part, entry, "training", 40).blocks(15))
         list(CheckedPart(part, entry, "training", 40).blocks(15))
 
@@ -309,7 +309,7 @@ def test_data_without_a_test_part_needs_a_split(tmp_path, numbers):
     entry = write_table(tmp_path / "files", x, y, x[:0], y[:0])
     entry = dataset(name="table", state="embedded", n_train=60, n_features=5, n_classes=3, files=entry.files[:1])
     stamp = datasets.fetch(entry, tmp_path / "raw", embedded_root=tmp_path / "files")
-    with pytest.raises(DatasetError, match=r"no test part of its own\. Add the step split"):
+    with pytest.raises(DatasetError, match=r"no test part\. Add the step split"):
         datasets.prepare(entry, stamp, tmp_path / "out")
     info = datasets.prepare(entry, stamp, tmp_path / "out", [{"split": {"n": 10}}])
     assert (info["n_train"], info["n_test"]) == (50, 10)
@@ -324,7 +324,7 @@ def test_a_file_that_changed_after_it_was_verified_is_told(tmp_path, numbers):
     with pytest.raises(DatasetError, match="has changed since it was verified"):
         datasets.prepare(entry, stamp, tmp_path / "again")
     path.unlink()
-    with pytest.raises(DatasetError, match="not there any more"):
+    with pytest.raises(DatasetError, match="does not exist any more"):
         datasets.prepare(entry, stamp, tmp_path / "again")
     with pytest.raises(DatasetError, match="verifies the dataset 'table', not 'a9a'"):
         datasets.prepare("a9a", stamp, tmp_path / "again")
@@ -352,7 +352,7 @@ def test_a_full_disk_leaves_nothing_that_looks_finished(tmp_path, numbers, monke
 def test_arrays_that_do_not_fit_their_record_are_told(tmp_path, numbers):
     prepared(tmp_path, numbers, [])
     np.save(tmp_path / "out" / "y_test.npy", np.zeros(3, dtype=np.int64))
-    with pytest.raises(DatasetError, match=r"y_test\.npy holds <i8 of shape \(3,\), and its record says"):
+    with pytest.raises(DatasetError, match=r"y_test\.npy holds <i8 of shape \(3,\), but its record says"):
         datasets.load(tmp_path / "out")
     (tmp_path / "out" / "y_test.npy").write_bytes(b"\x93NUMPY")
     with pytest.raises(DatasetError, match=r"y_test\.npy cannot be read"):

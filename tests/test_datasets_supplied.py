@@ -69,7 +69,7 @@ def test_what_is_not_there_is_told_with_the_form_of_every_file(tmp_path):
     with pytest.raises(SuppliedDataError) as told:
         datasets.fetch(speech(), tmp_path)
     for words in (
-        "'speech' (Toy) has to be supplied by its user: a licence",
+        "'speech' (Toy) has to be supplied by the user: a licence",
         f"Put into {tmp_path / 'speech'}",
         "x_train.npy: x_train of shape (n, 3), finite numbers",
         "y_test.npy: y_test of shape (n), whole numbers from 0 to 2",
@@ -102,12 +102,16 @@ def with_value(place, value):
         ("x_train", lambda x: x[:, :2], r"x_train in .* has the shape \(30, 2\), not \(n, 3\)"),
         ("x_train", lambda x: x[:29], r"x_train has 29 rows and y_train 30"),
         ("x_train", lambda x: x[:0], r"x_train in .* has the shape \(0, 3\)"),
-        ("x_test", with_value((4, 1), np.nan), r"x_test in .*: the value nan in row 5, column 2 is no finite number"),
-        ("x_test", with_value((4, 1), np.inf), r"the value inf in row 5, column 2 is no finite number"),
+        (
+            "x_test",
+            with_value((4, 1), np.nan),
+            r"x_test in .*: the value nan in row 5, column 2 is not a finite number",
+        ),
+        ("x_test", with_value((4, 1), np.inf), r"the value inf in row 5, column 2 is not a finite number"),
         ("y_train", with_value(7, 3), r"y_train in .*: the value 3.0 in row 8, column 1 is outside 0 to 2"),
         ("y_train", with_value(7, -1), r"is outside 0 to 2"),
-        ("y_train", with_value(7, 1.5), r"the value 1.5 in row 8, column 1 is no whole number"),
-        ("y_train", lambda y: y.astype(str), r"y_train in .* is of the type <U21; numbers are asked for"),
+        ("y_train", with_value(7, 1.5), r"the value 1.5 in row 8, column 1 is not a whole number"),
+        ("y_train", lambda y: y.astype(str), r"y_train in .* has the type <U21; numbers are expected"),
     ],
 )
 @pytest.mark.parametrize("together", [False, True], ids=["npy", "npz"])
@@ -124,7 +128,7 @@ def test_an_npz_that_lacks_an_array_is_told(tmp_path):
     content["labels"] = content.pop("y_test")
     supply(tmp_path, content, together=True)
     with pytest.raises(
-        SuppliedDataError, match=r"speech\.npz holds no array y_test; it holds x_train, y_train, x_test, labels"
+        SuppliedDataError, match=r"speech\.npz has no array y_test; it has x_train, y_train, x_test, labels"
     ):
         datasets.fetch(speech(), tmp_path)
 
@@ -182,7 +186,7 @@ def test_a_small_file_of_the_stated_form_is_taken(tmp_path, name):
 
 
 def test_an_application_without_a_known_form_says_so(tmp_path):
-    with pytest.raises(DatasetError, match="Nothing is known of the form"):
+    with pytest.raises(DatasetError, match=r"The form of .* is unknown"):
         datasets.fetch("lecture_applications", tmp_path)
 
 

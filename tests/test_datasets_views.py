@@ -96,7 +96,7 @@ def test_data_with_one_view_have_no_second_array(tmp_path):
 
 
 def test_a_view_that_leaves_nothing_to_the_other_is_told(tmp_path):
-    with pytest.raises(DatasetError, match="gives 5 features to the first view, and 'views' has 5 for both"):
+    with pytest.raises(DatasetError, match="gives 5 features to the first view, but 'views' has 5 for both"):
         two_views(tmp_path, np.zeros((60, 5)), [{"views": {"n_first": 5}}])
     with pytest.raises(DatasetError, match="n_first must be a positive whole number"):
         check_steps([{"views": {"n_first": 0}}])

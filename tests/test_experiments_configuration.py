@@ -225,7 +225,7 @@ def test_a_variant_that_stands_after_nothing_that_begins_is_told(project, varian
 
 
 def test_a_step_that_cannot_stand_after_earlier_ones_is_told_before_those_are_done(project):
-    with pytest.raises(DatasetError, match=r"split must stand before unit.*variant 'one' in"):
+    with pytest.raises(DatasetError, match=r"split must come before unit.*variant 'one' in"):
         with_variants(project, one={"title": "", "after": "unit", "steps": [{"split": {"n": 0.1}}]})
 
 

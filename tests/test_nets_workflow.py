@@ -214,7 +214,7 @@ def test_a_wrong_step_is_told_before_anything_is_read(parameters, error, message
 
 
 def test_a_split_after_a_net_is_refused():
-    with pytest.raises(DatasetError, match="The step split must stand before net_features"):
+    with pytest.raises(DatasetError, match="The step split must come before net_features"):
         datasets.check_steps([STEP, {"split": {"n": 5}}])
 
 

@@ -363,7 +363,7 @@ ARFF_LINES = {
     "1.5,3,w,v": "line 9: Data value 3 not found",
     "1.5,2,two words,v": "line 9: .*Error parsing",
     "1.5,2,'w,v": "line 9: .*Error parsing",
-    "{0 1.5, 0 2.5, 2 w}": "line 9: a sparse row states a column twice",
+    "{0 1.5, 0 2.5, 2 w}": "line 9: a sparse row has a column twice",
     "{0 1.5, 7 2, 2 w}": "line 9: Bad @DATA instance format",
     "1.5,100 %,w,v": "line 9: .*Error parsing",
     r"1.5,2,'C:\docs',v": r"line 9: Unsupported escape sequence",

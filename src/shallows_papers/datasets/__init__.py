@@ -1,15 +1,15 @@
-"""Datasets: which there are, how they are fetched, read and prepared.
+"""Datasets: the catalogue, and functions that fetch, read and prepare them.
 
 >>> from shallows_papers import datasets
 >>> sorted(datasets.catalogue())[:2]
 ['a9a', 'a9a_demo']
 
-The way of a dataset: `fetch` brings its files and leaves ``verified.json``, `prepare` makes arrays of them and leaves
-``prepared.json``, `load` maps the arrays into memory. Only the catalogue is read at import.
+`fetch` downloads the files of a dataset and writes ``verified.json``. `prepare` turns them into arrays and writes
+``prepared.json``. `load` maps the arrays into memory. Importing this package reads only the catalogue.
 
-The rooms are ``catalogue`` (what each dataset is), ``download`` (its files), ``formats`` (their readers), ``synthetic``
-(generated data), ``user_data`` (a user's own files), ``preparation`` (the steps and the arrays) and ``listing`` (what
-the command line prints).
+The folders are ``catalogue`` (what each dataset is), ``download`` (its files), ``formats`` (their readers),
+``synthetic`` (generated data), ``user_data`` (a user's own files), ``preparation`` (the steps and the arrays) and
+``listing`` (what the command line prints).
 """
 
 from __future__ import annotations
@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from shallows_papers.datasets.preparation.steps import check_steps, shape_after
     from shallows_papers.datasets.prepared import Prepared, load
 
-# Loaded at first use, so that a plan which only asks the catalogue imports neither NumPy nor the network
-# stack.
+# Loaded at first use: a plan needs only the catalogue, so it imports neither NumPy nor the network stack.
 _LAZY = LazyTable(
     "name",
     __name__,

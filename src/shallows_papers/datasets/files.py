@@ -1,4 +1,4 @@
-"""Files of data: written whole or not at all, their digests, and the errors about data."""
+"""Atomic writing of data files, their digests, and the errors about data."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 class DatasetError(ShallowsError):
-    """Data that cannot be had, read or prepared as asked; the message says why and what to do."""
+    """Data that cannot be fetched, read or prepared as requested; the message says why and what to do."""
 
 
 class SuppliedDataError(DatasetError):
-    """Data that its user must supply and that is not there; the message says which files of what form belong where."""
+    """Missing data that the user must supply; the message says which files belong where, and in which form."""
 
 
 class DatasetWarning(UserWarning):
-    """Something about the data that was set right, and that a person should know of."""
+    """A problem with the data that was corrected, and that the user should know about."""
 
 
 @contextlib.contextmanager
 def replacing(target: Path) -> Iterator[Path]:
-    """Write beside `target` and move into it, as `shallows.utils.atomic.replacing`; a full disk is a `DatasetError`."""
+    """Write a file atomically, as `shallows.utils.atomic.replacing`; a full disk raises `DatasetError`."""
     with explaining_full_disk(target), atomic.replacing(target) as partial:
         yield partial
 
@@ -46,7 +46,7 @@ def explaining_full_disk(target: Path) -> Iterator[None]:
             raise
         raise DatasetError(
             f"{target} could not be written: {os.strerror(error.errno).lower()}. "
-            f"Nothing half-written was left. Make room in {target.parent} and run it again."
+            f"No incomplete file was left. Free space in {target.parent} and run it again."
         ) from error
 
 
@@ -56,7 +56,7 @@ def existing_parent(folder: Path) -> Path:
 
 
 def remove_partials(folder: Path) -> None:
-    """Remove what killed processes left. The caller must hold the lock of the folder."""
+    """Remove partial files of killed processes. The caller must hold the lock of the folder."""
     for path in Path(folder).glob(f".*{atomic.PARTIAL_SUFFIX}"):
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)
@@ -65,7 +65,7 @@ def remove_partials(folder: Path) -> None:
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
-    """Write JSON as `shallows.utils.atomic.write_json` does, and explain a full disk."""
+    """Write JSON as `shallows.utils.atomic.write_json` does; a full disk raises `DatasetError`."""
     with explaining_full_disk(path):
         atomic.write_json(path, content)
 

@@ -1,7 +1,7 @@
 """The modules and catalogue entries that prepared arrays depend on.
 
-The core of a preparation finds steps, generators and readers through tables of names, so its own imports do not reach
-them; these functions name those that one preparation uses.
+A preparation finds steps, generators and readers through tables of names, so imports do not show which ones it uses.
+These functions return them.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from shallows_papers.datasets import formats, synthetic
 from shallows_papers.datasets.catalogue import Dataset, entry, get
 from shallows_papers.datasets.preparation import steps as preparation_steps
 
-#: The module that every preparation runs through.
+#: The module that every preparation uses.
 CORE = "shallows_papers.datasets.preparation.pipeline"
 
 
 def modules_of(dataset: Dataset, steps: Iterable[Mapping[str, Any]] = ()) -> tuple[str, ...]:
-    """Return the modules whose import closures make the arrays of a preparation, sorted."""
+    """Return, sorted, the modules that determine the arrays of a preparation, directly or by their imports."""
     of_steps = {preparation_steps.STEPS.module_of(name) for step in steps for name in step}
     return tuple(sorted({CORE} | of_steps | _readers(dataset)))
 
@@ -35,6 +35,6 @@ def _readers(dataset: Dataset) -> set[str]:
 
 
 def entries_of(dataset: Dataset) -> dict[str, Any]:
-    """Return the catalogue's entries of a dataset and of the one that it is made from, by name."""
+    """Return the catalogue entries of a dataset and of the dataset that it is made from, by name."""
     names = [dataset.name, *filter(None, [dataset.generator.get("made_from")])]
     return {name: entry(name) for name in names}

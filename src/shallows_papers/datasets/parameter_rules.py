@@ -1,6 +1,6 @@
-"""Rules for the parameters of steps and generators: metadata of a dataclass's field, with the words for an error.
+"""Rules for the parameters of steps and generators, stored as metadata of dataclass fields.
 
-By hand, since scikit-learn's validation of parameters is private and imports NumPy, which a plan does without.
+scikit-learn's parameter validation is private and imports NumPy, which a plan must not need.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from shallows.errors import UnknownNameError
 
 
 def rule(holds: Callable[[Any], bool], words: str) -> Mapping[str, Any]:
-    """Return the metadata of a field whose value must pass the test `holds`; `words` say what it must be."""
+    """Return the metadata of a field whose value must pass the test `holds`. `words` is used in error messages."""
     return {"holds": holds, "words": words}
 
 
@@ -28,12 +28,12 @@ def between(low: float, high: float) -> Mapping[str, Any]:
 
 
 def is_whole(value: Any, least: int = 0) -> bool:
-    """Return whether a value is a whole number of at least `least`, and no truth value."""
+    """Return whether a value is a whole number of at least `least`, and not a boolean."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
 
 def is_number(value: Any) -> bool:
-    """Return whether a value is a number, and no truth value."""
+    """Return whether a value is a number, and not a boolean."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
@@ -45,7 +45,7 @@ NOT_NEGATIVE = rule(lambda value: value >= 0, "at least 0")
 
 
 def missing_parameters(kind: type, given: Collection[str], what: str) -> list[str]:
-    """Return the parameters of a dataclass that need a value; an unknown one of those given is an error."""
+    """Return the parameters of a dataclass that still need a value; an unknown parameter is an error."""
     known = {field.name: field.default for field in fields(kind)}
     for name in given:
         if name not in known:
@@ -54,7 +54,7 @@ def missing_parameters(kind: type, given: Collection[str], what: str) -> list[st
 
 
 def broken_rule(holder: Any) -> str | None:
-    """Return which field of a dataclass's instance breaks its rule, in words; None where none does."""
+    """Return a message about the first field that breaks its rule, or None."""
     for field in fields(holder):
         value = getattr(holder, field.name)
         if field.metadata and not field.metadata["holds"](value):

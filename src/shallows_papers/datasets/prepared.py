@@ -1,4 +1,4 @@
-"""Prepared data in their folder: the arrays, and the record that describes them."""
+"""Load prepared data: the arrays in a folder, and the record that describes them."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from shallows_papers.datasets.files import DatasetError
 
 RECORD = "prepared.json"
 ARRAYS = ("x_train", "y_train", "x_test", "y_test")
-#: The second view, of data that have two.
+#: The arrays of the second view, if the data have two views.
 SECOND_VIEW = ("z_train", "z_test")
-#: Endings of the arrays of CSR features: the values, their columns, and the end of each row.
+#: Endings of the file names of CSR features: the values, their columns, and the end of each row.
 CSR = ("", ".indices", ".indptr")
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """Prepared data, mapped into memory: nothing is read before it is used.
+    """Prepared data, mapped into memory and read when used.
 
     Attributes
     ----------
     x_train, x_test : ndarray or scipy.sparse.csr_matrix, of float32, shape (n, d)
-        Features, rows contiguous, read-only; CSR where the data are sparse. Of data with two views, the first view.
+        Features, read-only, with contiguous rows; CSR if the data are sparse. With two views, the first view.
     y_train, y_test : ndarray, shape (n,) or (n, k)
         Class indices (int64), or signs, or indicators, or regression targets (float64).
     z_train, z_test : ndarray, scipy.sparse.csr_matrix or None
-        The second view of the same examples, mapped as the first is; None where the data have one view.
+        The second view of the same examples; None if the data have one view.
     info : dict
         The content of ``prepared.json``: dataset, title, task, classes, n_train, n_test, n_features, sparse, views,
         steps, statistics, sha256 (of the content of all arrays), seconds, peak_memory_bytes, sources, licence; and
-        ``after``, None or how many of the steps an earlier preparation did, with the checksum of the arrays it left.
+        ``after``: None, or the number of steps that an earlier preparation did and the checksum of its arrays.
     """
 
     x_train: Any
@@ -62,14 +62,14 @@ def load(folder: str | Path) -> Prepared:
     Raises
     ------
     DatasetError
-        When the record or an array is missing, or they do not agree.
+        If the record or an array is missing, or if they do not match.
     """
     folder = Path(folder)
     try:
         info = json.loads((folder / RECORD).read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise DatasetError(
-            f"{folder} holds no finished preparation ({RECORD} is missing). Prepare the dataset first."
+            f"{folder} has no finished preparation ({RECORD} is missing). Prepare the dataset first."
         ) from None
     except ValueError as error:
         raise DatasetError(f"{folder / RECORD} is not a record: {error}. Prepare the dataset again.") from error
@@ -83,14 +83,14 @@ def load(folder: str | Path) -> Prepared:
 
 
 def view_widths(info: Mapping[str, Any]) -> dict[str, int]:
-    """Return the number of features of the arrays x and, where there is a second view, z, by their record."""
+    """Return the number of features of x and, if there is a second view, z, from a record."""
     if "z_train" not in info["arrays"]:
         return {"x": info["n_features"]}
     return {name: stop - start for name, (start, stop) in zip("xz", info["views"], strict=True)}
 
 
 def _mapped(folder: Path, key: str, info: Mapping[str, Any]) -> np.ndarray:
-    """Map an array of a record into memory, and compare its shape and type with the record."""
+    """Map an array into memory, and compare its shape and type with the record."""
     path = folder / f"{key}.npy"
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
@@ -99,7 +99,7 @@ def _mapped(folder: Path, key: str, info: Mapping[str, Any]) -> np.ndarray:
     recorded = info["arrays"][key]
     if list(array.shape) != recorded["shape"] or array.dtype.str != recorded["dtype"]:
         raise DatasetError(
-            f"{path} holds {array.dtype.str} of shape {array.shape}, and its record says "
+            f"{path} holds {array.dtype.str} of shape {array.shape}, but its record says "
             f"{recorded['dtype']} of shape {tuple(recorded['shape'])}. Prepare the dataset again."
         )
     return array

@@ -1,7 +1,7 @@
-"""Sources of rows: the protocol that file formats, generators and users' files have in common.
+"""Sources of rows: the protocol shared by file formats, generators and users' files.
 
-A source gives its parts in blocks, from the beginning at every call, and holds no more than a block in memory. The
-preparation reads each part once and keeps what it needs itself, so a source neither caches nor looks ahead.
+A source yields its parts in blocks, starts from the beginning at every call, and keeps at most one block in memory. The
+preparation reads each part once and stores what it needs, so a source needs no cache.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 class Block(NamedTuple):
     """Consecutive rows.
 
-    Features are numbers in the type of the file (uint8 for pixels), the same type and width in every block of both
-    parts, or CSR in all of them; targets, of shape (m,) or (m, k), are as they stand in the file.
+    Features have the type of the file (uint8 for pixels). Type, width and whether they are dense or CSR are the same in
+    all blocks of both parts. Targets have shape (m,) or (m, k) and are the values in the file.
     """
 
     x: Any
@@ -36,13 +36,13 @@ class DataPart(Protocol):
     """The training or the test rows of a source."""
 
     def blocks(self, rows: int) -> Iterator[Block]:
-        """Give all rows in their order, at most `rows` at a time and never none; every call begins anew."""
+        """Yield all rows in order, in nonempty blocks of at most `rows`. Every call starts from the beginning."""
         ...
 
 
 @dataclass(frozen=True)
 class Source:
-    """The rows of a dataset; `test` is None where the data have no test part."""
+    """The rows of a dataset. `test` is None if there is no test part."""
 
     train: DataPart
     test: DataPart | None = None
@@ -61,7 +61,7 @@ class ArrayPart:
 
 
 class NpyRows:
-    """The rows of an .npy file, which is mapped only while rows are copied: a map counts as memory of the process."""
+    """The rows of an .npy file. It is mapped only while rows are copied, because a map counts as process memory."""
 
     def __init__(self, path: Path):
         self.path = path
@@ -78,7 +78,7 @@ class NpyRows:
         return np.load(self.path, mmap_mode="r", allow_pickle=False)
 
 
-# The functions that open the datasets of a state; those of other states are files of a format of the catalogue.
+# Functions that open the datasets of some states. Datasets of other states are files in a format of the catalogue.
 _OPENERS = LazyTable(
     "origin of rows",
     "shallows_papers.datasets",
@@ -93,8 +93,8 @@ _OPENERS = LazyTable(
 def open_source(dataset: Dataset, paths: Mapping[str, Path]) -> Source:
     """Open a dataset whose files have been verified.
 
-    `paths` are the files of all parts; generated data may need none. A file, or later a block, that cannot be read
-    raises `DatasetError`.
+    `paths` are the files of all parts; generated data may need none. A file that cannot be read raises `DatasetError`,
+    here or when a block is read.
     """
     source = _OPENERS[dataset.state if dataset.state in _OPENERS else "files"](dataset, paths)
     test = source.test and CheckedPart(source.test, dataset, "test", dataset.n_test)
@@ -133,17 +133,17 @@ class CheckedPart:
             found = ", ".join(f"{label}: {counts[label]:,}" for label in sorted(counts))
             wanted = ", ".join(f"{count:,}" for count in dataset.class_counts)
             raise DatasetError(
-                f"The training part of '{dataset.name}' has the classes {found}, where the catalogue says {wanted}."
+                f"The training part of '{dataset.name}' has the classes {found}, but the catalogue says {wanted}."
             )
 
     def _differs(self, n: int, width: int) -> DatasetError:
         rows = "any number of" if self.n is None else f"{self.n:,}"
         return DatasetError(
-            f"The {self.name} part of '{self.dataset.name}' holds {n:,} rows of {width:,} features, where the "
+            f"The {self.name} part of '{self.dataset.name}' has {n:,} rows of {width:,} features, but the "
             f"catalogue says {rows} rows of {self.dataset.n_features or width:,}."
         )
 
 
 def label_text(label: Any) -> str:
-    """Return a label as a person writes it: 3, not 3.0."""
+    """Return a label as text, with 3 instead of 3.0."""
     return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)

@@ -28,23 +28,23 @@ class File:
     Attributes
     ----------
     name : str
-        Its name, the same at every source.
+        Name of the file, the same at every source.
     part : str
-        Its content: ``"train"``, ``"test"``, ``"all"``, ``"train_images"``, ...
+        Content of the file: ``"train"``, ``"test"``, ``"all"``, ``"train_images"``, ...
     urls : tuple of str
         Canonical addresses, tried in this order.
     size : int or None
-        Bytes.
+        Size in bytes.
     sha256, md5, git_sha1 : str or None
-        Checksums of the file; every one that is known is compared. ``git_sha1`` is git's name of the content (the SHA-1
-        of ``blob <size>\0`` and the bytes).
+        Checksums of the file. All known ones are compared. ``git_sha1`` is git's name of the content: the SHA-1 of
+        ``blob <size>\0`` and the bytes.
     content_sha256 : str or None
-        Checksum of the decompressed content. A file in another container with the same content is the same data.
+        Checksum of the decompressed content. The same content in another container is accepted.
     accepted : mapping of str to str
-        sha256 of known copies that are not the publisher's file, each with how it differs.
+        sha256 of known copies that differ from the publisher's file, each with the difference.
     arrays : mapping of str to mapping
-        For supplied files: its arrays, each with its ``shape`` (numbers, or ``n`` for the rows), and its ``low`` and
-        ``high`` where they are known.
+        For supplied files: each array's ``shape`` (numbers, or ``n`` for the rows) and, if known, its ``low`` and
+        ``high`` values.
     """
 
     name: str
@@ -66,10 +66,7 @@ class File:
 
 @dataclass(frozen=True)
 class Form:
-    """One form of a dataset: its files, and how they are read.
-
-    The format is a reader in `shallows_papers.datasets.formats`, and the options are its parameters.
-    """
+    """One form of a dataset: its files, the reader in `shallows_papers.datasets.formats`, and the reader's options."""
 
     files: tuple[File, ...]
     format: str
@@ -83,49 +80,49 @@ class Dataset:
     Attributes
     ----------
     name, title : str
-        Its key, and its name for people.
+        Key of the entry, and the name that reports show.
     state : {"public", "embedded", "supplied", "generated"}
-        Where it comes from: a download, the repository itself, its user, or a program.
+        Where the data come from: a download, this repository, the user, or a generator.
     task : {"classification", "regression", "none"}
-        With none, the targets have no columns.
+        With ``"none"``, the targets have no columns.
     n_train, n_test, n_features, n_classes : int or None
-        Its size as published; None where it is not known. ``n_test`` is 0 where the publisher made no split,
-        ``n_classes`` in regression.
+        Published size; None if unknown. ``n_test`` is 0 if the publisher made no split, ``n_classes`` is 0 in
+        regression.
     licence, citation, homepage : str
-        For the readers of a result.
+        Shown with results.
     files : tuple of File
     format : str
         The reader in `shallows_papers.datasets.formats`.
     options : mapping
         Parameters of the reader.
     subset_of : str or None
-        The dataset that an embedded one is drawn from.
+        The dataset that an embedded dataset was drawn from.
     draw : mapping or None
-        How it is drawn: ``seed``, ``n_train``, ``n_test``.
+        How it was drawn: ``seed``, ``n_train``, ``n_test``.
     value_range : (float, float) or None
-        The range of every feature, where it is known beforehand (pixels).
+        Range of every feature, if known beforehand (pixels).
     classes : tuple of str
-        Names of the classes in the sorted order of the labels; empty where the labels are names.
+        Names of the classes in the sorted order of the labels; empty if the labels are already names.
     categorical : tuple of int
-        Columns whose numbers are codes.
+        Columns whose numbers are codes of categories.
     mirror_folders : tuple of str
         Other folder names under which mirrors keep the files.
     forms : tuple of Form
-        Other ways to have the same rows.
+        Other file formats of the same rows.
     class_counts : tuple of int
-        Training rows of every class, where they are known, to recognise wrong files.
+        Training rows of every class, if known. They help to recognize wrong files.
     n_targets : int
         Columns of the target: 1, or more in multivariate regression.
     exact : bool
-        Whether the files have exactly ``n_train`` and ``n_test`` rows. False: these are the papers' round numbers.
+        Whether the files have exactly ``n_train`` and ``n_test`` rows. If False, these are round numbers from a paper.
     also_called : mapping of str to str
-        Names that the papers use, and how each relates to this entry ("" where it is the same thing).
+        Names that the papers use, and how each relates to this entry ("" if it means the same data).
     used_by : tuple of str
         Short names of the documents that use it: dsg, eigenpro, cdsg, kpca, lecture.
     split : str
-        The split that the papers use, in words.
+        Description of the split that the papers use.
     generator : mapping
-        What makes a generated dataset, and its parameters.
+        Name and parameters of the generator of a generated dataset.
     picture : mapping
         For images: ``height``, ``width``, ``channels`` and ``order`` ("planar" or "interleaved") of a row.
     licence_url, notes : str
@@ -165,12 +162,12 @@ class Dataset:
 
     @property
     def all_forms(self) -> tuple[Form, ...]:
-        """All forms, that of `files` first."""
+        """All forms. The first one has the files in `files`."""
         return (Form(self.files, self.format, self.options), *self.forms)
 
     @property
     def size(self) -> int | None:
-        """Bytes of its files; None where that of one is not known."""
+        """Total bytes of the files; None if the size of a file is unknown."""
         sizes = [file.size for file in self.files]
         return None if not sizes or None in sizes else sum(sizes)
 
@@ -199,12 +196,12 @@ def _other_names() -> Mapping[str, str]:
     names: dict[str, str] = {}
     for dataset in _entries().values():
         for other in (dataset.name, *dataset.also_called):
-            names.setdefault(_plain(other), dataset.name)
+            names.setdefault(_normalize_name(other), dataset.name)
     return names
 
 
-def _plain(name: str) -> str:
-    """Return the letters and digits of a name in lower case: hints for HINT-S."""
+def _normalize_name(name: str) -> str:
+    """Return the letters and digits of a name in lower case, such as "hints" for "HINT-S"."""
     return "".join(letter for letter in name.casefold() if letter.isalnum())
 
 
@@ -222,7 +219,7 @@ def _dataset(name: str, entry: Mapping[str, Any]) -> Dataset:
 
 
 def _files(entry: Mapping[str, Any], sources: Iterable[str]) -> tuple[File, ...]:
-    # `sources` are addresses of folders that have each file under its own name.
+    # `sources` are addresses of folders in which each file has its own name.
     return tuple(
         File(**{**file, "urls": (*(base + file["name"] for base in sources), *file.get("urls", ()))})
         for file in entry["files"]
@@ -230,12 +227,12 @@ def _files(entry: Mapping[str, Any], sources: Iterable[str]) -> tuple[File, ...]
 
 
 def catalogue() -> dict[str, Dataset]:
-    """Return a new dictionary of all datasets by their names; its files are read once in a process."""
+    """Return a new dictionary of all datasets by name. The YAML files are read once per process."""
     return dict(_entries())
 
 
 def entry(name: str) -> dict[str, Any]:
-    """Return the entry of a dataset as the plain data of its file; `name` as in `get`."""
+    """Return the entry of a dataset as plain data, as in its YAML file. `name` is as in `get`."""
     return copy.deepcopy(dict(_content()[get(name).name]))
 
 
@@ -245,17 +242,17 @@ def get(name: str) -> Dataset:
     Parameters
     ----------
     name : str
-        Its key, or a name that a paper gives it (`Dataset.also_called`); capital letters and hyphens do not matter.
+        Key of the dataset, or a paper's name for it (`Dataset.also_called`). Case and hyphens are ignored.
 
     Raises
     ------
     UnknownNameError
-        When there is none; the message names the nearest right one.
+        If there is no such dataset. The message suggests the most similar name.
     """
     entries = _entries()
     if name in entries:
         return entries[name]
     try:
-        return entries[_other_names()[_plain(str(name))]]
+        return entries[_other_names()[_normalize_name(str(name))]]
     except KeyError:
         raise UnknownNameError("dataset", name, entries) from None

@@ -1,5 +1,5 @@
-"""Download: files from mirrors and canonical addresses, verified before they get their names.
+"""Download of files from mirrors and canonical addresses. A file gets its name only after it was verified.
 
-The module `fetching` brings the files of a dataset; `supplied_files` says which files its user has to
-supply, because nobody may hand them on.
+The module `fetching` downloads the files of a dataset. `supplied_files` lists files that the user has to supply because
+their license forbids redistribution.
 """

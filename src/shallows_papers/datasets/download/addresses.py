@@ -1,4 +1,4 @@
-"""The places where a file may be: mirrors first, then its canonical addresses."""
+"""The addresses of a file: mirrors first, then its canonical addresses."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MIRROR_VARIABLE = "SHALLOWS_MIRROR"
 
 @dataclass(frozen=True)
 class Address:
-    """A URL, or a path in a mirror folder; `absence` says why a mirror folder does not have the file."""
+    """A URL, or a path in a mirror folder. If a mirror folder lacks the file, `absence` is the reason."""
 
     place: str | Path
     is_mirror: bool = False
@@ -41,7 +41,7 @@ def addresses(dataset: Dataset, file: File, mirror: str | Path | None) -> list[A
 
 
 def in_a_mirror(dataset: Dataset, form: Form, mirror: str | Path | None) -> bool:
-    """Return whether a mirror folder holds all files of a form."""
+    """Return whether a mirror folder has all files of a form."""
     return all(
         any(isinstance(one.place, Path) and not one.absence for one in addresses(dataset, file, mirror))
         for file in form.files

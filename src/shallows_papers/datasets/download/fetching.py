@@ -1,4 +1,4 @@
-"""Fetches the files of a dataset and verifies them: from mirrors, public addresses, the repository or their user."""
+"""Fetch and verify the files of a dataset, from mirrors, public addresses, the repository or the user."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ STAMP = "verified.json"
 
 
 class UnavailableError(DatasetError):
-    """A file that no address gives."""
+    """A file that no address provides."""
 
 
 def fetch(
@@ -47,44 +47,44 @@ def fetch(
 ) -> Path:
     """Fetch the files of a dataset to ``root/<name>/`` and verify them.
 
-    A right file that is there is left alone; a wrong one is moved aside, with a warning, and fetched again. Mirrors are
-    tried first (the argument, then the environment's ``SHALLOWS_MIRROR``), then the canonical addresses. A file gets
-    its name only after it was verified. Processes that fetch the same dataset at once wait for each other.
+    A correct file that already exists is kept. A wrong file is renamed, with a warning, and fetched again. Mirrors are
+    tried first (the argument, then the environment variable ``SHALLOWS_MIRROR``), then the canonical addresses. A file
+    gets its name only after it was verified. Processes that fetch the same dataset at once wait for each other.
 
-    For a generated dataset that is made from another (``made_from``), the files of that one are brought to its own
-    folder; other generated datasets have no files.
+    If a generated dataset is made from another dataset (``made_from``), the files of the other dataset are fetched to
+    the other dataset's folder. Other generated datasets have no files.
 
-    Where no checksum is published, the first whole and readable copy is trusted: its checksum is noted in
-    ``root/checksums.lock.json``, with a warning, and a later file that differs from it is refused.
+    If no checksum is published, the first complete and readable copy is trusted. A warning is shown and the checksum is
+    stored in ``root/checksums.lock.json``. Later files that differ from it are refused.
 
     Parameters
     ----------
     name : str or Dataset
-        A name of the catalogue, or an entry of one's own.
+        A name in the catalogue, or your own entry.
     root : path
         The folder of downloads, ``data/raw`` in the workflow.
     mirror : str or path, optional
-        A URL or a folder that is laid out as ``<dataset>/<file>``.
+        A URL or a folder with files at ``<dataset>/<file>``.
     progress : bool, default=True
-        Whether to show a bar for every download (plain lines where stderr is no terminal).
+        Whether to show a progress bar for every download (plain lines if stderr is not a terminal).
     embedded_root : path
-        A folder of embedded datasets, laid out as ``<dataset>/<file>``; those that it lacks are taken from where the
-        package has them. They are verified in their place.
+        A folder of embedded datasets with files at ``<dataset>/<file>``. Datasets that it lacks are read from the
+        installed package. The files are verified without copying them.
 
     Returns
     -------
     Path
-        ``root/<name>/verified.json``, written last: dataset, and for every file its name, part, path
-        (relative to this file), size and sha256.
+        ``root/<name>/verified.json``, written last. It has the dataset's name and, for every file, its name, part, path
+        (relative to this JSON file), size and sha256.
 
     Raises
     ------
     UnknownNameError
-        When the catalogue has no such dataset.
+        If the catalogue has no such dataset.
     SuppliedDataError
-        When the user has to supply the data, and they are not there or have another form.
+        If the user has to supply the data and they are missing or have another form.
     DatasetError
-        When a file cannot be had, with what each source answered, or when the disk is full.
+        If no source provides a file (the message lists their answers), or if the disk is full.
     """
     dataset = get(name) if isinstance(name, str) else name
     folder = Path(root) / dataset.name
@@ -108,15 +108,15 @@ class _Fetcher:
     embedded_root: Path
 
     def records(self) -> list[dict[str, Any]]:
-        """Fetch and verify the files; return their entries in the stamp."""
+        """Fetch and verify the files; return their entries for ``verified.json``."""
         if self.dataset.state == "generated":
             return self._of_base()
         if self.dataset.state == "embedded":
-            return [self._embedded(file) for file in self.dataset.files]
+            return [self._check_embedded(file) for file in self.dataset.files]
         return self._supplied() if self.dataset.state == "supplied" else self._any_form()
 
     def _of_base(self) -> list[dict[str, Any]]:
-        """Fetch the files of the dataset that a generated one is made from, if any, to that dataset's folder."""
+        """If the dataset is made from another dataset, fetch the other dataset's files to its folder."""
         if "made_from" not in self.dataset.generator:
             return []
         base = get(self.dataset.generator["made_from"])
@@ -127,7 +127,7 @@ class _Fetcher:
             records = replace(self, dataset=base, folder=place).records()
         return [record | {"path": _relative(place / record["path"], self.folder)} for record in records]
 
-    def _embedded(self, file: File) -> dict[str, Any]:
+    def _check_embedded(self, file: File) -> dict[str, Any]:
         path = project.embedded(self.dataset.name, self.embedded_root) / file.name
         restore = "Restore it: git checkout -- data/embedded in a clone, else install shallows again."
         if not path.exists():
@@ -147,18 +147,18 @@ class _Fetcher:
         return [self._record(file, path := self.folder / file.name, digest(path)) for file in forms[0].files]
 
     def _any_form(self) -> list[dict[str, Any]]:
-        """Fetch the first form that is available: those on this machine first, then those to download."""
+        """Fetch the first available form. Forms on this machine come before forms to download."""
         errors = []
         for form in sorted((form for form in self.dataset.all_forms if self._rank(form) < 3), key=self._rank):
             try:
                 return self._form(form)
             except UnavailableError as error:
                 errors.append(error)
-        others = [f"Nor could the same data be had in another form. {error}" for error in errors[1:]]
+        others = [f"Another form of the same data is not available either. {error}" for error in errors[1:]]
         raise UnavailableError("\n".join([str(errors[0]), *others])) from errors[0]
 
     def _rank(self, form: Form) -> int:
-        """Return 0 for a form whose files are here, 1 in a mirror folder, 2 at an address, and 3 without addresses."""
+        """Return 0 if the files of a form exist, 1 if a mirror folder has them, 2 if they have an address, else 3."""
         if all((self.folder / file.name).is_file() for file in form.files):
             return 0
         if in_a_mirror(self.dataset, form, self.mirror):
@@ -171,7 +171,7 @@ class _Fetcher:
         return [self._record(file, self.folder / file.name, self._fetch(form, file)) for file in form.files]
 
     def _fetch(self, form: Form, file: File) -> str:
-        """Fetch a file to its place if the right one is not there yet; return its sha256."""
+        """Fetch a file unless a correct copy exists; return its sha256."""
         target = self.folder / file.name
         trusts_first = not file.has_checksum and self.dataset.state != "supplied"
         note = pinned(self.folder.parent, self.dataset.name, file.name) if trusts_first else None
@@ -180,7 +180,7 @@ class _Fetcher:
             if note is not None:
                 problem, found = verify(path, replace(file, sha256=note["sha256"], size=note["size"]))
                 since = (
-                    f" (it is held against the first copy, of {note['date']} from {note['source']}; if the publisher "
+                    f" (compared with the first copy, of {note['date']} from {note['source']}; if the publisher "
                     f"has changed the file, remove its entry from {self.folder.parent / LOCK_NAME})"
                 )
                 return problem and problem + since, found
@@ -201,8 +201,8 @@ class _Fetcher:
             root = self.folder.parent
             pin(root, self.dataset.name, file.name, found, target.stat().st_size, source)
             _warn(
-                f"Nobody published a checksum of {file.name} ('{self.dataset.name}'). This first copy is whole "
-                f"and can be read, so it is trusted: its sha256 {found[:12]}... is noted in {root / LOCK_NAME}, and a "
+                f"No checksum is published for {file.name} ('{self.dataset.name}'). This first copy is complete "
+                f"and readable, so it is trusted. Its sha256 {found[:12]}... is stored in {root / LOCK_NAME}, and a "
                 "file that differs from it will be refused."
             )
         if found in file.accepted:
@@ -210,7 +210,7 @@ class _Fetcher:
         return found
 
     def _download(self, file: File, verified: Callable[[Path], tuple[str | None, str]]) -> tuple[str, str]:
-        """Bring a right copy to its place; return its address and its sha256."""
+        """Download a correct copy; return its address and its sha256."""
         failures = []
         for address in addresses(self.dataset, file, self.mirror):
             beside = tempfile.TemporaryDirectory(prefix=".", suffix=PARTIAL_SUFFIX, dir=self.folder)
@@ -221,7 +221,7 @@ class _Fetcher:
                         self._copy(address, copy)
                         problem, found = verified(copy)
                         if problem and address.is_mirror:
-                            _warn(f"The {address} was passed over: {problem}.")
+                            _warn(f"The {address} was skipped: {problem}.")
                 except TransferError as failure:
                     problem = failure
                 if not problem:
@@ -230,13 +230,13 @@ class _Fetcher:
                     os.replace(copy, self.folder / file.name)
                     return str(address), found
                 failures.append(f"\n  - {address}: {problem}")
-        tried = "".join(failures) or "\n  - (the catalogue knows no address of it)"
+        tried = "".join(failures) or "\n  - (the catalogue has no address for it)"
         size = f"{file.size:,} bytes, " if file.size else ""
         checksum = f"sha256 {file.sha256}" if file.sha256 else f"checksum {expected_checksum(file)}"
         raise UnavailableError(
-            f"The file {file.name} of the dataset '{self.dataset.name}' could not be had. Tried:{tried}\n"
-            "What to do: check the network and run it again; or name a mirror (a URL or a folder laid out as "
-            f"<dataset>/<file>) as 'mirror' in config/config.yaml or in the environment as {MIRROR_VARIABLE}; "
+            f"The file {file.name} of the dataset '{self.dataset.name}' is not available. Tried:{tried}\n"
+            "What to do: check the network and run it again; or set a mirror (a URL or a folder with files at "
+            f"<dataset>/<file>) as 'mirror' in config/config.yaml or as the environment variable {MIRROR_VARIABLE}; "
             f"or put the file at {self.folder / file.name} yourself ({size}{checksum}). "
             f"Homepage: {self.dataset.homepage}"
         )
@@ -261,5 +261,5 @@ def _warn(message: str) -> None:
 
 
 def _relative(path: Path, folder: Path) -> str:
-    # Both resolved: a relative path through a symbolic link would lead elsewhere.
+    # Resolve both: a relative path through a symbolic link would point to another place.
     return Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix()

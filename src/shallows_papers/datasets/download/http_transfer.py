@@ -1,4 +1,4 @@
-"""A downloader for pooch that tries again, and continues where a transfer broke off when the server can."""
+"""A downloader for pooch that retries, and resumes an interrupted transfer if the server supports it."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ try:
 except ModuleNotFoundError:
     raise MissingExtraError("data", "A download") from None
 
-#: Two more tries of an address that failed in a way that may pass, after longer and longer waits.
+#: Two more attempts after a temporary failure, with increasing waits.
 RETRIES = urllib3.Retry(total=2, backoff_factor=1.5, status_forcelist={408, 425, 429, 500, 502, 503, 504})
-TIMEOUTS = (10, 60)  # to connect, and between two arrivals of bytes
-BLOCK = 1 << 14  # bytes that arrive together; an incomplete block is lost when the connection breaks off
+TIMEOUTS = (10, 60)  # seconds to connect, and between two chunks of bytes
+BLOCK = 1 << 14  # bytes per read; an incomplete block is lost when the connection breaks
 
 
 class TransferError(Exception):
-    """An address did not give the file; the message says how."""
+    """An address did not provide the file; the message says why."""
 
 
 class _PassingError(Exception):
-    """A fault that may pass; the message says which."""
+    """A temporary failure."""
 
 
 class ResumingDownloader:
     """Downloads one file by pooch's HTTPDownloader, with a progress bar named `label`.
 
-    A failure that may pass is tried again after a wait: from where it broke off if the server can do that and its file
-    is still the same, else from the beginning. Tries that bring the file further are not counted; three in a row that
-    do not are the end. The content is not checked here.
+    After a temporary failure it waits and tries again. It resumes if the server supports that and its file is still the
+    same, and otherwise starts again. It gives up after three attempts in a row without new bytes. It does not check the
+    content.
     """
 
     def __init__(self, label: str, progress: bool):
         self.label, self.progress = label, progress
-        self.validator: str | None = None  # says whether the server's file is still the same at the next try
+        self.validator: str | None = None  # shows at the next attempt whether the server's file is still the same
         self.resumed = False
 
     def __call__(self, url: str, output_file: str | Path, pooch: Any = None) -> None:
@@ -68,7 +68,7 @@ class ResumingDownloader:
                     retries.sleep()
 
     def _try(self, url: str) -> None:
-        # Some servers compress on the wire and label .gz files as an encoding of something else; identity forbids both.
+        # "identity" forbids compression in transit. Some servers also label .gz files as an encoding of other content.
         headers = {"Accept-Encoding": "identity"}
         if self.validator and self.file.tell():
             headers |= {"Range": f"bytes={self.file.tell()}-", "If-Range": self.validator}
@@ -91,7 +91,7 @@ class ResumingDownloader:
             raise _PassingError("no answer in time" if timeout else f"no connection ({words})") from error
 
     def _begin(self, answer: requests.Response, **_: Any) -> None:
-        """Find the place in the file of the bytes to come; requests calls this for every response."""
+        """Move to the position of the next bytes in the file; requests calls this for every response."""
         have = self.file.tell()
         first = answer.headers.get("Content-Range", "").removeprefix("bytes").strip().partition("-")[0]
         self.resumed = answer.status_code == 206 and first == str(have)
@@ -99,10 +99,10 @@ class ResumingDownloader:
             return
         self.file.truncate(self.file.seek(0))
         self.validator = None
-        if answer.status_code == 416:  # nothing is left of the server's file, so it is another one
+        if answer.status_code == 416:  # the server's file is shorter than ours, so it has changed
             raise _PassingError("the server's file has changed")
         if answer.status_code == 206:
-            raise _PassingError("the server went on at the wrong place")
+            raise _PassingError("the server continued at the wrong position")
         # Servers often call a compressed file an encoding of its content; it is kept compressed.
         if urlsplit(answer.url).path.endswith((".gz", ".tgz")):
             answer.raw.headers.pop("Content-Encoding", None)
@@ -114,7 +114,7 @@ class ResumingDownloader:
 
 
 def _innermost(error: BaseException) -> BaseException:
-    """Return the plain cause at the bottom of a chain of library errors: "Connection refused"."""
+    """Return the first error in a chain of library errors, such as "Connection refused"."""
     while (below := error.__cause__ or error.__context__) is not None:
         error = below
     return error
@@ -134,7 +134,7 @@ def progress_bar(label: str, host: str, shown: bool = True) -> Any:
 
 
 class _PlainBar:
-    """Lines of progress for logs (tqdm overwrites its line): at the start, every ten seconds, at the end."""
+    """Progress for log files, where tqdm's bar would be unreadable: a line every ten seconds."""
 
     every_seconds = 10.0
 
@@ -152,6 +152,6 @@ class _PlainBar:
             _say(f"{self.label}: {self.n / 1e6:.1f}{share}")
 
     def close(self) -> None:
-        """End, with a line when everything came."""
+        """Print a last line if the file is complete."""
         if self.n and self.n >= (self.total or 0):
             _say(f"{self.label}: {self.n / 1e6:.1f} MB fetched")

@@ -1,4 +1,4 @@
-"""Files that a user has to supply: which belong where, and whether those that are there have the right form."""
+"""Files that the user has to supply: instructions where to put them, and checks of their form."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _BLOCK_BYTES = 16 << 20
 
 
 def how_to_supply(dataset: Dataset, folder: Path) -> str:
-    """Say which files of what form a user has to put into a folder."""
+    """Return instructions: which files, in which form, the user has to put into a folder."""
     if not dataset.files:
         return (
-            f"Nothing is known of the form of '{dataset.name}': {dataset.notes} "
-            "Data of your own of this kind can be compared: see docs/own_data.md."
+            f"The form of '{dataset.name}' is unknown: {dataset.notes} "
+            "You can compare methods on similar data that you have: see docs/own_data.md."
         )
     lines = [f"Put into {folder}:"]
     for number, form in enumerate(dataset.all_forms):
@@ -30,18 +30,18 @@ def how_to_supply(dataset: Dataset, folder: Path) -> str:
 
 
 def not_run(dataset: Dataset, folder: Path) -> str:
-    """Return the reason, in a line, of a table's row whose data nobody has put into the folder."""
+    """Return one line that says why a table's row was not run: its data have not been supplied."""
     if not dataset.files:
-        return f"supply {dataset.title}: nothing is known of its form"
+        return f"supply {dataset.title}: its form is unknown"
     names = " or ".join(", ".join(file.name for file in form.files) for form in dataset.all_forms)
     return (
-        f"supply {names} in {folder}; 'shallows data describe {dataset.name}' tells their form. "
+        f"supply {names} in {folder}; 'shallows data describe {dataset.name}' shows their form. "
         f"Licence: {dataset.licence}"
     )
 
 
 def is_there(dataset: Dataset, folder: Path, mirror: str | Path | None = None) -> bool:
-    """Return whether the files of any form are in the dataset's folder or in a mirror; they are not opened."""
+    """Return whether the files of any form exist in the dataset's folder or in a mirror, without opening them."""
     return any(
         all((folder / file.name).is_file() for file in form.files) or in_a_mirror(dataset, form, mirror)
         for form in dataset.all_forms
@@ -65,16 +65,16 @@ def _range(spec: Mapping[str, Any]) -> str:
 
 
 def absence_error(dataset: Dataset, folder: Path) -> SuppliedDataError:
-    """Return the error that supplied data is not there."""
+    """Return the error for supplied data that are missing."""
     there = sorted(path.name for path in folder.glob("*") if not path.name.startswith((".", "verified"))) or ["nothing"]
     return SuppliedDataError(
-        f"The dataset '{dataset.name}' ({dataset.title}) has to be supplied by its user: {dataset.licence}. "
+        f"The dataset '{dataset.name}' ({dataset.title}) has to be supplied by the user: {dataset.licence}. "
         f"{how_to_supply(dataset, folder)}\nThere now: {', '.join(there)}. Homepage: {dataset.homepage}"
     )
 
 
 def check(dataset: Dataset, form: Form, folder: Path) -> None:
-    """Refuse supplied files of another form: shapes, rows that belong together, finite values, ranges and classes."""
+    """Refuse supplied files with wrong shapes, numbers of rows, non-finite values, wrong ranges or classes."""
     from shallows_papers.datasets.sources import open_source
 
     paths = {file.part: folder / file.name for file in form.files}
@@ -87,7 +87,7 @@ def check(dataset: Dataset, form: Form, folder: Path) -> None:
                 pass
     except (DatasetError, ValueError, OSError) as error:
         raise SuppliedDataError(
-            f"The files of '{dataset.name}' in {folder} are not of the form asked for: {error}\n"
+            f"The files of '{dataset.name}' in {folder} do not have the expected form: {error}\n"
             f"{how_to_supply(dataset, folder)}"
         ) from error
 
@@ -104,9 +104,9 @@ def _check_arrays(form: Form, paths: Mapping[str, Path]) -> None:
     for file in form.files:
         for name, spec in file.arrays.items():
             if name not in arrays:
-                raise ValueError(f"{file.name} holds no array {name}; it holds {', '.join(arrays) or 'none'}")
+                raise ValueError(f"{file.name} has no array {name}; it has {', '.join(arrays) or 'none'}")
             shape, wanted = arrays[name].shape, spec["shape"]
-            # A word in the stated shape stands for any number.
+            # A word in the stated shape means any number.
             fits = [isinstance(size, str) or size == found for size, found in zip(wanted, shape, strict=False)]
             if len(shape) != len(wanted) or not all(fits) or shape[0] == 0:
                 raise ValueError(f"{name} in {file.name} has the shape {shape}, not ({', '.join(map(str, wanted))})")
@@ -119,17 +119,17 @@ def _check_arrays(form: Form, paths: Mapping[str, Path]) -> None:
 
 def _check_values(name: str, file: str, array: Any, spec: Mapping[str, Any]) -> None:
     if array.dtype.kind not in "iufb":
-        raise ValueError(f"{name} in {file} is of the type {array.dtype}; numbers are asked for")
+        raise ValueError(f"{name} in {file} has the type {array.dtype}; numbers are expected")
     n_block = max(1, _BLOCK_BYTES // max(1, 8 * int(np.prod(array.shape[1:]))))
     for start in range(0, len(array), n_block):
         block = np.asarray(array[start : start + n_block]).reshape(min(n_block, len(array) - start), -1)
         bad = ~np.isfinite(block)
-        what = "is no finite number"
+        what = "is not a finite number"
         if "low" in spec:
             bad |= (block < spec["low"]) | (block > spec["high"])
             what = f"is outside {spec['low']:g} to {spec['high']:g}"
         if spec.get("whole") and not bad.any():
-            bad, what = block != np.rint(block), "is no whole number"
+            bad, what = block != np.rint(block), "is not a whole number"
         if bad.any():
             row, column = np.argwhere(bad)[0]
             where = f"row {start + row + 1:,}, column {column + 1:,}"

@@ -1,4 +1,4 @@
-"""Checks of downloaded files: against the catalogue, or against the first copy where nobody published a checksum."""
+"""Compare downloaded files with the catalogue or, if no checksum is published, with the first copy."""
 
 from __future__ import annotations
 
@@ -14,21 +14,18 @@ from shallows_papers.datasets.catalogue import File
 from shallows_papers.datasets.files import DatasetError, digest, write_json
 from shallows_papers.datasets.formats.containers import CONTAINER_ERRORS, open_binary
 
-#: The file below the folder of downloads that keeps the checksums of first copies.
+#: The file in the folder of downloads that stores the checksums of first copies.
 LOCK_NAME = "checksums.lock.json"
 
 
 def verify(path: Path, file: File) -> tuple[str | None, str]:
-    """Compare a file with its catalogue entry, by every checksum that the entry knows.
-
-    Returns what is wrong with it in words, or None, and its sha256.
-    """
+    """Compare a file with all checksums in its catalogue entry; return the fault as text or None, and the sha256."""
     known = {name: getattr(file, name) for name in ("sha256", "md5", "git_sha1") if getattr(file, name) is not None}
     found = {name: digest(path, name) for name in ("sha256", *known)}
     size = path.stat().st_size
     if known:
         right = all(found[name] == value for name, value in known.items())
-    else:  # nothing is known of it but its size, if that
+    else:  # only the size may be known
         right = not file.content_sha256 and size > 0 and not _is_page(path) and file.size in (None, size)
     if right or found["sha256"] in file.accepted or (file.content_sha256 and _has_content(path, file.content_sha256)):
         return None, found["sha256"]
@@ -52,7 +49,7 @@ def _what_is_wrong(path: Path, file: File, known: dict[str, str], found: dict[st
 
 
 def expected_checksum(file: File) -> str:
-    """Return the checksum that a file should have, for the words of an error."""
+    """Return the checksum that a file should have, for an error message."""
     return file.sha256 or file.md5 or file.git_sha1 or file.content_sha256 or "unknown"
 
 
@@ -71,12 +68,12 @@ def _is_page(path: Path) -> bool:
 
 
 def pinned(root: Path, dataset: str, file: str) -> dict[str, Any] | None:
-    """Return the ``sha256``, ``size``, ``source`` and ``date`` of the first copy of a file below `root`, or None."""
+    """Return the ``sha256``, ``size``, ``source`` and ``date`` of the first copy of a file in `root`, or None."""
     return _read_lock(root / LOCK_NAME).get(f"{dataset}/{file}")
 
 
 def pin(root: Path, dataset: str, file: str, sha256: str, size: int, source: str) -> None:
-    """Note the first copy of a file below `root`, the folder of downloads; several processes may do so at once."""
+    """Store the checksum of the first copy of a file in `root`; several processes may do this at once."""
     path = root / LOCK_NAME
     with FileLock(path.with_name(f".{LOCK_NAME}.lock")):
         files = _read_lock(path)
@@ -92,6 +89,6 @@ def _read_lock(path: Path) -> dict[str, dict[str, Any]]:
         return {}
     except (ValueError, KeyError, TypeError) as error:
         raise DatasetError(
-            f"{path}, which notes the checksums of first downloads, cannot be read ({error}). Restore it, or remove it "
-            "to trust the files as they come next."
+            f"{path} stores the checksums of first downloads and cannot be read ({error}). Restore it, or remove it "
+            "to trust the next downloads."
         ) from error

@@ -1,7 +1,7 @@
-"""Readers of file formats: from verified files to blocks of rows, in the files' own numbers.
+"""Readers of file formats. They turn verified files into blocks of rows, with the numbers as in the files.
 
-`READERS` names the reader of every format of the catalogue, a `shallows_papers.datasets.formats.parts.Reader`;
-`shallows_papers.datasets.formats.source` opens a dataset by them.
+`READERS` names the reader of every format, a `shallows_papers.datasets.formats.parts.Reader`.
+`shallows_papers.datasets.formats.source` uses them to open a dataset.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The reader of ARFF files: liac-arff parses them into lines of CSV."""
+"""The reader of ARFF files. liac-arff converts them to CSV."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from shallows_papers.datasets.formats.delimited_text import TableForm, table_blo
 from shallows_papers.datasets.formats.parts import each_file
 from shallows_papers.datasets.sources import Block
 
-# A row of ARFF without these is a row of CSV.
+# An ARFF row without these characters is also a CSV row.
 _SPECIAL = re.compile(r"[\"'{}\\\s]")
-# Missing values of columns of numbers, beside the question mark.
+# Words for missing values in columns of numbers, in addition to the question mark.
 _NAN = ("NaN", "nan", "NAN")
 
 
 @each_file
 def read(dataset: Dataset, form: Form, path: Path, rows: int) -> Iterator[Block]:
-    """Read an ARFF file; nominal columns become places in their lists of words.
+    """Read an ARFF file. Nominal columns become indices into their lists of words.
 
     The option ``target`` is the number or the name of a column.
     """
@@ -35,7 +35,7 @@ def read(dataset: Dataset, form: Form, path: Path, rows: int) -> Iterator[Block]
         column = names.index(target) if isinstance(target, str) else target % len(names)
         for name, kind in attributes:
             if kind == "STRING":
-                raise ValueError(f"its attribute {name} holds text; numbers and {{lists}} are read")
+                raise ValueError(f"its attribute {name} holds text; use numbers or {{lists}}")
         words = {place: kind for place, (_, kind) in enumerate(attributes) if isinstance(kind, list)}
         words.pop(column, None)
         table = TableForm(spaces=True, target=column, categories=words, regression=dataset.task == "regression")
@@ -45,9 +45,9 @@ def read(dataset: Dataset, form: Form, path: Path, rows: int) -> Iterator[Block]
 def csv_of(text: Iterable[str]) -> tuple[list[tuple[str, Any]], io.StringIO]:
     """Return the columns of an ARFF file, each with its type or its words, and its rows as CSV on the same lines.
 
-    liac-arff resolves quotes, escapes and sparse rows. It takes seven times as long as pandas, so a row that is CSV
-    already is passed on as it is. A missing value becomes an empty field. Lines that break the grammar, and words that
-    the header does not list, are a `ValueError`.
+    liac-arff resolves quotes, escapes and sparse rows. It takes seven times as long as pandas, so rows that are valid
+    CSV skip it. A missing value becomes an empty field. Lines with wrong syntax and words that the header does not list
+    raise a `ValueError`.
     """
     lines = iter(text)
     header = _header(lines)
@@ -58,7 +58,7 @@ def csv_of(text: Iterable[str]) -> tuple[list[tuple[str, Any]], io.StringIO]:
 def _csv_rows(lines: Iterator[str], header: list[str], attributes: list[tuple[str, Any]]) -> Iterator[str]:
     import arff
 
-    # Numbers stay text, so that a label of many digits does not pass through floating point.
+    # Numbers stay text, so that a label with many digits is not rounded.
     declared = [re.sub(r"(?i)\s(numeric|real|integer)$", " string", line) for line in header]
     waiting: deque[str] = deque()
     rows = _load(declared, iter(waiting.popleft, None))["data"]
@@ -91,12 +91,12 @@ def _csv_rows(lines: Iterator[str], header: list[str], attributes: list[tuple[st
 
 
 def _header(lines: Iterator[str]) -> list[str]:
-    """Take the lines up to @data, written as liac-arff reads them; all others are empty."""
+    """Return the lines up to @data in liac-arff's syntax; all other lines are empty."""
     header = []
     for line in lines:
         line = re.sub(r"\s+", " ", line.strip(), count=1)
         is_attribute, is_data = (line.lower().startswith(word) for word in ("@attribute", "@data"))
-        # A range or a comment behind a type is common, and more than liac-arff takes; so are dates, which are words.
+        # Ranges or comments after a type, and dates, are common, but liac-arff does not read them. Dates become words.
         line = re.sub(r"(?i)(\s(?:numeric|real|integer|string)|\})\s+[\[%].*$", r"\1", line)
         line = re.sub(r"(?i)^(@attribute ('[^']*'|\"[^\"]*\"|[^'\"\s]+)\s+)date\b.*$", r"\1string", line)
         header.append(line if is_attribute else "@data" if is_data else "")
@@ -114,16 +114,16 @@ def _load(header: list[str], rows: Iterable[str] = ()) -> dict[str, Any]:
         return arff.load(itertools.chain(["@relation r"], header, rows), return_type=arff.DENSE_GEN)
     except arff.BadAttributeType as error:
         name, kind = header[error.line - 2].split(None, 2)[1:]
-        raise ValueError(f"its attribute {name} is of the kind {kind!r}; numbers and {{lists}} are read") from None
+        raise ValueError(f"its attribute {name} has the type {kind!r}; use numbers or {{lists}}") from None
     except arff.ArffException as error:
         raise ValueError(f"its ARFF header cannot be read: {error}") from error
 
 
 def _refuse_repeated_indices(line: str, number: int) -> None:
-    """Refuse a sparse row that states a column twice, of which liac-arff keeps the last."""
+    """Refuse a sparse row that has a column twice; liac-arff would keep the last value."""
     if not line.startswith("{"):
         return
     bare = re.sub(r"'(\\.|[^'\\])*'|\"(\\.|[^\"\\])*\"", "", line)
     indices = re.findall(r"[{,]\s*(\d+)\s", bare)
     if len(set(map(int, indices))) < len(indices):
-        raise ValueError(f"line {number:,}: a sparse row states a column twice")
+        raise ValueError(f"line {number:,}: a sparse row has a column twice")

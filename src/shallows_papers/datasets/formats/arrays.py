@@ -1,4 +1,4 @@
-"""Arrays in NumPy's files, read a block of rows at a time: .npz archives and folders of .npy files."""
+"""The reader of arrays in .npz archives and .npy files, one block of rows at a time."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from shallows_papers.datasets.sources import ArrayPart, Block, NpyRows
 
 
 class NpzRows:
-    """The rows of a member of an .npz archive, which is decompressed from its beginning on.
+    """The rows of an array in an .npz archive, decompressed from the beginning.
 
-    By hand, since `numpy.load` gives a member whole. Blocks in their order are read once. What is stored column by
-    column comes whole.
+    `numpy.load` would read the whole array. Blocks in ascending order are read once. An array in column order is read
+    as a whole.
     """
 
     def __init__(self, path: Path, member: str):
@@ -38,7 +38,7 @@ class NpzRows:
     def __getitem__(self, rows: slice) -> np.ndarray:
         start, stop, _ = rows.indices(len(self))
         if self.by_columns:
-            return self._whole[start:stop]
+            return self._all_rows[start:stop]
         if self.dtype.hasobject:
             raise ValueError("it holds Python objects")
         n, row_bytes = max(0, stop - start), math.prod(self.shape[1:]) * self.dtype.itemsize
@@ -49,20 +49,20 @@ class NpzRows:
         return np.frombuffer(content, self.dtype).reshape(n, *self.shape[1:])
 
     @cached_property
-    def _whole(self) -> np.ndarray:
+    def _all_rows(self) -> np.ndarray:
         with np.load(self.path, allow_pickle=False) as file:
             return file[self.member]
 
 
 def npz_arrays(path: Path) -> dict[str, NpzRows]:
-    """Return the arrays of an .npz archive by their names."""
+    """Return the arrays of an .npz archive by name."""
     with zipfile.ZipFile(path) as archive:
         names = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
     return {name: NpzRows(path, name) for name in names}
 
 
 def named_arrays(paths: Mapping[str, Path]) -> dict[str, Any]:
-    """Open the arrays of a form: those of the .npz archive "data", or one .npy file each."""
+    """Open the arrays of a form: all in the .npz archive "data", or each in an .npy file."""
     if "data" in paths:
         return dict(npz_arrays(paths["data"]))
     return {part: NpyRows(path) for part, path in paths.items()}

@@ -1,4 +1,4 @@
-"""The binary batches of CIFAR-10, in an archive or as loose files."""
+"""The reader of the binary batches of CIFAR-10, in an archive or as separate files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BATCHES = {"train": [f"data_batch_{number}.bin" for number in range(1, 6)], "te
 
 
 def read(dataset: Dataset, form: Form, paths: Mapping[str, Path], part: str, rows: int) -> Iterator[Block]:
-    """Read the batches of a part from the archive, or from the file of each."""
+    """Read the batches of a part, from the archive or from separate files."""
     if "archive" in paths:
         with naming(paths["archive"], form.format), tar_members(paths["archive"]) as members:
             for name in _BATCHES[part]:

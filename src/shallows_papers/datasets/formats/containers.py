@@ -1,4 +1,4 @@
-"""Compressed files and archives, read as streams and never unpacked to disk."""
+"""Compressed files and archives, read as streams without unpacking them to disk."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from typing import BinaryIO
 
 _OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
-# What these libraries raise on a file that is broken or of another kind.
+# Errors that these libraries raise for a damaged file or another file type.
 CONTAINER_ERRORS = (EOFError, OSError, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile)
 
 
 def open_binary(path: Path) -> BinaryIO:
-    """Open a file for reading bytes, decompressed where its name ends in .gz, .bz2, .xz or .zip (of one file)."""
+    """Open a file for reading bytes; decompress it if its name ends in .gz, .bz2, .xz or .zip (with one file)."""
     suffix = Path(path).suffix
     return _open_zipped(path) if suffix == ".zip" else _OPENERS.get(suffix, open)(path, "rb")
 
@@ -31,15 +31,15 @@ def _open_zipped(path: Path) -> BinaryIO:
         for member in members:
             _refuse_escape(member.filename)
         if len(members) != 1:
-            raise ValueError(f"the archive holds {len(members)} files where one is expected")
+            raise ValueError(f"the archive has {len(members)} files, but one is expected")
         return archive.open(members[0])
 
 
 @contextmanager
 def tar_members(path: Path) -> Iterator[dict[str, BinaryIO]]:
-    """Open the files of a tar archive as streams, by their base names; nothing is unpacked.
+    """Open the files of a tar archive as streams, by their base names, without unpacking them.
 
-    A name that leads out of the archive's folder, or a base name that comes twice, is a `ValueError`.
+    A name that leads out of the archive's folder, or a repeated base name, raises a `ValueError`.
     """
     with tarfile.open(path) as archive:
         streams: dict[str, BinaryIO] = {}

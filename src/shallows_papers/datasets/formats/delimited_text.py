@@ -1,4 +1,4 @@
-"""Tables of text, CSV and its kin, parsed by pandas: those of the catalogue, a user's own, and lists of molecules."""
+"""The reader of CSV and similar text tables by pandas, for the catalogue, users' files and lists of molecules."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ MissingExtraError.check("data", "A table of text", "pandas")
 
 @dataclass(frozen=True)
 class TableForm:
-    """How a table is written and what its columns hold; the names are the options of the catalogue.
+    """Format and columns of a table. The attributes have the same names as the options in the catalogue.
 
-    A blank as separator means any number of blanks and tabs; `header` lines are skipped. The target is counted from 0,
-    or from the end when negative; with several targets, as many of the last columns. A word of `categories` becomes its
-    place in the column's list of words, and `label_end` is cut off the end of a label.
+    A blank as separator means any number of blanks and tabs. The first `header` lines are skipped. The target is a
+    column number from 0, or from the end if negative. Several targets are the last columns. A word of `categories`
+    becomes its index in the column's list of words. `label_end` is removed from the end of labels.
     """
 
     separator: str = ","
@@ -39,15 +39,15 @@ class TableForm:
     regression: bool = False
 
     def targets(self, n_columns: int) -> list[int]:
-        """Return the numbers of the columns of the target."""
+        """Return the column numbers of the target."""
         if self.n_targets > 1:
             return list(range(n_columns - self.n_targets, n_columns))
         if not -n_columns <= self.target < n_columns:
-            raise ValueError(f"its target should be column {self.target}, and it has {n_columns} columns")
+            raise ValueError(f"its target should be column {self.target}, but it has {n_columns} columns")
         return [self.target % n_columns]
 
     def parse(self, file: IO, skipped: int = 0, **options: Any) -> Any:
-        """Parse a table behind its first `skipped` rows by pandas, with columns numbered from 0."""
+        """Parse a table by pandas without its first `skipped` rows; columns are numbered from 0."""
         import pandas
 
         separator = r"\s+" if self.separator == " " else self.separator
@@ -56,7 +56,7 @@ class TableForm:
 
 
 def read(dataset: Dataset, form: Form, paths: Mapping[str, Path], part: str, rows: int) -> Iterator[Block]:
-    """Read the tables of a part, or its rows of the table that holds the training rows before the test rows."""
+    """Read the tables of a part, or the part's rows of a table with training rows before test rows."""
     options = {key: value for key, value in form.options.items() if key not in ("positive", "negative")}
     table = TableForm(n_targets=dataset.n_targets, regression=dataset.task == "regression", **options)
     # Skipping rows is faster than parsing and dropping them.
@@ -77,14 +77,14 @@ def csv_blocks(path: Path, form: TableForm, rows: int, start: int = 0, stop: int
 def table_blocks(
     file: IO, form: TableForm, n_columns: int, rows: int, start: int = 0, stop: int | None = None
 ) -> Iterator[Block]:
-    """Do the work of `csv_blocks` on an open file, whose number of columns is known."""
+    """As `csv_blocks`, for an open file with a known number of columns."""
     targets, categories = form.targets(n_columns), {int(column): words for column, words in form.categories.items()}
     types: dict[int, Any] = {column: form.dtype for column in range(n_columns) if column not in targets}
     types |= dict.fromkeys(categories, "category")
     if form.regression:
         types |= dict.fromkeys(targets, "float64")
     n_rows = None if stop is None else stop - start
-    # A column of integers that lacks a value makes NumPy warn before pandas raises.
+    # If a column of integers lacks a value, NumPy warns before pandas raises.
     with np.errstate(invalid="ignore"):
         for table in form.parse(file, start, chunksize=rows, nrows=n_rows, dtype=types):
             y = table[targets] if len(targets) > 1 else table[targets[0]]
@@ -94,7 +94,7 @@ def table_blocks(
                 if codes.min(initial=0) < 0:
                     row = int(np.argmin(codes))
                     raise ValueError(
-                        f"row {start + row + 1:,} has in column {column + 1} a word that the catalogue does not "
+                        f"row {start + row + 1:,}, column {column + 1} has a word that the catalogue does not "
                         f"list (it lists {len(words)}: {', '.join(list(words)[:5])}, ...)"
                     )
                 table[column] = codes.astype(form.dtype)
@@ -105,7 +105,7 @@ def table_blocks(
 
 
 def category_codes(column: Any, words: Sequence[str]) -> np.ndarray:
-    """Return the place of each value of a column in a list of words, -1 for those that are not on it or missing."""
+    """Return the index of each value in a list of words; -1 if it is missing or not in the list."""
     import pandas
 
     return pandas.Index(list(words), dtype=object).get_indexer(column.astype(object))

@@ -19,17 +19,17 @@ _IDX_TYPES = {0x08: "u1", 0x09: "i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0
 
 
 def read(dataset: Dataset, form: Form, paths: Mapping[str, Path], part: str, rows: int) -> Iterator[Block]:
-    """Read a pair of files of images and labels, each image as a row."""
+    """Read a file of images and a file of labels; each image is a row."""
     images, labels = paths[f"{part}_images"], paths[f"{part}_labels"]
     with naming(images, "idx"):
         x, y = read_idx(images), read_idx(labels)
         if len(x) != len(y):
-            raise ValueError(f"it holds {len(x):,} images, and {labels.name} {len(y):,} labels")
+            raise ValueError(f"it has {len(x):,} images, but {labels.name} has {len(y):,} labels")
         yield from ArrayPart(x.reshape(len(x), -1), y).blocks(rows)
 
 
 def read_idx(path: Path) -> np.ndarray:
-    """Read an idx file whole, compressed or not, in the type and shape that its header states."""
+    """Read a whole idx file, compressed or not, with the type and shape from its header."""
     with open_binary(path) as file:
         magic = file.read(4)
         if len(magic) < 4 or magic[:2] != b"\0\0" or magic[2] not in _IDX_TYPES:
@@ -40,12 +40,12 @@ def read_idx(path: Path) -> np.ndarray:
         shape, header, content = struct.unpack(f">{magic[3]}I", sizes), 4 + len(sizes), file.read()
     expected = math.prod(shape) * dtype.itemsize
     if len(content) != expected:
-        raise ValueError(f"its header promises {header + expected:,} bytes and it holds {header + len(content):,}")
+        raise ValueError(f"its header promises {header + expected:,} bytes, but it has {header + len(content):,}")
     return np.frombuffer(content, dtype).reshape(shape)
 
 
 def write_idx(array: np.ndarray) -> bytes:
-    """Return the bytes of an idx file (uncompressed) that holds unsigned 8-bit numbers."""
+    """Return the bytes of an uncompressed idx file of unsigned 8-bit numbers."""
     if array.dtype != np.uint8:
-        raise ValueError(f"only uint8 is written, not {array.dtype}")
+        raise ValueError(f"only uint8 can be written, not {array.dtype}")
     return struct.pack(f">HBB{array.ndim}I", 0, 0x08, array.ndim, *array.shape) + array.tobytes()

@@ -1,4 +1,4 @@
-"""LIBSVM (SVMlight) files: sparse rows of text, which scikit-learn parses piece by piece; and the documents of RCV1."""
+"""The readers of LIBSVM (SVMlight) files, which scikit-learn parses piece by piece, and of RCV1."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from shallows_papers.datasets.formats.containers import open_binary
 from shallows_papers.datasets.formats.parts import each_file, naming
 from shallows_papers.datasets.sources import ArrayPart, Block
 
-# Text that is parsed at once: enough that the calls cost nothing, and little beside any memory budget.
+# Bytes of text per parser call: enough to make the call overhead negligible, and small for any memory budget.
 TEXT_BYTES = 8 << 20
 
 
 def read(dataset: Dataset, form: Form, paths: Mapping[str, Path], part: str, rows: int) -> Iterator[Block]:
-    """Read one LIBSVM file a part; MNIST-8M is tested on MNIST's own idx files."""
+    """Read one LIBSVM file per part. The test part of MNIST-8M is MNIST's idx files."""
     reader = idx.read if f"{part}_images" in paths else _read_text
     return reader(dataset, form, paths, part, rows)
 
@@ -42,14 +42,15 @@ def libsvm_blocks(
 ) -> Iterator[Block]:
     """Read a LIBSVM file in blocks, in bounded memory.
 
-    Without `n_features` a block has as many columns as its piece of the file shows. A whole `dtype` refuses values that
-    it cannot hold; `dense` rows are given with their zeros; columns count from 1 unless they are `zero_based`.
+    Without `n_features` the largest index in a block determines its number of columns. An integer `dtype` refuses
+    values that it cannot represent. `dense` rows include their zeros. Columns count from 1 unless they are
+    `zero_based`.
     """
     from sklearn.datasets import load_svmlight_file
 
     parsed = np.dtype("float32" if np.dtype(dtype).itemsize <= 4 else "float64")
     n_read = 0
-    with open_binary(path) as file:  # not by load_svmlight_file, which knows no .xz
+    with open_binary(path) as file:  # load_svmlight_file cannot open .xz itself
         for text in _whole_lines(file, TEXT_BYTES):
             n_lines = text.count(b"\n") + (not text.endswith(b"\n"))
             try:
@@ -77,7 +78,7 @@ def _whole_lines(file: BinaryIO, n_bytes: int) -> Iterator[bytes]:
 
 
 def _exact_labels(text: bytes) -> np.ndarray:
-    """Read whole labels of more digits than float64 holds, to which scikit-learn rounds them."""
+    """Read integer labels with more digits than float64 has; scikit-learn would round them."""
     words = [line.partition(b"#")[0].split(None, 1) for line in text.splitlines()]
     labels = [float(word[0]) if re.search(rb"[^\d+-]", word[0]) else int(word[0]) for word in words if word]
     try:
@@ -91,12 +92,12 @@ def _cast(x: Any, dtype: np.dtype) -> Any:
         return x.astype(dtype, copy=False)
     limits = np.iinfo(dtype)
     if x.nnz and not (limits.min <= x.data.min() and x.data.max() <= limits.max and (x.data == np.rint(x.data)).all()):
-        raise ValueError(f"it holds values that are no whole numbers from {limits.min} to {limits.max}")
+        raise ValueError(f"it holds values that are not whole numbers from {limits.min} to {limits.max}")
     return x.astype(dtype)
 
 
 def read_rcv1(dataset: Dataset, form: Form, paths: Mapping[str, Path], part: str, rows: int) -> Iterator[Block]:
-    """Read documents of RCV1, labelled by their numbers; the target is whether one is of the option ``topic``."""
+    """Read documents of RCV1; the target says whether a document has the option ``topic``."""
     with naming(paths["topics"], "topics"):
         chosen = _topic_documents(paths["topics"], form.options["topic"])
     for x, y in _read_text(dataset, form, paths, part, rows):
@@ -104,11 +105,11 @@ def read_rcv1(dataset: Dataset, form: Form, paths: Mapping[str, Path], part: str
 
 
 def _topic_documents(path: Path, topic: str) -> np.ndarray:
-    """Return the numbers of the documents that a list of topics (lines of topic, document, 1) gives a topic."""
+    """Return the numbers of a topic's documents from a list of topics (lines of topic, document, 1)."""
     wanted = topic.encode()
     with open_binary(path) as file:
         lines = (line.split() for line in file)
         numbers = [int(words[1]) for words in lines if len(words) > 1 and words[0] == wanted]
     if not numbers:
-        raise ValueError(f"it gives no document the topic {topic}")
+        raise ValueError(f"it has no document with the topic {topic}")
     return np.array(numbers)

@@ -12,26 +12,26 @@ from shallows_papers.datasets.files import DatasetError
 from shallows_papers.datasets.formats.containers import CONTAINER_ERRORS
 from shallows_papers.datasets.sources import Block
 
-#: A reader of "train" or "test" from the files of a form, by their parts, in blocks of at most so many rows.
+#: A reader of a part ("train" or "test"). Its arguments: dataset, form, paths by part, part, and the rows per block.
 Reader = Callable[[Dataset, Form, Mapping[str, Path], str, int], Iterator[Block]]
 
 
 def files_of(paths: Mapping[str, Path], part: str) -> list[Path]:
-    """Return the file of a part, or its numbered ones in their order; where it has none, those of "all"."""
+    """Return the file or the numbered files of a part in order. If it has none, return the files of "all"."""
     numbers = {name: int(end) for name in paths if (end := name.removeprefix(f"{part}_")).isdigit()}
     names = [name for name in paths if name == part] + sorted(numbers, key=numbers.get)
     return [paths[name] for name in names] if names or part == "all" else files_of(paths, "all")
 
 
 def span_of(dataset: Dataset, paths: Mapping[str, Path], part: str) -> tuple[int, int | None]:
-    """Return the first row of a part in its files, and the row after its last; None where that is their end."""
+    """Return the first row of a part in its files and the row after its last, or None for the end of the files."""
     if part == "all" or not dataset.n_test or not any(name.startswith("all") for name in paths):
         return 0, None
     return (0, dataset.n_train) if part == "train" else (dataset.n_train, None)
 
 
 def rows_between(blocks: Iterable[Block], start: int, stop: int | None = None) -> Iterator[Block]:
-    """Give the rows start:stop of all blocks."""
+    """Yield the rows start:stop of all blocks."""
     position = 0
     for x, y in blocks:
         low, high = max(start - position, 0), len(y) if stop is None else min(stop - position, len(y))
@@ -44,7 +44,7 @@ def rows_between(blocks: Iterable[Block], start: int, stop: int | None = None) -
 
 @contextmanager
 def naming(path: Path, format: str) -> Iterator[None]:
-    """Name the file in an error that says why it cannot be read."""
+    """Turn an error of a reader into a `DatasetError` that names the file and the reason."""
     try:
         yield
     except (ValueError, KeyError, *CONTAINER_ERRORS) as error:
@@ -55,7 +55,7 @@ def naming(path: Path, format: str) -> Iterator[None]:
 
 
 def each_file(read: Callable[[Dataset, Form, Path, int], Iterator[Block]]) -> Reader:
-    """Make a reader of a function that reads one file; the files of a part follow one after the other."""
+    """Turn a function that reads one file into a reader that reads the files of a part in turn."""
 
     def chain(dataset: Dataset, form: Form, paths: Mapping[str, Path], part: str, rows: int) -> Iterator[Block]:
         for path in files_of(paths, part):

@@ -1,4 +1,4 @@
-"""Opens the verified files of a dataset by the reader of their format, as blocks of rows."""
+"""Open the verified files of a dataset, as blocks of rows."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from shallows_papers.datasets.files import DatasetError
 from shallows_papers.datasets.formats import READERS
 from shallows_papers.datasets.sources import Block, Source
 
-# Formats of which one file can be read without the others.
+# Formats whose files can be read separately.
 _SINGLE_FILES = ("csv", "libsvm", "smiles")
 
 
 @dataclass(frozen=True)
 class FilePart:
-    """The rows of "train" or "test" in the files of a form; labels become 0 and 1 where the form's options say so."""
+    """The training or test rows in the files of a form. The form's options may turn labels into 0 and 1."""
 
     dataset: Dataset
     form: Form
@@ -35,12 +35,12 @@ class FilePart:
 
 
 def open_source(dataset: Dataset, paths: Mapping[str, Path]) -> Source:
-    """Open verified files; the names of the parts in `paths` say which of the dataset's forms they are."""
+    """Open verified files. The names of the parts in `paths` determine the form."""
     READERS[dataset.format]
     form = dataset.form_with(paths)
     if form is None:
         raise DatasetError(
-            f"The files of '{dataset.name}' are not whole: there are {', '.join(sorted(paths)) or 'none'}, and "
+            f"The files of '{dataset.name}' are incomplete: there are {', '.join(sorted(paths)) or 'none'}, but "
             f"{', '.join(file.part for file in dataset.files)} are needed."
         )
     paths = {file.part: paths[file.part] for file in form.files}
@@ -58,7 +58,7 @@ def problem_of_first_rows(dataset: Dataset, form: Form, file: File, path: Path) 
     except DatasetError as error:
         return f"its first rows cannot be read: {error.__cause__}"
     if block is None:
-        return "it holds no row"
+        return "it has no rows"
     if block.x.shape[1] != dataset.n_features:
         return f"its rows have {block.x.shape[1]:,} features instead of {dataset.n_features:,}"
     return None

@@ -20,25 +20,25 @@ from shallows_papers.datasets.sources import Block, label_text, open_verified
 from shallows_papers.lazy_numpy import np
 
 _BLOCK_ROWS = 16_384
-#: A contact sheet has so many rows of so many images.
+#: Rows of a contact sheet, and images per row.
 SHEET_ROWS = 10
 _INK = " .:-=+*#%@"
 
 
 def size_of(n_bytes: int | None) -> str:
-    """Return bytes as a person writes them: ``11.6 MB``, or "?" where the number is not known."""
+    """Return bytes as text such as ``11.6 MB``, or "?" if the number is unknown."""
     return "?" if n_bytes is None else humanize.naturalsize(n_bytes)
 
 
 def count(n: int | None, exact: bool = True) -> str:
-    """Return a number of rows or columns with commas: "about" where it is rounded, "?" where it is not known."""
+    """Return a number of rows or columns with commas, with "about" if it is rounded; "?" if it is unknown."""
     if n is None:
         return "?"
     return f"{n:,}" if exact else f"about {n:,}"
 
 
 def sizes(dataset: Dataset) -> tuple[str, str]:
-    """Return the stated rows (training + test) and features of a dataset, in words."""
+    """Return the stated numbers of rows (training + test) and of features as text."""
     rows = " + ".join(count(n, dataset.exact) for n in (dataset.n_train, dataset.n_test))
     return rows, count(dataset.n_features)
 
@@ -56,7 +56,7 @@ class Contents:
 
 
 def read_contents(dataset: Dataset, stamp: Path) -> Contents:
-    """Read every row of a verified dataset once, in blocks; `stamp` is its ``verified.json``."""
+    """Read all rows of a verified dataset in blocks. `stamp` is its ``verified.json``."""
     source, contents = open_verified(dataset, stamp), Contents(dataset.n_features or 0)
     for name, part in (("training", source.train), ("test", source.test)):
         if part is None:
@@ -95,7 +95,7 @@ def _range(values: list[Any]) -> tuple[float, float]:
 
 
 def describe(dataset: Dataset, root: Path, contents: Contents | None = None) -> Iterator[str]:
-    """Give the lines that describe a dataset, whose downloads are below `root`."""
+    """Yield the lines that describe a dataset. Downloads are in `root`."""
     yield f"{dataset.name}: {dataset.title}"
     yield f"  state      {dataset.state}; {presence(dataset, root)}"
     yield f"  task       {dataset.task}" + (f" of {dataset.n_targets} targets" if dataset.n_targets > 1 else "")
@@ -138,7 +138,7 @@ def _checksums(dataset: Dataset, file: File, root: Path) -> str:
 
 
 def contact_sheet(dataset: Dataset, images: list[Any]) -> Any:
-    """Return the first images in rows of ten as one array of bytes, shape (height, width, 3)."""
+    """Return the first images, ten per row, as one uint8 array of shape (height, width, 3)."""
     height, width, channels = (dataset.picture[key] for key in ("height", "width", "channels"))
     low, high = dataset.value_range or (min(map(np.min, images)), max(map(np.max, images)))
     sheet = np.full((SHEET_ROWS * (height + 1) + 1, SHEET_ROWS * (width + 1) + 1, 3), 128, np.uint8)
@@ -162,7 +162,7 @@ def save_picture(dataset: Dataset, images: list[Any], path: Path) -> None:
 
 
 def thumbnail(dataset: Dataset, image: Any) -> Iterator[str]:
-    """Give an image in characters, one line for two rows of pixels."""
+    """Yield an image as text, one line for two rows of pixels."""
     height, width, channels = (dataset.picture[key] for key in ("height", "width", "channels"))
     pixels = np.asarray(image, np.float64).reshape(channels, height, width).mean(axis=0)
     low, high = pixels.min(), pixels.max()

@@ -1,4 +1,4 @@
-"""The files of a dataset on this machine: which are here, whether they are right, and their removal."""
+"""Find, check and remove the files of a dataset on this machine."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from shallows_papers.datasets.files import DatasetError
 
 
 def presence(dataset: Dataset, root: Path) -> str:
-    """Say whether the files of a dataset are below the folder of downloads: "here", "in part" or "not here".
+    """Return whether the files of a dataset are in the folder of downloads: "here", "in part" or "not here".
 
-    Embedded data are "in the repository", generated data without files "computed".
+    For embedded data it returns "in the repository", for generated data without files "computed".
     """
     if dataset.state == "embedded":
         return "in the repository"
@@ -31,7 +31,7 @@ def presence(dataset: Dataset, root: Path) -> str:
 
 
 def check_files(dataset: Dataset, root: Path, embedded_root: Path) -> Iterator[tuple[Path, str | None]]:
-    """Verify the files that are here, fetching none: give each path with what is wrong with it, or None."""
+    """Verify the files without fetching any. Yield each path with a description of its fault, or None."""
     is_embedded = dataset.state == "embedded"
     folder = project.embedded(dataset.name, embedded_root) if is_embedded else root / dataset.name
     present = (form for form in dataset.all_forms if any((folder / file.name).is_file() for file in form.files))
@@ -39,7 +39,7 @@ def check_files(dataset: Dataset, root: Path, embedded_root: Path) -> Iterator[t
     for file in form.files:
         path = folder / file.name
         if not path.is_file():
-            yield path, "it is not there"
+            yield path, "it is missing"
             continue
         note = None if file.has_checksum else pinned(root, dataset.name, file.name)
         yield path, verify(path, file if note is None else replace(file, sha256=note["sha256"]))[0]

@@ -1,5 +1,5 @@
-"""Preparation: from verified files to the arrays that training maps into memory.
+"""Preparation of verified files: it makes the arrays that training maps into memory.
 
-`shallows_papers.datasets.preparation.pipeline` reads the rows once, applies the steps and writes the arrays;
-`shallows_papers.datasets.preparation.steps` holds the steps.
+`shallows_papers.datasets.preparation.pipeline` reads the rows once, applies the steps and writes the arrays. The steps
+are in `shallows_papers.datasets.preparation.steps`.
 """

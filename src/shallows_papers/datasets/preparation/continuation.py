@@ -1,7 +1,7 @@
 """Preparations that continue from the arrays of an earlier one instead of the files.
 
-A costly variant (a net is trained) is so prepared once, however many variants follow it. The arrays are read as any
-source is; what they do not show themselves is in their record.
+So an expensive preparation, such as training a net, runs once for all variants that build on it. The arrays are read
+like any other source. Their record has what the arrays do not show.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ from shallows_papers.datasets.sources import ArrayPart, NpyRows, Source
 def begin(
     dataset: Dataset, record: Path, out: Path, steps: Sequence[Mapping[str, Any]]
 ) -> tuple[dict[str, Any], list[PreparationStep]]:
-    """Return an earlier ``prepared.json`` of a dataset, and further steps, checked as the rest of one list."""
+    """Return an earlier ``prepared.json`` and the further steps, checked as one list with the earlier steps."""
     folder = record.parent
     if folder.resolve() == out.resolve():
-        raise DatasetError(f"{folder} holds the arrays to begin from. Let the new ones go to another folder.")
+        raise DatasetError(f"{folder} holds the arrays to continue from. Choose another folder for the new arrays.")
     info = prepared.load(folder).info
     if info["dataset"] != dataset.name:
-        raise DatasetError(f"{record} is of the dataset '{info['dataset']}', not '{dataset.name}'.")
+        raise DatasetError(f"{record} describes the dataset '{info['dataset']}', not '{dataset.name}'.")
     if "table" not in info:
-        raise DatasetError(f"{record} is by an earlier version, from which none can begin. Prepare it again.")
+        raise DatasetError(f"{record} was written by an earlier version and cannot be continued. Prepare it again.")
     todo = check_steps([*info["steps"], *steps])[len(info["steps"]) :]
     if any(step.fills_missing for step in todo):
         raise DatasetError(
-            "The step impute must be the first that changes features: prepared values are never missing. Let it be "
-            "among the steps of the variant that this one stands after."
+            "The step impute must be the first that changes features: prepared values are never missing. Move "
+            "it to the steps of the variant that this variant continues."
         )
     return info, todo
 
 
 def description_of(table: Table) -> dict[str, Any]:
-    """Return what a record must have of a table, beside its arrays, for further steps to continue from it."""
+    """Return what further steps need to know about a table in addition to its arrays."""
     return {
         "value_range": list(table.value_range) if table.value_range else None,
         "image": dict(table.image) if table.image else None,
@@ -61,8 +61,8 @@ def source_of(folder: Path) -> Source:
 
 
 def read(dataset: Dataset, info: Mapping[str, Any], source: Source, memory: int, place: Path) -> Table:
-    """Read the arrays of an earlier preparation, as `Table.read` does, and restore what their record says of them."""
-    # As numbers: class indices are kept as they are, also where a subset has left no training row of a class.
+    """Read the arrays of an earlier preparation, as `Table.read` does, and restore the table from their record."""
+    # Read as numbers, so that class indices stay the same even if a subset has no training row of some class.
     table = Table.read(replace(dataset, task="regression", n_features=info["n_features"]), source, memory, place)
     left = info["table"]
     table.dataset, table.classes, table.target_coding = dataset, info["classes"], info["target_coding"]
@@ -78,7 +78,7 @@ def read(dataset: Dataset, info: Mapping[str, Any], source: Source, memory: int,
 
 @dataclass(frozen=True)
 class _Features:
-    """The features of a part, the views side by side; mapped anew for every block, as in `NpyRows`."""
+    """The features of a part, with both views side by side. Mapped again for every block, as in `NpyRows`."""
 
     folder: Path
     part: str

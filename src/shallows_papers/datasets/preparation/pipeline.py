@@ -1,4 +1,4 @@
-"""Preparation: from verified files to the arrays that training maps into memory, and their record."""
+"""Prepare a dataset: read its verified files, apply the steps, write the arrays and their record."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from shallows_papers.datasets.preparation.working_table import BLOCK_BYTES, Tabl
 from shallows_papers.datasets.prepared import ARRAYS, CSR, RECORD, SECOND_VIEW
 from shallows_papers.datasets.sources import Source, open_source
 
-# Features stay sparse where that is so many times smaller; otherwise a dense array is faster to work with.
+# Features stay sparse if the dense array would be larger by this factor; otherwise a dense array is faster.
 SPARSE_GAIN = 10
-# Memory besides the rows that are kept: a few blocks and their transforms, and for every row its number, its class and,
-# while rows are drawn, its key and their order.
+# Memory in addition to the stored rows: a few blocks and their transforms and, for every row, its number and its class.
+# While rows are drawn, also their keys and their order.
 _WORKING_BLOCKS = 10
 _WORKING_BYTES_PER_ROW = 60
 SCHEMA_VERSION = 1
@@ -42,41 +42,41 @@ def prepare(
 ) -> dict[str, Any]:
     """Make the arrays of a dataset and their record.
 
-    Rows are read once, block by block; those that do not fit into the budget wait on the disk. The arrays depend
-    neither on the budget nor on the number of threads.
+    Rows are read once, block by block. Rows that exceed the memory budget are stored on disk. The arrays depend neither
+    on the budget nor on the number of threads.
 
     Parameters
     ----------
     name : str or Dataset
-        A name of the catalogue, or an entry of one's own.
+        A name in the catalogue, or your own entry.
     verified : path
-        The ``verified.json`` that `shallows_papers.datasets.fetch` wrote. Or the folder of an earlier preparation of
-        the dataset: the steps are then applied to its float32 arrays, so the result is that of one list of all the
-        steps but for the rounding between the two, and the record has the whole chain.
+        The ``verified.json`` that `shallows_papers.datasets.fetch` wrote, or the folder of an earlier preparation of
+        the dataset. The steps are then applied to its float32 arrays. The result differs from preparing with all steps
+        at once only by this rounding, and the record lists all steps.
     out : path
         The folder for ``x_train.npy``, ``y_train.npy``, ``x_test.npy``, ``y_test.npy`` and, written last,
-        ``prepared.json``. Of sparse features ``x_train.npy`` holds the values, ``x_train.indices.npy`` and
-        ``x_train.indptr.npy`` the rest of the CSR form. Of data with two views, x holds the first, and ``z_train.npy``
-        and ``z_test.npy`` the second.
+        ``prepared.json``. For sparse features, ``x_train.npy`` has the values, and ``x_train.indices.npy`` and
+        ``x_train.indptr.npy`` have the other arrays of the CSR format. With two views, x is the first view, and
+        ``z_train.npy`` and ``z_test.npy`` are the second.
     steps : sequence of mappings
-        Done in this order; see `shallows_papers.datasets.check_steps`. Statistics come from the training part alone.
+        Applied in this order; see `shallows_papers.datasets.check_steps`. Statistics use only the training part.
     memory : int or str, optional
-        Bytes that the process may hold, or a text such as ``"4GB"``; a share of what is free when None.
+        Memory budget of the process in bytes, or a text such as ``"4GB"``. None: a share of the free memory.
 
     Returns
     -------
     dict
-        The content of ``prepared.json``. All but ``seconds`` and ``peak_memory_bytes`` is a function of the files and
-        the steps.
+        The content of ``prepared.json``. It depends only on the files and the steps, except ``seconds`` and
+        ``peak_memory_bytes``.
 
     Raises
     ------
     UnknownNameError
         For an unknown dataset, step or parameter.
     DatasetError
-        When a file has changed since it was verified, holds a value that is no finite number, a step cannot be done on
-        this data, or the disk is full. Also when an earlier preparation is not finished, is of another dataset or in
-        the same folder, or a step cannot follow its steps.
+        If a file has changed since it was verified or has a value that is not finite, if a step cannot be applied to
+        the data, or if the disk is full. Also if the earlier preparation is unfinished, belongs to another dataset or
+        is in the folder `out`, or if a step cannot follow its steps.
     """
     dataset = get(name) if isinstance(name, str) else name
     stamp, out = Path(verified), Path(out)
@@ -98,9 +98,9 @@ def prepare_source(
     memory: int | float | str | None = None,
     earlier: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Do the work of `prepare` on the rows of any source.
+    """As `prepare`, for the rows of any source.
 
-    `sources` are the name, size and sha256 of its files; `earlier` is the record of the arrays that it continues from.
+    `sources` has the name, size and sha256 of its files. `earlier` is the record of a preparation to continue.
     """
     from threadpoolctl import threadpool_limits
 
@@ -108,7 +108,7 @@ def prepare_source(
     budget = memory_budget(memory)
     rows = (dataset.n_train or 0) + (dataset.n_test or 0)
     working = resident_memory() + _WORKING_BLOCKS * BLOCK_BYTES + _WORKING_BYTES_PER_ROW * rows
-    # One thread, since the last digits of a product depend on how it is divided among threads.
+    # One thread, because the last digits of a product depend on the number of threads.
     with threadpool_limits(1, user_api="blas"), explaining_full_disk(out / "rows that do not fit into memory"):
         if earlier is None:
             table = Table.read(dataset, source, budget - working, out)
@@ -120,12 +120,12 @@ def prepare_source(
         statistics = [{step.name: learned} for step in todo if (learned := step.apply(table))]
         if not table.n_rows("test"):
             raise DatasetError(
-                f"The dataset '{dataset.name}' has no test part of its own. Add the step split: for instance "
+                f"The dataset '{dataset.name}' has no test part. Add the step split: for instance "
                 "'split: {n: 0.2, seed: 0}', before the steps that learn statistics."
             )
         if not _worth_being_sparse(table):
             table.make_dense()
-        # A record of earlier arrays must not vouch for the new ones, should this stop half-way.
+        # If this stops half-way, an old record must not describe new arrays.
         (out / RECORD).unlink(missing_ok=True)
         learned = time.perf_counter()
         arrays_written = _write_arrays(table, out)
@@ -165,7 +165,7 @@ def prepare_source(
 
 
 def _digest_of(arrays: Mapping[str, Mapping[str, Any]]) -> str:
-    """The checksum of all arrays, x before z and training before test."""
+    """Return the checksum of all arrays, x before z and training before test."""
     places = {name: place for place, name in enumerate((*ARRAYS, *SECOND_VIEW))}
     ordered = sorted(arrays, key=lambda key: (places[key.partition(".")[0]], key))
     return hashlib.sha256(" ".join(arrays[key]["sha256"] for key in ordered).encode()).hexdigest()
@@ -189,7 +189,7 @@ def _verified_files(dataset: Dataset, stamp: Path) -> tuple[dict[str, Path], lis
     for entry in content["files"]:
         path = stamp.resolve().parent / entry["path"]
         if not path.is_file():
-            raise DatasetError(f"{path} was verified and is not there any more. Fetch '{dataset.name}' again.")
+            raise DatasetError(f"{path} was verified, but it does not exist any more. Fetch '{dataset.name}' again.")
         problem, _ = verify(path, File(entry["name"], entry["part"], size=entry["size"], sha256=entry["sha256"]))
         if problem:
             raise DatasetError(f"{path} has changed since it was verified: {problem}. Fetch '{dataset.name}' again.")
@@ -202,10 +202,10 @@ def _verified_files(dataset: Dataset, stamp: Path) -> tuple[dict[str, Path], lis
 
 
 def _write_arrays(table: Table, out: Path) -> dict[str, dict[str, Any]]:
-    """Write all arrays, then move them to their places together; return their entries in the record."""
+    """Write all arrays to temporary files, then rename them together; return their entries for the record."""
     _refuse_without_room(table, out)
     views = dict(zip("xz", table.views, strict=True)) if table.views else {"x": (0, table.n_features)}
-    # One type for columns and ends, since SciPy would copy the one into the type of the other.
+    # Indices and row ends have the same type, because otherwise SciPy would convert one of them by a copy.
     most = max(table.n_features, table.x.n_values)
     index = np.dtype("<i4" if most < 2**31 else "<i8")
     written = {}
@@ -238,22 +238,22 @@ def _write_arrays(table: Table, out: Path) -> dict[str, dict[str, Any]]:
 
 
 def _refuse_without_room(table: Table, out: Path) -> None:
-    """Refuse dense arrays that are too large for the disk before the work is done."""
+    """Refuse dense arrays that are too large for the disk, before writing them."""
     if table.sparse:
         return
     needed = 4 * table.n_features * (table.n_rows("train") + table.n_rows("test"))
     free = shutil.disk_usage(existing_parent(out)).free
     if needed > free:
         raise DatasetError(
-            f"The prepared features need {needed / 1e9:,.1f} GB in {out}, and {free / 1e9:,.1f} GB are free. "
-            "Make room, or take fewer rows (subset) or features (pca)."
+            f"The prepared features need {needed / 1e9:,.1f} GB in {out}, but only {free / 1e9:,.1f} GB are free. "
+            "Free space, or take fewer rows (subset) or features (pca)."
         )
 
 
 class _ArrayFile:
-    """One .npy file, written as a plain stream, since a full disk kills a process with a memory map.
+    """An .npy file that is written as a stream, because a full disk would kill a process with a memory map.
 
-    The number of rows, of `shape` each, is set at the end: NumPy leaves room for it in the header.
+    Each row has the shape `shape`. The number of rows is written last; NumPy leaves space for it in the header.
     """
 
     def __init__(self, path: Path, dtype: np.dtype, shape: tuple[int, ...]):

@@ -1,4 +1,4 @@
-"""Seeded draws of rows: which are drawn is a function of seed, purpose and row number alone."""
+"""Seeded draws of rows. Whether a row is drawn depends only on the seed, the purpose and the row numbers."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from shallows import streams
 
 
 def draw_rows(n_rows: int, n_drawn: int, seed: int, purpose: str, labels: np.ndarray | None = None) -> np.ndarray:
-    """Draw rows without replacement, in equal proportions of every class when `labels` are given.
+    """Draw rows without replacement. With `labels`, every class keeps its proportion.
 
-    Every row has a 64-bit key, the word of its number in the stream of (seed, purpose), and the rows with the
-    smallest keys (of every class) are drawn. The draw is thus the same on every machine, and a smaller draw
-    is a part of a larger one, up to the rounding of the class shares. Each class keeps its share to within one row, and
-    at least one row where `n_drawn` allows it. Draws of one seed for two purposes are independent.
+    Every row has a 64-bit key from the stream of (seed, purpose) at its row number. The rows with the smallest keys are
+    drawn, separately in each class with `labels`. So the draw is the same on every machine, and a smaller draw is a
+    subset of a larger one, up to the rounding of the class shares. Each class keeps its share to within one row, and at
+    least one row if `n_drawn` allows it. Draws with the same seed and different purposes are independent.
     """
     if not 0 <= n_drawn <= n_rows:
         raise ValueError(f"{n_drawn} rows cannot be drawn out of {n_rows}")
@@ -31,10 +31,10 @@ def draw_rows(n_rows: int, n_drawn: int, seed: int, purpose: str, labels: np.nda
 def draw_fold(
     n_rows: int, fold: int, n_folds: int, seed: int, purpose: str, labels: np.ndarray | None = None
 ) -> np.ndarray:
-    """Draw one of several parts that have no row in common and are together all rows.
+    """Return the rows of one of several disjoint parts that together contain all rows.
 
-    Rows are sorted by class and then by their keys, see `draw_rows`, and dealt out to the parts in turn, which count
-    from 1. The numbers of a class in two parts differ by one at most, as those of all rows do.
+    Rows are sorted by class and then by their keys (see `draw_rows`) and assigned to the parts in turn. Parts count
+    from 1. The sizes of two parts differ by at most one row, in every class and in total.
     """
     keys = streams.integers(seed, f"rows/{purpose}", 0, n_rows)
     order = np.argsort(keys, kind="stable") if labels is None else np.lexsort((keys, labels))
@@ -42,11 +42,11 @@ def draw_fold(
 
 
 def _shares(counts: np.ndarray, n_drawn: int) -> np.ndarray:
-    """Divide `n_drawn` among classes of these sizes by largest remainders, none left empty if that can be."""
+    """Divide `n_drawn` among classes of these sizes by largest remainders; leave no class empty if possible."""
     exact = counts * (n_drawn / counts.sum())
     least = 1 if n_drawn >= len(counts) else 0
     taken = np.maximum(np.floor(exact).astype(np.int64), least)
-    while taken.sum() > n_drawn:  # the lifted classes are paid for by the one that is most above its share
+    while taken.sum() > n_drawn:  # take rows back from the class that is most above its share
         taken[np.argmax(np.where(taken > least, taken - exact, -np.inf))] -= 1
     while taken.sum() < n_drawn:
         taken[np.argmax(np.where(taken < counts, exact - taken, -np.inf))] += 1

@@ -1,4 +1,4 @@
-"""Rows that a preparation has read, in blocks in a file that stays in memory while it is small enough."""
+"""Storage of the rows that a preparation has read. Small data stay in memory, large data go to a file."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ import numpy as np
 
 from shallows_papers.datasets.files import DatasetError
 
-# Rows are kept in blocks of about this size; each is read whole.
+# Rows are stored in blocks of about this size.
 _KEPT_BYTES = 8 << 20
 
 
 class RowStore:
-    """Rows of one width: dense or CSR.
+    """Dense or CSR rows of the same width.
 
-    Blocks are pickled into a file that several stores share, and not into a memory map: a map needs the number of rows
-    beforehand, its touched pages count as memory of the process, and a full disk kills the process.
+    Blocks are pickled into a file that several stores share. A memory map would need the number of rows beforehand, its
+    touched pages would count as memory of the process, and a full disk would kill the process.
 
-    The width of single numbers is 1; `n_values` counts those that are stated when sparse.
+    The width of single numbers is 1. `n_values` counts the stored values of sparse rows.
     """
 
     def __init__(self, file: SpooledTemporaryFile):
         self.n_rows = self.width = self.n_values = 0
         self.sparse = False
         self._file = file
-        self._empty: Any = None  # no rows, of the kind of all
+        self._empty: Any = None  # zero rows of the same kind
         self._starts: list[int] = []  # the first row of each block
-        self._places: list[int] = []  # the place of each block in the file
+        self._places: list[int] = []  # the position of each block in the file
 
     def append(self, rows: Any) -> None:
         """Add rows at the end."""
@@ -49,7 +49,7 @@ class RowStore:
             self.n_values += block.nnz if self.sparse else block.size
 
     def take(self, rows: np.ndarray) -> Any:
-        """Return the rows of these ascending numbers."""
+        """Return rows by their ascending numbers."""
         if self._empty is None:
             raise DatasetError("There are no rows to read.")
         holders = np.searchsorted(self._starts, rows, side="right") - 1
@@ -67,12 +67,12 @@ class RowStore:
         return np.concatenate(pieces)
 
     def _check(self, rows: Any) -> None:
-        """Note the kind of the first rows, and refuse later rows of another kind."""
+        """Store the kind of the first rows, and refuse later rows of another kind."""
         if self._empty is None:
             self.sparse, self._empty = hasattr(rows, "indptr"), rows[:0].copy()
             self.width = int(np.prod(rows.shape[1:], dtype=np.int64))
             if rows.dtype.hasobject:
-                raise DatasetError("The features are texts and no numbers; only numbers are prepared.")
+                raise DatasetError("The features are text. Only numbers can be prepared.")
         known = self._empty
         if rows.shape[1:] != known.shape[1:] or hasattr(rows, "indptr") != self.sparse:
             raise DatasetError(

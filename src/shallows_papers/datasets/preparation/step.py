@@ -1,9 +1,9 @@
-"""Base classes of the preparation steps: transformers with their parameters, fitted on the training part alone.
+"""Base classes of the preparation steps: transformers that are fitted on the training part only.
 
-As scikit-learn's transformers, a step holds its parameters as they were given, `fit` learns from the training rows and
-`transform` changes a block of rows of either part. It is fitted on a `Table` and not on an array, since the rows may
-not fit into memory and some steps need classes, images or categories. Nothing here imports NumPy before a step is
-fitted, so that a plan can check steps at no cost.
+Steps are similar to scikit-learn's transformers: a step stores its parameters as given, `fit` learns from the training
+rows, and `transform` changes a block of rows of either part. A step is fitted on a `Table` instead of an array, because
+the rows may not fit into memory and some steps need classes, images or categories. NumPy is imported when a step is
+fitted, so a plan can check steps quickly.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from shallows_papers.lazy_numpy import np
 if TYPE_CHECKING:
     from shallows_papers.datasets.preparation.working_table import Table
 
-# Longer statistics are recorded by their checksum.
+# Of longer statistics, the record has only the checksum.
 _MAX_RECORDED = 4096
 
 
 @dataclass(frozen=True)
 class DataSize:
-    """The size of a dataset at one point of a preparation, as far as it is known without reading it."""
+    """The size of a dataset before or after a step, as far as it is known without reading the data."""
 
     n_train: int
     n_test: int
@@ -40,26 +40,24 @@ class DataSize:
 
 @dataclass
 class PreparationStep:
-    """A step: a dataclass of its parameters, each with its rule as metadata.
+    """A step: a dataclass of parameters whose rules are metadata (see `shallows_papers.datasets.parameter_rules`).
 
-    Rules are in `shallows_papers.datasets.parameter_rules`.
-
-    ``learns, holds_out, fills_missing``: whether it takes statistics from the training part, whether it makes training
-    rows the test part, and whether it takes features that may be NaN.
+    ``learns``: whether it computes statistics from the training part. ``holds_out``: whether it turns training rows
+    into the test part. ``fills_missing``: whether it accepts features that may be NaN.
     """
 
-    name: ClassVar[str]  # Its name in configurations
+    name: ClassVar[str]  # Name in configurations
     learns: ClassVar[bool] = False
     holds_out: ClassVar[bool] = False
     fills_missing: ClassVar[bool] = False
-    extra: ClassVar[str | None] = None  # The optional packages that it needs
+    extra: ClassVar[str | None] = None  # The extra (optional packages) that it needs
 
     def check(self) -> str | None:
         """Return what is wrong with the parameters, or None."""
         return broken_rule(self)
 
     def as_data(self) -> dict[str, dict[str, Any]]:
-        """Return the step with every parameter, in the form of a configuration."""
+        """Return the step with all parameters, as a configuration has it."""
         return {self.name: asdict(self)}
 
     def size_after(self, size: DataSize) -> DataSize:
@@ -67,29 +65,29 @@ class PreparationStep:
         return size
 
     def apply(self, table: Table) -> dict[str, Any]:
-        """Do the step to a table, in place; return what was learned or drawn, for the record."""
+        """Apply the step to a table in place; return what was learned or drawn, for the record."""
         raise NotImplementedError
 
 
 class FeatureStep(PreparationStep):
     """A step that changes the features.
 
-    ``keeps_sparse``: whether `transform` takes CSR blocks; others are made dense before it. ``transformer_``: made by
-    `fit`, where the step does not define `transform` itself.
+    ``keeps_sparse``: whether `transform` accepts CSR blocks; otherwise blocks are made dense first. ``transformer_``:
+    set by `fit` in steps that do not define `transform`.
     """
 
     keeps_sparse = False
 
     def fit(self, table: Table) -> dict[str, Any]:
-        """Learn from the training part of a table; return what the record says of it."""
+        """Learn from the training part of a table; return an entry for the record."""
         raise NotImplementedError
 
     def transform(self, block: Any) -> Any:
-        """Return a block of rows of either part, changed."""
+        """Return a block of rows of either part after the step."""
         return self.transformer_.transform(block)
 
     def describe_output(self, table: Table) -> None:
-        """Set on the table what the step changed about its features."""
+        """Update the table's description of its features."""
 
     def apply(self, table: Table) -> dict[str, Any]:
         """See `PreparationStep.apply`."""
@@ -100,7 +98,7 @@ class FeatureStep(PreparationStep):
 
 
 def recorded(statistic: np.ndarray) -> list | dict[str, Any]:
-    """Return a statistic as a record holds it: its numbers, or the checksum of many of them."""
+    """Return a statistic for the record: its numbers, or their checksum if there are many."""
     if statistic.size <= _MAX_RECORDED:
         return statistic.tolist()
     content = np.ascontiguousarray(statistic, "<f8").tobytes()

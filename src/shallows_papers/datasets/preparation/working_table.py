@@ -1,4 +1,4 @@
-"""A dataset while it is prepared: its raw rows, those that are kept, and the transforms of every block of them."""
+"""A dataset during its preparation: raw rows, the selected rows, and the transforms of each block."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from shallows_papers.datasets.files import DatasetError, existing_parent
 from shallows_papers.datasets.preparation.row_store import RowStore
 from shallows_papers.datasets.sources import Source, label_text
 
-# Statistics add up block by block, so their last digits depend on where blocks end: on this number and on the data,
-# never on the memory at hand.
+# Statistics are summed block by block, so their last digits depend on the block size. The size depends only on this
+# number and the data, not on the available memory.
 BLOCK_BYTES = 16 << 20
-# How many rows a source is asked for at once: fewer of wide ones, but enough of them to be worth a call.
+# Rows per request to a source: fewer if rows are wide, but enough to keep the call overhead small.
 _READ_ROWS = (1024, 65_536)
 _TARGET_ROWS = 65_536
 
@@ -27,38 +27,38 @@ Transform = Callable[[Any], Any]
 
 @dataclass
 class Table:
-    """A dataset while it is prepared.
+    """A dataset during its preparation.
 
-    ``transforms, target_transforms``: each takes a block of rows, in float64, and returns one.
+    ``transforms, target_transforms``: functions from a float64 block of rows to a block of rows.
     """
 
     dataset: Dataset
-    x: RowStore  # Raw features, in the type of the files or CSR: the publisher's training rows before the test rows
-    y: RowStore  # Raw targets, where they are numbers; empty where they are classes
-    codes: np.ndarray | None  # Class indices of the raw rows; None where the targets are numbers
-    rows: dict[str, np.ndarray]  # Numbers of the raw rows that are now "train" and "test", ascending
+    x: RowStore  # Raw features as in the files, dense or CSR: the publisher's training rows, then the test rows
+    y: RowStore  # Raw targets if they are numbers; empty for classes
+    codes: np.ndarray | None  # Class indices of the raw rows; None if the targets are numbers
+    rows: dict[str, np.ndarray]  # Row numbers of the current "train" and "test" parts, ascending
     first_test: int  # Number of the first raw row of the publisher's test part
-    # For "train" and "test": the raw rows that they were drawn from, and the stated values of these
+    # For "train" and "test": the raw rows that they were drawn from, and the number of stored values in them
     densities: dict[str, tuple[int, int]]
     n_features: int  # Columns after all transforms so far
-    value_range: tuple[float, float] | None  # The range of every feature as it is now, where that is known
+    value_range: tuple[float, float] | None  # The current range of every feature, if known
     classes: list[str] | None  # Names of the classes by index; None in regression
     target_coding: str  # {"class indices", "signs", "indicators", "values"}
-    target_shape: tuple[int, ...]  # Of one row's target: empty for a number
+    target_shape: tuple[int, ...]  # Shape of one row's target; empty for a number
     target_dtype: np.dtype
     sparse: bool  # Whether blocks are CSR after all transforms so far
-    # Height, width, channels and order of the images whose pixels the features are now
+    # Height, width, channels and order of the images, if the features are currently pixels
     image: Mapping[str, Any] | None = None
-    views: list[tuple[int, int]] | None = None  # Columns of the two views, where the features fall into views
-    categorical: tuple[int, ...] = ()  # Columns whose numbers are codes
+    views: list[tuple[int, int]] | None = None  # Columns of the two views, if there are views
+    categorical: tuple[int, ...] = ()  # Columns whose numbers are codes of categories
     classes_coded: bool = False  # Whether the targets were class indices before they became signs or indicators
     transforms: list[Transform] = field(default_factory=list)
     target_transforms: list[Transform] = field(default_factory=list)
-    may_miss: bool = False  # Whether a raw value may be NaN, since a step to come fills it in
+    may_miss: bool = False  # Whether raw values may be NaN because a later step fills them in
 
     @classmethod
     def read(cls, dataset: Dataset, source: Source, memory: int, folder: Path) -> Table:
-        """Read a source, each part once, and code its targets; rows of more than `memory` bytes go to `folder`."""
+        """Read each part of a source once and code its targets. Rows beyond `memory` bytes go to a file in `folder`."""
         is_class, shape, known, labels, densities = dataset.task == "classification", (), {}, [], {}
         file = SpooledTemporaryFile(max(1, memory), dir=existing_parent(folder))  # noqa: SIM115 (closed with the table)
         x, y = RowStore(file), RowStore(file)
@@ -68,7 +68,7 @@ class Table:
             for block in rows.blocks(wanted) if rows is not None else ():
                 if first and block.x.shape[1] != x.width:
                     raise DatasetError(
-                        f"'{dataset.name}' has {x.width:,} features in its training part and {block.x.shape[1]:,} in "
+                        f"'{dataset.name}' has {x.width:,} features in its training part, but {block.x.shape[1]:,} in "
                         "its test part."
                     )
                 n_read, shape = x.n_rows - first, np.shape(block.y)[1:]
@@ -109,24 +109,24 @@ class Table:
         )
 
     def n_rows(self, part: str) -> int:
-        """Return the present number of rows of "train" or "test"."""
+        """Return the current number of rows of "train" or "test"."""
         return len(self.rows[part])
 
     def class_codes(self, part: str) -> np.ndarray | None:
-        """Return the class indices of a part's rows, however their targets are coded; None where there are none.
+        """Return the class indices of a part's rows for any target coding, or None without classes.
 
-        Where an earlier preparation coded the targets, its arrays do not hold the classes, which is an error.
+        If an earlier preparation coded the targets, its arrays do not have the classes, and this is an error.
         """
         if self.classes_coded and self.codes is None:
             raise DatasetError(
-                f"A step asks for the classes of '{self.dataset.name}', and the variant that this one stands after has "
-                f"made {self.target_coding} of them. Let the step that does so (signs or indicators) be among the "
-                "steps here; a subset or a split may do without classes: 'stratify: false'."
+                f"A step needs the classes of '{self.dataset.name}', but the variant that this variant continues has "
+                f"converted them to {self.target_coding}. Move the step signs or indicators to the steps of this "
+                "variant. A subset or a split does not need classes with 'stratify: false'."
             )
         return None if self.codes is None else self.codes[self.rows[part]]
 
     def strata(self, part: str, stratify: bool | None) -> np.ndarray | None:
-        """Return the classes that a draw of rows keeps in proportion; None where it ignores classes."""
+        """Return the classes for a stratified draw of rows, or None for a draw that ignores classes."""
         if stratify is False:
             return None
         codes = self.class_codes(part)
@@ -137,21 +137,21 @@ class Table:
         return codes
 
     def require_coding(self, coding: str, step: str) -> None:
-        """Refuse a step whose targets must be "class indices" or "values" and are not."""
+        """Refuse a step if the targets do not have the coding ("class indices" or "values") that it needs."""
         if self.target_coding == coding:
             return
         needed = (
             "is for regression" if coding == "values" else f"needs {coding}, so it comes before signs or indicators"
         )
-        raise DatasetError(f"The step {step} {needed}; the targets are {self.target_coding}.")
+        raise DatasetError(f"The step {step} {needed}, but the targets are {self.target_coding}.")
 
     def replace_features(self, n_features: int) -> None:
-        """Note that the features were replaced by others, of which only the number is known."""
+        """Update the description after the features were replaced by `n_features` new features."""
         self.n_features, self.sparse = n_features, False
         self.value_range, self.image, self.views, self.categorical = None, None, None, ()
 
     def add(self, transform: Transform, *, keeps_sparse: bool = False) -> None:
-        """Add a transform of the features, for dense blocks unless it keeps sparse ones."""
+        """Add a transform of the features. Blocks are made dense first unless it keeps sparse blocks."""
         if self.sparse and not keeps_sparse:
             self.make_dense()
         self.transforms.append(transform)
@@ -163,7 +163,7 @@ class Table:
             self.sparse = False
 
     def blocks(self, part: str) -> Iterator[Any]:
-        """Give the rows of a part in blocks of float64, dense or CSR, after all transforms so far."""
+        """Yield the rows of a part in float64 blocks, dense or CSR, after all transforms so far."""
         n_rows, n_values = self.densities[part]
         dense_bytes, sparse_bytes = 8 * max(self.n_features, self.x.width), 16 * max(1, n_values)
         n_block = max(1, BLOCK_BYTES * n_rows // sparse_bytes if self.sparse else BLOCK_BYTES // dense_bytes)
@@ -176,7 +176,7 @@ class Table:
             yield block
 
     def gather(self, rows: np.ndarray, dtype: Any = np.float64) -> np.ndarray:
-        """Return training rows by their ascending numbers, dense, after all transforms so far."""
+        """Return training rows by their ascending numbers, as a dense array, after all transforms so far."""
         x, start = np.empty((len(rows), self.n_features), dtype), 0
         for block in self.blocks("train"):
             first, last = np.searchsorted(rows, (start, start + len(block)))
@@ -185,7 +185,7 @@ class Table:
         return x
 
     def target_blocks(self, part: str) -> Iterator[np.ndarray]:
-        """Give the targets of a part in blocks, after all transforms of them so far."""
+        """Yield the targets of a part in blocks, after all target transforms so far."""
         for start in range(0, self.n_rows(part), _TARGET_ROWS):
             chosen = self.rows[part][start : start + _TARGET_ROWS]
             block = self.y.take(chosen) if self.codes is None else self.codes[chosen]
@@ -212,26 +212,26 @@ class Table:
 
 
 def _note_labels(known: dict[Any, int], labels: np.ndarray, first: int, name: str) -> np.ndarray:
-    """Add labels that are new to those that are known, and return the number of each; `first` is their first row."""
+    """Add new labels to the known ones and return the index of each label. `first` is the number of the first row."""
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         row = int(np.flatnonzero(~np.isfinite(labels))[0])
-        raise DatasetError(f"The target of row {first + row + 1:,} of '{name}' is {labels[row]}, and no class.")
+        raise DatasetError(f"The target of row {first + row + 1:,} of '{name}' is {labels[row]}, which is not a class.")
     distinct, inverse = np.unique(labels, return_inverse=True)
     return np.asarray([known.setdefault(label, len(known)) for label in distinct.tolist()], np.int32)[inverse]
 
 
 def _class_names(dataset: Dataset, labels: list[Any], strangers: list[Any]) -> list[str]:
-    """Return the names of the classes, and refuse `strangers`, those of the test part alone, and a wrong number."""
+    """Return the class names. Refuse `strangers` (labels that only the test part has) and a wrong number of classes."""
     if strangers:
         raise DatasetError(
             f"The test part of '{dataset.name}' has the class {label_text(min(strangers))}, which the training part "
             "lacks."
         )
     if len(labels) < 2:
-        raise DatasetError(f"The training part of '{dataset.name}' has one class only: {label_text(labels[0])}.")
+        raise DatasetError(f"The training part of '{dataset.name}' has only one class: {label_text(labels[0])}.")
     if dataset.n_classes and len(labels) != dataset.n_classes:
         raise DatasetError(
-            f"The training part of '{dataset.name}' has {len(labels)} classes, where the catalogue "
+            f"The training part of '{dataset.name}' has {len(labels)} classes, but the catalogue "
             f"says {dataset.n_classes}."
         )
     return list(dataset.classes) or [label_text(label) for label in labels]

@@ -1,4 +1,4 @@
-"""The steps of a preparation by their names, and the checks of a list of them that need no data."""
+"""The preparation steps by name, and checks of a list of steps that need no data."""
 
 from __future__ import annotations
 
@@ -41,13 +41,12 @@ STEPS = LazyTable(
 
 
 def check_steps(steps: Sequence[Mapping[str, Any]]) -> list[PreparationStep]:
-    """Check a list of steps as a configuration holds it.
+    """Check a list of steps as written in a configuration.
 
     Parameters
     ----------
     steps : sequence of mappings
-        Each of one key, the step's name, and its parameters: ``[{"unit": {}}, {"pca": {"n_components":
-        100}}]``.
+        Each maps the step's name to its parameters: ``[{"unit": {}}, {"pca": {"n_components": 100}}]``.
 
     Returns
     -------
@@ -56,42 +55,42 @@ def check_steps(steps: Sequence[Mapping[str, Any]]) -> list[PreparationStep]:
     Raises
     ------
     UnknownNameError
-        For an unknown step or parameter, naming the nearest right one.
+        For an unknown step or parameter. The message suggests the most similar name.
     DatasetError
-        For a missing or impossible value, or rows held out after a step that has already learned from them.
+        For a missing or invalid value, or if rows are held out after a step that has already learned from them.
     """
     checked: list[PreparationStep] = []
     for entry in steps:
         if not isinstance(entry, Mapping) or len(entry) != 1:
-            raise DatasetError(f"A preparation step is one name with its parameters, like 'unit: {{}}', not {entry!r}.")
+            raise DatasetError(f"A preparation step is a name with its parameters, like 'unit: {{}}', not {entry!r}.")
         ((name, parameters),) = entry.items()
         step = _step(name, parameters or {})
         learned = [earlier.name for earlier in checked if earlier.learns]
         if step.holds_out and learned:
             raise DatasetError(
-                f"The step {name} must stand before {learned[0]}: statistics come from the training part "
-                f"alone, and the rows that {name} holds out would have been part of them."
+                f"The step {name} must come before {learned[0]}: statistics must use only training rows, "
+                f"but {learned[0]} would also use the rows that {name} holds out."
             )
         checked.append(step)
     return checked
 
 
 def shape_after(dataset: Dataset, steps: Sequence[Mapping[str, Any]]) -> tuple[int, int, int]:
-    """Return the size that a preparation will leave, without doing it.
+    """Return the size of the data after a preparation, without running it.
 
     Parameters
     ----------
     dataset : Dataset
-        Its entry in the catalogue.
+        Entry of the catalogue.
     steps : sequence of mappings
         As for `check_steps`.
 
     Returns
     -------
     n_train, n_test, n_features : int
-        Exact, but for the features after ``one_hot``, whose number depends on the data (those before are counted),
-        and for the rows after ``keep_classes`` (classes of equal size are supposed). Rows of which the catalogue does
-        not know how many there are count as none, and so do such features as one.
+        Exact, with these exceptions. After ``one_hot`` the number of features depends on the data; the number before is
+        returned. After ``keep_classes`` classes of equal size are assumed. If the catalogue does not know the number of
+        rows or features, rows count as 0 and features as 1.
     """
     from shallows_papers.datasets.preparation.step import DataSize
 

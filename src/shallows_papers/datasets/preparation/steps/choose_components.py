@@ -1,4 +1,4 @@
-"""The step ``choose_components``: principal components whose number the training rows choose."""
+"""The step ``choose_components``: PCA with the number of components chosen on the training rows."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 class ChooseComponents(FeatureStep):
     """Project on 200, 100 or 50 principal components, or leave the features as they are.
 
-    The number is the one that ``n_components="auto"`` of the estimators takes for a Gaussian kernel, by leave-one-out
-    errors of kernel ridge regression; the components are those of all training rows.
+    The number is chosen as by ``n_components="auto"`` of the estimators for a Gaussian kernel, by leave-one-out errors
+    of kernel ridge regression. The components are computed on all training rows.
     """
 
     name: ClassVar[str] = "choose_components"
     learns: ClassVar[bool] = True
-    seed: int = field(default=0, metadata=SEED)  # Of the rows to choose with
+    seed: int = field(default=0, metadata=SEED)  # Seed of the draw of rows for the choice
 
     def fit(self, table: Table) -> dict[str, Any]:
         if table.sparse:
             raise DatasetError(
-                f"The step choose_components compares dense features, and those of '{table.dataset.name}' are sparse. "
-                "Give a number of components: 'pca: {n_components: 100}'."
+                f"The step choose_components needs dense features, but '{table.dataset.name}' is sparse. "
+                "Set the number of components: 'pca: {n_components: 100}'."
             )
         k = self._number(table)
         self.pca_ = None if k is None else PCA(k)
@@ -58,6 +58,6 @@ class ChooseComponents(FeatureStep):
             targets = Hinge().encode(y, len(table.classes))
         else:
             targets = y.reshape(len(y), -1).astype(np.float64)
-        budget = 2 * x.nbytes + 2**30  # Of which components take a quarter at most; the rows are few.
+        budget = 2 * x.nbytes + 2**30  # At most a quarter of it is for the components; there are few rows.
         found = principal_components.components_for("auto", Gaussian(), x, targets, None, self.seed, budget)
         return None if found is None else found.directions.shape[1]

@@ -1,4 +1,4 @@
-"""The steps ``impute`` and ``one_hot``: missing values, and columns of categories."""
+"""The steps ``impute`` (missing values) and ``one_hot`` (categorical columns)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from shallows_papers.datasets.preparation.working_table import Table
 
 STRATEGIES = ("mean", "median", "most_frequent")
-# A median needs all values of its column at once; so many columns are taken together as fit into this.
+# A median needs all values of a column at once. Columns are processed in groups of at most this many bytes.
 _MEDIAN_BYTES = 64 << 20
 
 
@@ -26,7 +26,7 @@ class Impute(FeatureStep):
     name: ClassVar[str] = "impute"
     learns: ClassVar[bool] = True
     fills_missing: ClassVar[bool] = True
-    # {"mean", "median", "most_frequent"}: Columns of codes of categories always take the most frequent value
+    # {"mean", "median", "most_frequent"}, or a number. Categorical columns always use the most frequent value.
     strategy: str | float = field(
         default="mean",
         metadata=rule(
@@ -47,9 +47,7 @@ class Impute(FeatureStep):
             total += np.where(gaps, 0.0, block).sum(axis=0)
         empty = np.flatnonzero(n_present == 0)
         if len(empty):
-            raise DatasetError(
-                f"Feature {empty[0] + 1:,} has no value at all in the training part. Leave the column out."
-            )
+            raise DatasetError(f"Feature {empty[0] + 1:,} has no value in the training part. Leave the column out.")
         coded = np.isin(np.arange(d), table.categorical)
         values = total / n_present
         if not isinstance(self.strategy, str):
@@ -58,14 +56,14 @@ class Impute(FeatureStep):
         values[frequent] = _by_column(table, frequent, _mode)
         if self.strategy == "median":
             values[~coded] = _by_column(table, np.flatnonzero(~coded), np.median)
-        # Learned from blocks, since SimpleImputer takes all rows at once, and eight times as long for a median; one row
-        # of the values makes one that fills them in.
+        # Statistics are computed block by block. SimpleImputer would need all rows at once, and eight times as long for
+        # a median. Here it is fitted on one row of the statistics.
         self.transformer_ = SimpleImputer().fit(values[None])
         return {"values": recorded(values), "filled_in_training": table.n_rows("train") * d - int(n_present.sum())}
 
 
 def _by_column(table: Table, columns: np.ndarray, statistic: Callable[[np.ndarray], float]) -> list[float]:
-    """Return a statistic of all training values of each column, with as many columns at a time as fit into memory."""
+    """Return a statistic of the training values of each column, in groups of columns that fit into memory."""
     values = []
     at_once = max(1, _MEDIAN_BYTES // (8 * table.n_rows("train")))
     for start in range(0, len(columns), at_once):
@@ -82,14 +80,14 @@ def _mode(values: np.ndarray) -> float:
 
 @dataclass
 class OneHot(FeatureStep):
-    """Replace every categorical column by one 0/1 column for each value of the training part.
+    """Replace every categorical column by one 0/1 column for each value in the training part.
 
-    The new columns come after the others. A value that only the test part has becomes a row of zeros.
+    The new columns come after the other columns. A value that occurs only in the test part becomes a row of zeros.
     """
 
     name: ClassVar[str] = "one_hot"
     learns: ClassVar[bool] = True
-    # Numbers of the columns; None: those that the catalogue calls categorical
+    # Column numbers. None: the categorical columns of the catalogue
     columns: Sequence[int] | None = field(
         default=None,
         metadata=rule(lambda columns: columns is None or all(map(is_whole, columns)), "column numbers from 0"),
@@ -102,12 +100,12 @@ class OneHot(FeatureStep):
         columns = sorted(set(table.categorical if self.columns is None else self.columns))
         if not columns:
             raise DatasetError(
-                f"The step one_hot has no columns to work on: the catalogue calls none of "
-                f"'{table.dataset.name}' categorical. Name them: 'one_hot: {{columns: [...]}}'."
+                f"The step one_hot has no columns to encode: the catalogue lists no categorical columns of "
+                f"'{table.dataset.name}'. Name the columns: 'one_hot: {{columns: [...]}}'."
             )
         if columns[-1] >= table.n_features:
             raise DatasetError(
-                f"The step one_hot names column {columns[-1]}, and there are {table.n_features} (counted from 0)."
+                f"The step one_hot names column {columns[-1]}, but there are {table.n_features} (counted from 0)."
             )
         table.make_dense()
         values = [np.empty(0)] * len(columns)

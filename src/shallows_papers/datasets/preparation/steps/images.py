@@ -24,10 +24,10 @@ def _are_weights(weights: Any) -> bool:
 
 @dataclass
 class _ImageStep(FeatureStep):
-    """A step on images, of the stated form or, where that is None, of the catalogue's.
+    """A step on images. Parameters that are None are taken from the catalogue.
 
-    ``order``, "planar" or "interleaved": whether all red values come before the green ones, or the three of a pixel
-    stand together.
+    ``order``: "planar" if all red values come before the green values, "interleaved" if the three values of a pixel are
+    adjacent.
     """
 
     height: int | None = field(default=None, metadata=_PIXELS)
@@ -35,19 +35,18 @@ class _ImageStep(FeatureStep):
     order: str | None = field(default=None, metadata=_ORDER)
 
     def image(self, table: Table) -> dict[str, Any]:
-        """Return the form of the images, from the step's parameters and, where they are None, the catalogue."""
+        """Return the form of the images: the step's parameters, completed from the catalogue."""
         known = dict(table.image or {})
         known |= {key: value for key in ("height", "width", "order") if (value := getattr(self, key)) is not None}
         if "height" not in known or "width" not in known:
             raise DatasetError(
-                f"The step {self.name} needs images, and the catalogue does not say that the features of "
-                f"'{table.dataset.name}' are pixels (any more). State their form: '{self.name}: {{height: 32, width: "
-                "32}'."
+                f"The step {self.name} needs images, but the features of '{table.dataset.name}' are not known to be "
+                f"pixels at this step. State the form of the images: '{self.name}: {{height: 32, width: 32}}'."
             )
         known["channels"], rest = divmod(table.n_features, known["height"] * known["width"])
         if rest or not known["channels"]:
             raise DatasetError(
-                f"The step {self.name}: {table.n_features:,} features are no images of "
+                f"The step {self.name}: {table.n_features:,} features are not images of "
                 f"{known['height']} x {known['width']} pixels."
             )
         known.setdefault("order", "planar")
@@ -56,11 +55,11 @@ class _ImageStep(FeatureStep):
 
 @dataclass
 class Grayscale(_ImageStep):
-    """Make one grey channel of the three of RGB images."""
+    """Convert RGB images to one gray channel."""
 
     name: ClassVar[str] = "grayscale"
-    # Shares of red, green and blue. The defaults are those of luma in ITU-R BT.601, which Pillow's mode "L" and
-    # MATLAB's rgb2gray use; they add up to 1, so the range of the values stays.
+    # Weights of red, green and blue. The defaults are luma of ITU-R BT.601, as in Pillow's mode "L" and MATLAB's
+    # rgb2gray. They sum to 1, so the range of the values does not change.
     weights: Sequence[float] = field(default=(0.299, 0.587, 0.114), metadata=rule(_are_weights, "three numbers"))
 
     def size_after(self, size: DataSize) -> DataSize:
@@ -70,11 +69,11 @@ class Grayscale(_ImageStep):
         self.image_ = self.image(table)
         if self.image_["channels"] != 3:
             raise DatasetError(
-                f"The step grayscale needs three channels, and the images have {self.image_['channels']}."
+                f"The step grayscale needs three channels, but the images have {self.image_['channels']}."
             )
         self.n_pixels_ = self.image_["height"] * self.image_["width"]
         self.weights_ = np.asarray(self.weights, dtype=np.float64)
-        # Columns of one colour: a third of all in a row, or every third.
+        # The columns of a color are a contiguous third of all columns, or every third column.
         planar = self.image_["order"] == "planar"
         self.channels_ = [
             slice(c * self.n_pixels_, (c + 1) * self.n_pixels_) if planar else slice(c, None, 3) for c in range(3)
@@ -92,9 +91,10 @@ class Grayscale(_ImageStep):
 
 @dataclass
 class Halves(_ImageStep):
-    """Make two views of images: their left half and their right half.
+    """Split images into two views: the left half and the right half.
 
-    The record has the columns of each under ``views``. With an odd width the middle column goes to the right.
+    The record has the columns of each view under ``views``. With an odd width the middle column belongs to the right
+    half.
     """
 
     name: ClassVar[str] = "halves"
@@ -120,7 +120,7 @@ class Halves(_ImageStep):
 
 @dataclass
 class Views(PreparationStep):
-    """Take the first features for one view and the others for another; the arrays are then written apart."""
+    """Make the first features one view and the other features a second view, in separate arrays."""
 
     name: ClassVar[str] = "views"
     n_first: int = field(metadata=COUNT)  # Features of the first view
@@ -128,8 +128,8 @@ class Views(PreparationStep):
     def apply(self, table: Table) -> dict[str, Any]:
         if self.n_first >= table.n_features:
             raise DatasetError(
-                f"The step views gives {self.n_first:,} features to the first view, and '{table.dataset.name}' has "
-                f"{table.n_features:,} for both."
+                f"The step views gives {self.n_first:,} features to the first view, but '{table.dataset.name}' has "
+                f"{table.n_features:,} for both views."
             )
         table.image, table.views = None, [(0, self.n_first), (self.n_first, table.n_features)]
         return {"views": [list(view) for view in table.views]}

@@ -1,6 +1,6 @@
-"""The step ``net_features``: replace features by those of a neural net, trained there and then.
+"""The step ``net_features``: train a neural net and replace the features by the outputs of one of its layers.
 
-Nets are estimators, which are above datasets; so `shallows_papers.nets` is imported when the step is done. The checks
+Nets are estimators, a layer above datasets, so `shallows_papers.nets` is imported only when the step runs. The checks
 of the step need only the architecture.
 """
 
@@ -28,11 +28,11 @@ _DEVICE = rule(lambda device: device in ("auto", "cpu", "gpu"), "auto, cpu or gp
 
 @dataclass
 class NetFeatures(FeatureStep):
-    """Replace features by those of a small neural net, trained on the training part (extra ``nets``).
+    """Replace features by outputs of a small neural net that is trained on the training part (extra ``nets``).
 
-    The features are the outputs of the net's last pooling layer, or of its last hidden layer where none pools. The
-    record says how the net was trained. On a CPU the features are a function of the files and of this step, for one
-    version of PyTorch; on a GPU they differ in their last digits, which training enlarges.
+    The features are the outputs of the net's last pooling layer, or of its last hidden layer if it has no pooling. The
+    record says how the net was trained. On a CPU, with a given version of PyTorch, the features depend only on the
+    files and this step. On a GPU the last digits vary, and training amplifies the differences.
     """
 
     name: ClassVar[str] = "net_features"
@@ -41,8 +41,8 @@ class NetFeatures(FeatureStep):
     architecture: str  # A name of `shallows_papers.nets.ARCHITECTURES`
     epochs: int = field(default=10, metadata=COUNT)
     batch_size: int = field(default=128, metadata=COUNT)
-    step_size: float | None = field(default=None, metadata=_STEP_SIZE)  # None: that of `shallows_papers.nets`
-    # The net is trained on a seeded draw of so many training rows, which must fit into memory; None: all
+    step_size: float | None = field(default=None, metadata=_STEP_SIZE)  # None: the default of `shallows_papers.nets`
+    # Size of the seeded draw of training rows for the net, which must fit into memory. None: all rows
     rows: int | None = field(default=None, metadata=COUNT_OR_NULL)
     seed: int = field(default=0, metadata=SEED)
     device: str = field(default="auto", metadata=_DEVICE)  # ``"auto"``, ``"cpu"`` or ``"gpu"``
@@ -52,7 +52,7 @@ class NetFeatures(FeatureStep):
         return super().check()
 
     def n_features(self, n_inputs: int, image: dict[str, Any] | None) -> int:
-        """Return the number of features of the net, for examples of `n_inputs` numbers that may be images."""
+        """Return the number of features of the net for `n_inputs` inputs, which may be pixels of `image`."""
         net = architectures.find(self.architecture)
         stated = None if image is None else (image["channels"], image["height"], image["width"])
         return net.n_features(architectures.shape_of_examples(n_inputs, net.of_images, stated))
@@ -84,7 +84,7 @@ class NetFeatures(FeatureStep):
         except (ShallowsError, ValueError) as error:
             if isinstance(error, MissingExtraError):
                 raise
-            raise DatasetError(f"The step net_features cannot be done on '{table.dataset.name}': {error}") from error
+            raise DatasetError(f"The step net_features cannot be applied to '{table.dataset.name}': {error}") from error
         if of_classes:
             quality = {"train_error": 100.0 * float(np.mean(predicted != y))}
         else:
@@ -112,20 +112,20 @@ class NetFeatures(FeatureStep):
 
 
 def _training_rows(step: NetFeatures, table: Table, order: np.ndarray | slice) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows that the net is trained on, in float32 as the arrays will be, and their targets."""
+    """Return the training rows of the net, in float32 like the prepared arrays, and their targets."""
     from shallows_papers.datasets.preparation.row_draws import draw_rows
 
     codes, n = table.class_codes("train"), table.n_rows("train")
     if codes is None and table.target_coding != "values":
         raise DatasetError(
-            f"The step net_features needs classes or values to learn, and the targets are {table.target_coding}."
+            f"The step net_features needs classes or values to learn, but the targets are {table.target_coding}."
         )
     y = codes if codes is not None else np.concatenate(list(table.target_blocks("train")))
     if y.ndim > 1 and not y.shape[1]:
-        raise DatasetError(f"The step net_features needs targets to learn, and '{table.dataset.name}' has none.")
+        raise DatasetError(f"The step net_features needs targets to learn, but '{table.dataset.name}' has none.")
     if step.rows is not None and step.rows > n:
         raise DatasetError(
-            f"The step net_features asks for {step.rows:,} rows, and '{table.dataset.name}' has {n:,} to train on."
+            f"The step net_features needs {step.rows:,} rows, but '{table.dataset.name}' has only {n:,} to train on."
         )
     kept = np.arange(n) if step.rows is None else draw_rows(n, step.rows, step.seed, "net_features", codes)
     table.make_dense()
@@ -133,7 +133,7 @@ def _training_rows(step: NetFeatures, table: Table, order: np.ndarray | slice) -
 
 
 def _images(table: Table) -> tuple[tuple[int, int, int] | None, np.ndarray | slice]:
-    """Return the shape of the images where it is known, and the order of columns that puts channel after channel."""
+    """Return the shape of the images, if known, and the order of columns that groups them by channel."""
     if table.image is None:
         return None, slice(None)
     height, width, channels = (table.image[key] for key in ("height", "width", "channels"))
@@ -144,7 +144,7 @@ def _images(table: Table) -> tuple[tuple[int, int, int] | None, np.ndarray | sli
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """Limit PyTorch to one thread, since the last digits of a sum depend on how it is divided among threads."""
+    """Limit PyTorch to one thread, because the last digits of a sum depend on the number of threads."""
     from shallows_papers.nets import backend
 
     torch = backend.torch()

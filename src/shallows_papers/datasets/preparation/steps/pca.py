@@ -1,4 +1,4 @@
-"""The step ``pca``: project on the leading principal components, exact or approximate, of rows that come in blocks."""
+"""The step ``pca``: project on the leading principal components, computed block by block."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from shallows_papers.datasets.preparation.working_table import Table
 
 METHODS = ("auto", "covariance", "randomised")
-# A covariance matrix and the two more of its size that its eigensystem needs take 400 MB at this d.
+# With this d, a covariance matrix and two more matrices for its eigensystem take 400 MB.
 MOST_FOR_COVARIANCE = 4096
-# The randomised method draws so many columns more than components, for faster convergence.
+# Extra columns of the randomized method in addition to the components, for faster convergence.
 _OVERSAMPLING = 20
 
 
@@ -26,7 +26,7 @@ _OVERSAMPLING = 20
 class PCA(FeatureStep):
     """Project on the leading principal components of the training part.
 
-    By hand, since scikit-learn's PCA wants all rows at once, and its IncrementalPCA is approximate.
+    scikit-learn's PCA needs all rows at once, and its IncrementalPCA is approximate.
     """
 
     name: ClassVar[str] = "pca"
@@ -34,12 +34,12 @@ class PCA(FeatureStep):
     keeps_sparse = True
     n_components: int = field(metadata=COUNT)
     whiten: bool = False  # Whether each component is scaled to variance 1
-    # {"auto", "covariance", "randomised"}: ``covariance`` is exact and holds d x d numbers; ``randomised`` holds d
-    # times the components and goes over the data once for each of `iterations`, whose start it draws. ``auto`` takes
-    # the first up to 4,096 features and the second beyond.
+    # {"auto", "covariance", "randomised"}: ``covariance`` is exact and stores d x d numbers. ``randomised`` stores d
+    # times the number of components; it starts from a random draw and reads the data once per iteration. ``auto`` is
+    # ``covariance`` up to 4,096 features and ``randomised`` above.
     method: str = "auto"
-    iterations: int = field(default=4, metadata=COUNT)  # Of the randomised method
-    seed: int = field(default=0, metadata=SEED)  # Of the randomised method
+    iterations: int = field(default=4, metadata=COUNT)  # Of the randomized method
+    seed: int = field(default=0, metadata=SEED)  # Of the randomized method
 
     def check(self) -> str | None:
         if self.method not in METHODS:
@@ -53,7 +53,7 @@ class PCA(FeatureStep):
         n, d, k = table.n_rows("train"), table.n_features, self.n_components
         if k > min(n, d):
             raise DatasetError(
-                f"The step pca asks for {k:,} components; {n:,} training rows of {d:,} features have at most "
+                f"The step pca asks for {k:,} components, but {n:,} training rows of {d:,} features have at most "
                 f"{min(n, d):,}."
             )
         mean, variances, vectors = principal(
@@ -78,9 +78,9 @@ def principal(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the leading principal components.
 
-    `blocks` gives the rows anew at each call, in float64, dense or CSR. Returns the mean, the variances (descending,
-    with the divisor n - 1), and orthonormal columns, shape (d, k); the largest entry of each is positive, since its
-    sign is arbitrary.
+    `blocks` yields all rows at each call, in float64, dense or CSR. Returns the mean, the variances (descending, with
+    the divisor n - 1), and orthonormal columns, shape (d, k). The sign of a column is arbitrary, so its largest entry
+    is made positive.
     """
     mean = sum(np.asarray(block.sum(axis=0)).ravel() for block in blocks()) / n
     if method == "covariance" or (method == "auto" and d <= MOST_FOR_COVARIANCE):
@@ -97,7 +97,7 @@ def _covariance(blocks: Iterable[Any], mean: np.ndarray, n: int, k: int) -> tupl
     d = len(mean)
     if d > 5 * MOST_FOR_COVARIANCE:
         raise DatasetError(
-            f"The step pca with method covariance holds {d:,} x {d:,} numbers. For so many take method randomised."
+            f"The step pca with method covariance needs {d:,} x {d:,} numbers, too many. Use method randomised."
         )
     covariance, sparse = np.zeros((d, d)), False
     for block in blocks:
@@ -119,7 +119,7 @@ def _randomised(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Block power iteration of the covariance from a random start, then its eigensystem in that space.
 
-    Halko, Martinsson and Tropp (2011), algorithm 4.4, with the products taken block by block.
+    Halko, Martinsson and Tropp (2011), algorithm 4.4, with products computed block by block.
     """
     from shallows import streams
 
@@ -128,7 +128,7 @@ def _randomised(
     for step in range(iterations + 1):
         product = np.zeros_like(basis)
         for block in blocks():
-            # The mean is subtracted from the products and not from the block, so that sparse blocks stay sparse.
+            # Subtract the mean from the products instead of the block, so that sparse blocks stay sparse.
             projected = block @ basis - mean @ basis
             product += block.T @ projected - np.outer(mean, projected.sum(axis=0))
         if step < iterations:

@@ -1,4 +1,4 @@
-"""The steps ``subset``, ``split``, ``fold`` and ``keep_classes``: which rows are kept, and which are the test part."""
+"""The steps ``subset``, ``split``, ``fold`` and ``keep_classes``, which select rows and the test part."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class Subset(PreparationStep):
     """Keep a seeded draw of the rows.
 
-    ``n_train, n_test``: rows to keep of each part; None keeps them all.
+    ``n_train, n_test``: number of rows to keep of each part; None keeps all.
     """
 
     name: ClassVar[str] = "subset"
@@ -41,8 +41,8 @@ class Subset(PreparationStep):
             available = table.n_rows(part)
             if n > available:
                 raise DatasetError(
-                    f"The step subset asks for n_{part} = {n:,} rows, and '{table.dataset.name}' has {available:,} "
-                    "there."
+                    f"The step subset asks for n_{part} = {n:,} rows, but '{table.dataset.name}' has only "
+                    f"{available:,} of them."
                 )
             drawn = draw_rows(available, n, self.seed, f"subset/{part}", table.strata(part, self.stratify))
             table.rows[part] = table.rows[part][drawn]
@@ -53,7 +53,7 @@ class _HoldOut(PreparationStep):
     holds_out = True
 
     def n_held_out(self, n_rows: int) -> int:
-        """Return how many of `n_rows` training rows are held out."""
+        """Return the number of `n_rows` training rows that are held out."""
         raise NotImplementedError
 
     def size_after(self, size: DataSize) -> DataSize:
@@ -72,12 +72,12 @@ class _HoldOut(PreparationStep):
 class Split(_HoldOut):
     """Hold out a seeded draw of the training rows as the test part.
 
-    For data without a test part, and for choosing parameters without the test part, which is then left out. With
-    ``pooled`` the rows of both parts are divided anew.
+    Use it for data without a test part, or to choose parameters without using the test part, which is then dropped.
+    With ``pooled`` the rows of both parts are pooled and split again.
     """
 
     name: ClassVar[str] = "split"
-    # Rows to hold out: a number of them, or a share between 0 and 1
+    # Number of rows to hold out, or a share between 0 and 1
     n: int | float = field(
         metadata=rule(
             lambda n: is_whole(n, 1) or (isinstance(n, float) and 0 < n < 1),
@@ -86,7 +86,7 @@ class Split(_HoldOut):
     )
     seed: int = field(default=0, metadata=SEED)
     stratify: bool | None = None  # Whether every class keeps its share; None: in classification
-    pooled: bool = False  # Whether the publisher's test rows are drawn from as well
+    pooled: bool = False  # Whether to draw from the publisher's test rows, too
 
     def size_after(self, size: DataSize) -> DataSize:
         return super().size_after(replace(size, n_train=size.n_train + size.n_test) if self.pooled else size)
@@ -104,8 +104,8 @@ class Split(_HoldOut):
         n_held = self.n_held_out(available)
         if not 0 < n_held < available:
             raise DatasetError(
-                f"The step split is to hold out {n_held:,} of the {available:,} training rows of "
-                f"'{table.dataset.name}'; at least one must be held out and at least one be left."
+                f"The step split should hold out {n_held:,} of the {available:,} training rows of "
+                f"'{table.dataset.name}', but at least one must be held out and at least one must remain."
             )
         strata = table.strata("train", self.stratify)
         return self.hold_out(draw_rows(available, n_held, self.seed, "split", strata), table)
@@ -113,10 +113,10 @@ class Split(_HoldOut):
 
 @dataclass
 class Fold(_HoldOut):
-    """Hold out one of several parts of the training rows as the test part, for a cross validation.
+    """Hold out one of several parts of the training rows as the test part, for cross-validation.
 
-    The parts of one seed have no row in common and are together all rows. Their sizes differ by one row at most, in
-    every class as in all.
+    The parts of a seed are disjoint and together contain all rows. Their sizes differ by at most one row, in every
+    class and in total.
     """
 
     name: ClassVar[str] = "fold"
@@ -139,8 +139,8 @@ class Fold(_HoldOut):
         available = table.n_rows("train")
         if self.of > available:
             raise DatasetError(
-                f"The step fold is to make {self.of:,} parts of the {available:,} training rows of "
-                f"'{table.dataset.name}'; each needs at least one."
+                f"The step fold should make {self.of:,} parts of the {available:,} training rows of "
+                f"'{table.dataset.name}', but each part needs at least one row."
             )
         strata = table.strata("train", self.stratify)
         return self.hold_out(draw_fold(available, self.fold, self.of, self.seed, "fold", strata), table)
@@ -153,10 +153,10 @@ def _are_names(names: Any) -> bool:
 
 @dataclass
 class KeepClasses(PreparationStep):
-    """Keep the rows of some classes: a pair of digits, say."""
+    """Keep only the rows of some classes, such as a pair of digits."""
 
     name: ClassVar[str] = "keep_classes"
-    # Their names, in the order that they are to have: with ``[6, 8]`` and the step signs, 8 becomes +1
+    # Names of the classes in their new order: with ``[6, 8]`` and the step signs, 8 becomes +1
     classes: Sequence[str | int] = field(metadata=rule(_are_names, "two or more different names"))
 
     def size_after(self, size: DataSize) -> DataSize:

@@ -26,8 +26,8 @@ def _is_range(value: Any) -> bool:
 class Unit(FeatureStep):
     """Scale features to [0, 1].
 
-    By their known range where the catalogue or `range` gives one, the same for all (pixels); otherwise each
-    by its smallest and largest value in the training part, so that test values may lie outside.
+    If `range` or the catalogue gives a common range, as for pixels, it is used for all features. Otherwise each feature
+    is scaled by its smallest and largest training value, so test values may lie outside [0, 1].
     """
 
     name: ClassVar[str] = "unit"
@@ -46,7 +46,7 @@ class Unit(FeatureStep):
                 np.minimum(low, least, out=low)
                 np.maximum(high, most, out=high)
         self.keeps_sparse = not low.any()
-        # Not by MinMaxScaler, which multiplies by the inverse of the range and so rounds otherwise.
+        # MinMaxScaler multiplies by the inverse of the range, which rounds differently.
         self.transformer_ = _scaler(low if low.any() else None, np.where(high > low, high - low, 1.0))
         return {"range": list(known)} if known else {"minimum": recorded(low), "maximum": recorded(high)}
 
@@ -57,12 +57,12 @@ class Unit(FeatureStep):
 
 @dataclass
 class ZScore(FeatureStep):
-    """Give every feature mean 0 and standard deviation 1 over the training part; constant ones become 0."""
+    """Scale every feature to mean 0 and standard deviation 1 on the training part. Constant features become 0."""
 
     name: ClassVar[str] = "zscore"
     learns: ClassVar[bool] = True
-    center: bool = True  # Whether the mean is subtracted. Without that, sparse data stay sparse.
-    # Whether columns that hold codes of categories are left as they are, for a one_hot that follows
+    center: bool = True  # Whether to subtract the mean. If False, sparse data stay sparse.
+    # Whether to leave categorical columns unchanged, for a later step one_hot
     numeric_only: bool = False
 
     def fit(self, table: Table) -> dict[str, Any]:
@@ -102,14 +102,14 @@ def _extremes(block: Any) -> tuple[np.ndarray, np.ndarray]:
 
 @dataclass
 class Logarithm(PreparationStep):
-    """Replace numbers v by sign(v) log(1 + |v|): counts, times and prices that spread over many sizes.
+    """Replace numbers v by sign(v) log(1 + |v|), for counts, times and prices of very different sizes.
 
-    It learns nothing, so that it may stand before rows are held out.
+    It learns nothing, so it may come before a step that holds out rows.
     """
 
     name: ClassVar[str] = "logarithm"
-    features: bool = True  # Whether those of all columns but categories are replaced
-    target: bool = False  # Whether the target of a regression is. Errors are then those of the logarithm.
+    features: bool = True  # Whether to transform all columns except categorical ones
+    target: bool = False  # Whether to transform the regression target. Errors then refer to the logarithm.
 
     def check(self) -> str | None:
         if not (self.features or self.target):
@@ -127,10 +127,10 @@ class Logarithm(PreparationStep):
         return {}
 
     def transform(self, block: Any) -> Any:
-        """Return a block of features of either part, as logarithms."""
+        """Return the logarithms of a block of features of either part."""
         block = block.copy()
         if hasattr(block, "indptr"):
-            block.data = _compressed(block.data)  # categories are codes in dense tables alone, and log(1 + 0) is 0
+            block.data = _compressed(block.data)  # only dense tables have categories, and log(1 + 0) is 0
         else:
             block[:, self.replaced_] = _compressed(block[:, self.replaced_])
         return block

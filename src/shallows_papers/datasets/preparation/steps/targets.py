@@ -1,4 +1,4 @@
-"""The steps ``signs``, ``indicators`` and ``center_target``: how classes are coded, and the scale of numbers."""
+"""The steps ``signs`` and ``indicators``, which code classes, and ``center_target``, which scales targets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 class _ClassCoding(PreparationStep):
     def codes(self, table: Table) -> np.ndarray:
-        """Return the number, or the row of numbers, that each class becomes."""
+        """Return the number or the row of numbers for each class."""
         raise NotImplementedError
 
     def apply(self, table: Table) -> dict[str, Any]:
@@ -33,8 +33,8 @@ class _ClassCoding(PreparationStep):
 class Signs(_ClassCoding):
     """Code the classes as -1 and +1.
 
-    With two classes the second one is +1. With more, `positive` names the classes that are +1 (one against
-    the rest); without it the targets become a matrix of one column a class.
+    With two classes the second one is +1. With more classes, `positive` names the classes that are +1 (one against the
+    rest); without it, the targets become a matrix with one column per class.
     """
 
     name: ClassVar[str] = "signs"
@@ -56,13 +56,13 @@ class Signs(_ClassCoding):
                 raise UnknownNameError("class", name, table.classes)
         codes = np.array([1 if name in chosen else -1 for name in table.classes], dtype=np.int64)
         if abs(codes.sum()) == n_classes:
-            raise DatasetError("The step signs leaves one class only: 'positive' must name some of the classes.")
+            raise DatasetError("The step signs would leave only one class: 'positive' must name some of the classes.")
         return codes
 
 
 @dataclass
 class Indicators(_ClassCoding):
-    """Code the classes as 0 and 1: one column of the targets a class."""
+    """Code the classes as 0 and 1, in one target column per class."""
 
     name: ClassVar[str] = "indicators"
 
@@ -76,7 +76,7 @@ class CenterTarget(PreparationStep):
     """Subtract the training mean from a regression target."""
 
     name: ClassVar[str] = "center_target"
-    scale: bool = False  # Whether to divide by the training standard deviation too, which standardises the target
+    scale: bool = False  # Whether to divide by the training standard deviation, too
 
     def apply(self, table: Table) -> dict[str, Any]:
         table.require_coding("values", self.name)
