@@ -209,6 +209,12 @@ def test_a_command_that_is_none_is_told_by_its_usage(capsys, arguments):
     assert "usage: shallows" in capsys.readouterr().err
 
 
+def test_only_the_file_is_required_of_a_fit(capsys):
+    with pytest.raises(SystemExit):
+        cli.main(["fit"])
+    assert capsys.readouterr().err.endswith("are required: FILE\n")
+
+
 def test_a_reader_that_has_seen_enough_is_no_error():
     code = 'from shallows_papers import cli; raise SystemExit(cli.main(["data", "list"]))'
     command = f"{sys.executable} -c '{code}' | head -1"

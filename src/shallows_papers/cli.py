@@ -37,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands = parser()
     chosen, rest = commands.parse_known_args(arguments)
     if rest and hasattr(chosen, "settings") and not any(word.startswith("-") for word in rest):
-        chosen.settings += rest  # argparse does not continue a list of words after an option
+        chosen.settings = [*chosen.settings, *rest]  # argparse does not continue a list of words after an option
     elif rest:
         commands.error(f"unrecognized arguments: {' '.join(rest)}")
     try:
@@ -82,7 +82,7 @@ def parser() -> argparse.ArgumentParser:
 
     def about_file(one: argparse.ArgumentParser) -> None:
         one.add_argument(
-            "settings", nargs="*", metavar="NAME=VALUE", help="such as missing=median, as --missing median"
+            "settings", nargs="*", default=[], metavar="NAME=VALUE", help="such as missing=median, as --missing median"
         )
         one.add_argument("--target", help="column of the target (default: guessed)")
         one.add_argument("--task", choices=("classification", "regression"), help="(default: guessed)")
