@@ -2,8 +2,7 @@
 
 In the package the class would stand in a module of its own, ``kernels/rational_quadratic.py``. The line
 ``"rational_quadratic": ".rational_quadratic:RationalQuadratic"`` in ``KERNELS`` of ``kernels/__init__.py`` then makes
-it available to every estimator and to the configuration, as ``kernel: rational_quadratic`` with ``kernel_params:
-{order: 2}``.
+it available to every estimator and to the configuration, as ``kernel: {rational_quadratic: {order: 2}}``.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import distributed_example
-from shallows import KernelRidgeClassifier, arrays, kernels
+from shallows import DoublyStochasticRegressor, KernelRidgeClassifier, KernelRidgeRegressor, arrays, kernels
 from shallows.distributed.eigenpro import DistributedEigenPro, DistributedProblem, OwnColumns, OwnDirections
 from shallows.distributed.mpi import Mpi
 from shallows.errors import CheckpointError, MissingExtraError, ShallowsError
@@ -246,3 +246,9 @@ def test_a_point_meets_itself_in_the_exact_value_of_the_kernel():
         _, values = columns.rows_dot(slice(0, 9), np.zeros((len(own), 1), dtype=np.float32), head=len(own))
         assert np.all(values[own, np.arange(len(own))] == 1.0)
         assert arrays.is_numpy(values)
+
+
+@pytest.mark.parametrize("Estimator", [KernelRidgeRegressor, DoublyStochasticRegressor])
+def test_processes_that_are_a_number_are_refused(Estimator):
+    with pytest.raises(ShallowsError, match=r"ranks must be shallows.distributed.Mpi\(\).*got 4"):
+        Estimator().fit(np.zeros((4, 1)), np.zeros(4), ranks=4)

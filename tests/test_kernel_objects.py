@@ -76,3 +76,26 @@ def test_make_and_choose_refuse_what_a_kernel_object_would_ignore():
 def test_a_kernel_of_one_feature_is_not_chosen_for_points_of_two(kernel):
     with pytest.raises(ShallowsError, match="takes one feature, an angle in radians, got 2"):
         kernels.choose(kernels.make(kernel), kernels.augmented(np.zeros((3, 2))))
+
+
+def test_paths_of_the_linear_kernel_and_of_scikit_learns_names():
+    linear = kernels.Linear(scale=2.0)
+    assert eval(repr(linear), {"Linear": kernels.Linear}) == linear
+    model = shallows.KernelRidgeRegressor(linear).set_params(kernel__offset=3.0)
+    assert model.kernel == kernels.Linear(offset=3.0, scale=2.0) and model.kernel.degree == 1
+    assert sorted(path for path in model.get_params() if path.startswith("kernel__")) == [
+        "kernel__offset",
+        "kernel__scale",
+    ]
+    for name, path, value, found in [
+        ("linear", "scale", 2.0, kernels.Linear(scale=2.0)),
+        ("poly", "degree", 2, kernels.Polynomial(degree=2)),
+        ("rbf", "bandwidth", 2.0, kernels.Gaussian(2.0)),
+        ("laplacian", "bandwidth", 2.0, kernels.LaplaceProduct(2.0)),
+    ]:
+        assert shallows.KernelRidgeRegressor(name).set_params(**{f"kernel__{path}": value}).kernel == found
+
+
+def test_a_kernel_that_is_no_name_gets_no_suggestion():
+    with pytest.raises(ShallowsError, match=r"There is no kernel None\. Known"):
+        fitted(shallows.KernelRidgeRegressor(None))

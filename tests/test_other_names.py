@@ -113,7 +113,7 @@ def test_a_preconditioner_goes_with_the_names_of_scikit_learn():
         (FourierFeatures, {"n_components": 10}, "use n_features"),
         (KernelRidgeRegressor, {"max_iter": 10}, r"belongs to the solver: solver=EigenPro\(max_epochs=10\)"),
         (KernelRidgeRegressor, {"n_jobs": 2}, "OMP_NUM_THREADS"),
-        (KernelRidgeRegressor, {"degree": 2}, r"use kernel \(kernel=Polynomial\(degree=3\)\)"),
+        (KernelRidgeRegressor, {"degree": 2}, r"use kernel \(kernel=Polynomial\(degree=2\)\)"),
     ],
 )
 def test_a_parameter_of_another_library_is_answered_with_ours(Estimator, options, message):
@@ -295,8 +295,33 @@ def test_a_parameter_of_the_solver_is_answered_with_the_present_solver():
     for solver in ("eigenpro", EigenPro(rank=3)):
         with pytest.raises(ValueError, match=r"belongs to the solver: solver=EigenPro\(rank=80\)"):
             KernelRidgeRegressor(solver=solver).set_params(rank=80)
-    with pytest.raises(ValueError, match="Set solver to an object first, such as solver='eigenpro'"):
+    with pytest.raises(
+        ValueError, match=r"'max_epochs'\. solver='eigenpro' or 'kernel_sgd' or .* has it; set that first"
+    ):
         KernelRidgeRegressor().set_params(solver__max_epochs=5)
+    with pytest.raises(ValueError, match=r"solver='auto' has no parameter 'rnak'[.]$"):
+        KernelRidgeRegressor().set_params(solver__rnak=5)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "given", "words"),
+    [
+        ("rbf", {"gamma": 0.5}, "bandwidth=1 here"),
+        ("laplacian", {"gamma": 0.5}, r"‖x − z‖₁\).*bandwidth=2 here"),
+        ("poly", {"gamma": 0.5}, r"use kernel \(kernel=Polynomial\(scale=0.5\)\)[.]$"),
+        ("poly", {"degree": 2}, r"use kernel \(kernel=Polynomial\(degree=2\)\)[.]$"),
+        ("laplace", {"regularisation": 0.1, "device": "cpu"}, r"The call is now .*kernel='laplace', alpha=0.1, opt"),
+        ("matern", {"kernel_params": {"nu": 2.5}}, r"The call is now KernelRidgeRegressor\(kernel=Matern\(nu=2.5\)\)"),
+    ],
+)
+def test_the_kernel_given_by_position_decides_what_other_names_mean(kernel, given, words):
+    with pytest.raises(TypeError, match=words):
+        KernelRidgeRegressor(kernel, **given)
+
+
+def test_a_named_module_of_one_class_answers_old_names():
+    with pytest.raises(ImportError, match="is now"):
+        from shallows.gaussian_process import EigenProRegressor  # noqa: F401
 
 
 @pytest.mark.parametrize(

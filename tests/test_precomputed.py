@@ -242,3 +242,17 @@ def test_values_are_looked_up_in_the_matrix_by_row_and_column(library):
     points, others = (xp.asarray(np.array(numbers, dtype=float)[:, None]) for numbers in (rows, columns))
     assert np.array_equal(np.asarray(kernel(points, others)), made[np.ix_(rows, columns)])
     assert np.array_equal(np.asarray(kernel.diagonal(points)), made[rows, rows])
+
+
+def test_the_object_without_a_matrix_is_the_name_and_one_with_a_matrix_is_refused():
+    X = sample(40, 3)
+    K = rbf_kernel(X)
+    given = {"alpha": 0.1, "random_state": 0}
+    models = [
+        KernelRidgeRegressor(kernel, **given).fit(K, X[:, 0]) for kernel in ("precomputed", kernels.Precomputed())
+    ]
+    assert (models[0].predict(K) == models[1].predict(K)).all()
+    with pytest.raises(ShallowsError, match="The kernel matrix is given to fit"):
+        KernelRidgeRegressor(kernels.Precomputed(K), **given).fit(K, X[:, 0])
+    with pytest.raises(ShallowsError, match="cannot use kernel='precomputed'"):
+        NystroemFeatures(kernels.Precomputed()).fit(K)

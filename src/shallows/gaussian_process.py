@@ -1,5 +1,14 @@
 """Gaussian processes on explicit features."""
 
+from __future__ import annotations
+
+from typing import Any
+
+from .estimators import unknown_name
 from .estimators.closed_forms.feature_gaussian_process import FeatureGaussianProcessRegressor
 
 __all__ = ["FeatureGaussianProcessRegressor"]
+
+
+def __getattr__(name: str) -> Any:
+    raise unknown_name(__name__, name, __all__)

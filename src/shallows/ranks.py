@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar
 
 from .arrays import Array
+from .errors import ShallowsError
 
 Value = TypeVar("Value")
 
@@ -73,3 +74,13 @@ class Alone:
 
 ALONE = Alone()
 """The default: one process."""
+
+
+def checked(ranks: Any) -> Alone:
+    """The processes that a user gives to ``fit``."""
+    if not isinstance(ranks, Alone):
+        raise ShallowsError(
+            f"ranks must be shallows.distributed.Mpi(), the processes of an MPI program, got {ranks!r}. Leave it out "
+            "for one process, which uses all threads of the BLAS."
+        )
+    return ranks

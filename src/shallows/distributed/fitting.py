@@ -12,6 +12,7 @@ import scipy.sparse
 from .. import arrays, training
 from ..errors import ShallowsError
 from ..fitting.machine import Options
+from ..kernels import precomputed
 from ..utils import frozen
 
 MAY_DIFFER = frozenset({"device", "memory", "verbose", "random_state", "preconditioner"})
@@ -77,7 +78,7 @@ def check_estimator(estimator: Any) -> None:
             "KernelRidgeClassifier with solver='eigenpro' or with centers, DoublyStochasticClassifier, and their "
             "regressors can."
         )
-    if isinstance(estimator.kernel, str) and estimator.kernel == "precomputed":
+    if precomputed.is_asked_for(estimator):
         raise ShallowsError("Several processes compute their own kernel values; kernel='precomputed' is not supported.")
     if estimator._options().max_seconds is not None:
         raise ShallowsError(

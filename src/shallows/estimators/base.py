@@ -134,8 +134,8 @@ class Estimator(BaseEstimator):
 
     def __new__(cls, *args: Any, **parameters: Any) -> Any:
         """Refuse unknown parameters, and suggest our name for a name of another library."""
-        refuse_other_names(cls, parameters, TypeError)
         known = cls.__signature__.parameters.keys()
+        refuse_other_names(cls, {**dict(zip(known, args, strict=False)), **parameters}, TypeError)
         unknown = sorted(parameters.keys() - known)
         if unknown:
             near = difflib.get_close_matches(unknown[0], known, n=1)
@@ -192,16 +192,17 @@ class Estimator(BaseEstimator):
         """The object of a parameter, also if the parameter is the object's name."""
         value = getattr(self, name)
         table = self._named.get(name, {})
-        if isinstance(value, str) and value in table:
-            return table[value]()
+        key = kernels.OTHER_NAMES.get(value, value) if isinstance(value, str) and table is kernels.KERNELS else value
+        if isinstance(key, str) and key in table:
+            return table[key]()
         if name == "options" and value is None:
             return Options()
         if name == "early_stopping" and isinstance(value, bool):
             return EarlyStopping()
         if not (frozen.is_frozen(value) or hasattr(value, "set_params")) or isinstance(value, type):
             having = [key for key in table if path.partition("__")[0] in frozen.parameters(table[key]())]
-            example = f", such as {name}={(having or [*table])[0]!r}" if table else ""
-            raise ValueError(f"{name}={value!r} has no parameter {path!r}. Set {name} to an object first{example}.")
+            example = f" {name}={' or '.join(map(repr, having))} has it; set that first." if having else ""
+            raise ValueError(f"{name}={value!r} has no parameter {path!r}.{example}")
         return value
 
     def _settings(self) -> Any:

@@ -78,7 +78,8 @@ def refuse_other_names(
     old = find_old(estimator.__name__)
     objects, of_solver = (set(), set()) if old is None else (old.of_objects(), old.of_solver())
     for name in sorted(unknown, key=lambda name: (name not in objects, name)):
-        advice, least = "" if name in objects else _advice(estimator, name, present | {**parameters}, known), 2
+        advice = "" if name in objects else _advice(estimator, name, present | {**parameters}, known)
+        least = 1 if name.endswith("_params") else 2
         if not advice and name in of_solver:
             advice, least = "it belongs to the solver", 1
         if advice:
@@ -131,9 +132,17 @@ def _advice(estimator: type[Any], name: str, parameters: Mapping[str, Any], know
         return f"it belongs to early_stopping=shallows.EarlyStopping({STOPPING[name]}={value!r})"
     usual = (NEXT_TO_A_MEAN if "regularization" in known else {}).get(name, OTHER_NAMES.get(name, ("", "")))
     ours, meaning = getattr(estimator, "_other_names", {}).get(name, usual)
-    in_units = ""
+    kernel, in_units = parameters.get("kernel"), ""
+    of_sums = kernel in ("laplacian", "laplace_product")
+    if name == "gamma" and kernel in ("poly", "polynomial", "linear"):
+        ours, meaning = "kernel", f"kernel={'Linear' if kernel == 'linear' else 'Polynomial'}(scale={value!r})"
+    elif name == "gamma" and of_sums:
+        meaning = "exp(−gamma ‖x − z‖₁) has the bandwidth 1/gamma"
+    elif name in ("degree", "coef0", "nu") and ours == "kernel":
+        meaning = f"{meaning.rpartition('=')[0]}={value!r})"
     if name == "gamma" and isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0:
-        in_units = f", which is bandwidth={1.0 / math.sqrt(2.0 * value):.6g} here"
+        width = 1.0 / value if of_sums else 1.0 / math.sqrt(2.0 * value)
+        in_units = f", which is bandwidth={width:.6g} here" if ours == "bandwidth" else ""
     if "kernel" not in known:
         if of_map := _features_with(estimator, name, parameters):
             return f"it belongs to the feature map: features={of_map}({name}={value!r})"

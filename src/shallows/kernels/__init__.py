@@ -134,6 +134,11 @@ def make(name: Any, bandwidth: float | str | None = None, **parameters: Any) -> 
 def _complete(kernel: Kernel, bandwidth: float | None, parameters: Mapping[str, Any]) -> Kernel:
     """A user's kernel with a bandwidth, if it is open."""
     kernel.check_complete()
+    if isinstance(kernel, Precomputed) and kernel.matrix is not None:
+        raise ShallowsError(
+            "The kernel matrix is given to fit, in place of X, and not to the kernel: KernelRidgeRegressor("
+            "kernel='precomputed').fit(K, y)."
+        )
     if parameters:
         raise ShallowsError(f"The kernel {kernel!r} has its own parameters, and {dict(parameters)!r} would be ignored.")
     if kernel.is_open:

@@ -61,7 +61,7 @@ class Kernel:
     def parameter_names(cls) -> tuple[str, ...]:
         """Names of the parameters of the constructor except the bandwidth."""
         # The parameters of a user's class that is not a dataclass are unknown.
-        return tuple(f.name for f in fields(cls) if f.name != "bandwidth") if is_dataclass(cls) else ()
+        return tuple(f.name for f in fields(cls) if f.init and f.name != "bandwidth") if is_dataclass(cls) else ()
 
     @classmethod
     def defines(cls, *methods: str) -> bool:

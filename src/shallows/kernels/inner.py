@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -132,21 +132,13 @@ class Polynomial(PowerSeries):
 
 
 @takes_numpy_integers
+@dataclass(frozen=True)
 class Linear(Polynomial):
     """scale · xᵀz + offset."""
 
+    degree: int = field(default=1, init=False, repr=False)
+    offset: float = 0.0
     name = "linear"
-
-    def __init__(self, offset: float = 0.0, scale: float = 1.0):
-        super().__init__(1, offset, scale)
-
-    @property
-    def parameters(self) -> dict[str, float]:  # noqa: D102
-        return {"offset": self.offset, "scale": self.scale}
-
-    @classmethod
-    def parameter_names(cls) -> tuple[str, ...]:  # noqa: D102
-        return ("offset", "scale")
 
 
 @takes_numpy_integers

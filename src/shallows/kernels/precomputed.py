@@ -96,9 +96,9 @@ def kernel_on(matrix: Any, points: Array) -> Precomputed:
 
 
 def is_asked_for(estimator: Any) -> bool:
-    """Whether an estimator has ``kernel="precomputed"``."""
+    """Whether an estimator has ``kernel="precomputed"``, or the object without a matrix, which is the same."""
     kernel = getattr(estimator, "kernel", None)
-    return isinstance(kernel, str) and kernel == Precomputed.name
+    return isinstance(kernel, Precomputed) or (isinstance(kernel, str) and kernel == Precomputed.name)
 
 
 def refuse(estimator: Any, reason: str) -> None:

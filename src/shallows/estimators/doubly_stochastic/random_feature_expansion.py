@@ -19,7 +19,7 @@ from ...fitting.stream_training import Batch, StreamState
 from ...fitting.targets import ExpansionTargets, check_same_classes
 from ...kernels import precomputed
 from ...models.centering import check_scores
-from ...ranks import ALONE, Alone
+from ...ranks import ALONE, Alone, checked
 from ...solvers.expansions import SOLVERS
 from ...solvers.expansions.doubly_stochastic import DoublyStochastic, TheoryStep
 from ...spectrum.kernel_ridge_choice import is_automatic
@@ -132,7 +132,7 @@ class RandomFeatureExpansion(GrowingModel):
         ValueError, ShallowsError, DivergenceError
             Wrong data, a single class, a parameter out of its range, or a given ``step_size`` that is too large.
         """
-        with ranks.fit_together(self, (X, y, sample_weight), checkpoint) as checkpoint:
+        with checked(ranks).fit_together(self, (X, y, sample_weight), checkpoint) as checkpoint:
             self._check_parameters()
             rows, seed = self._validated_training_set(X, y, sample_weight), ranks.from_first(self._seed())
             model, run, seconds = self._train(rows, seed, None, ranks, observers=observers, checkpoint=checkpoint)

@@ -20,7 +20,7 @@ from ...fitting.snapshot import FittedFunction
 from ...fitting.solver_choice import choose_for_rows
 from ...fitting.square_targets import SquareClassTargets
 from ...kernels import KERNELS, Kernel, precomputed
-from ...ranks import ALONE, Alone
+from ...ranks import ALONE, Alone, checked
 from ...solvers import settings
 from ...solvers.least_squares import KERNEL_RIDGE_SOLVERS
 from ...spectrum.kernel_ridge_choice import AUTO, is_automatic
@@ -119,7 +119,7 @@ class KernelRidgeMachine(Estimator):
         DivergenceError
             If the given step is too large.
         """
-        with ranks.fit_together(self, (X, y, sample_weight), checkpoint) as checkpoint:
+        with checked(ranks).fit_together(self, (X, y, sample_weight), checkpoint) as checkpoint:
             self._check_parameters()
             rows = self._validated_training_set(X, y, sample_weight)
             solver, options, stopping = self._settings(), self._options(), EarlyStopping.of(self.early_stopping)
