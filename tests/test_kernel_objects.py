@@ -99,3 +99,25 @@ def test_paths_of_the_linear_kernel_and_of_scikit_learns_names():
 def test_a_kernel_that_is_no_name_gets_no_suggestion():
     with pytest.raises(ShallowsError, match=r"There is no kernel None\. Known"):
         fitted(shallows.KernelRidgeRegressor(None))
+
+
+def test_a_class_of_kernels_that_is_not_positive_semidefinite_is_refused():
+    class Negative(kernels.Kernel):
+        name = "negative"
+
+        def fill(self, left, others, out):
+            out[...] = -(left[:, :-2] @ others[:, :-2].T)
+            return out
+
+        def diagonal(self, x):
+            return (x * x).sum(axis=1)
+
+    for model in (shallows.KernelRidgeRegressor(Negative()), shallows.KernelSVMClassifier(Negative())):
+        with pytest.raises(ShallowsError, match="kernel 'negative' is not positive semi-definite"):
+            fitted(model)
+
+
+@pytest.mark.parametrize("name", ["Gaussian", "Laplace", "Matern", "Polynomial", "Linear"])
+def test_an_unknown_parameter_of_a_kernel_is_refused_with_the_name_of_its_class(name):
+    with pytest.raises(TypeError, match=f"^{name} has no parameter 'gamma'. It has .*(bandwidth|scale)"):
+        getattr(kernels, name)(gamma=0.1)

@@ -35,7 +35,7 @@ from ..arrays import Array
 from ..errors import ShallowsError, UnknownNameError
 from ..utils.lazy_tables import LazyTable
 from .bandwidth import OTHER_NAMES, median_bandwidth, with_our_names
-from .base import Kernel, add_to_diagonal, augmented, matrix, set_diagonal, values
+from .base import Kernel, add_to_diagonal, augmented, check_semidefinite, matrix, set_diagonal, values
 from .function import FunctionKernel
 from .precomputed import Precomputed
 
@@ -165,6 +165,8 @@ def choose(kernel: Kernel, points: Array, seed: int = 0, *, all_equal: bool = Fa
     if kernel.is_open:
         kernel = kernel.with_bandwidth(1.0 if all_equal else median_bandwidth(points[:, :-2], seed))
     kernel.check_values(points)
+    if KERNELS.get(kernel.name) is not type(kernel) and not isinstance(kernel, FunctionKernel):
+        check_semidefinite(kernel, points, f"kernel {kernel.name!r}")
     return kernel
 
 

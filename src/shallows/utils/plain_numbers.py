@@ -38,11 +38,19 @@ def plain_parameter(estimator: Any, name: str, value: Any) -> Any:
 
 
 def takes_numpy_integers(made: _Made) -> _Made:
-    """Decorate a function or a class, so that arguments (of its constructor) may be NumPy integers."""
+    """Decorate a function or a class, so that arguments (of its constructor) may be NumPy integers.
+
+    Unknown arguments of a constructor are refused with the name of the class of the object.
+    """
     function = made.__init__ if isinstance(made, type) else made  # type: ignore[misc]
+    parameters = inspect.signature(function).parameters.values()
+    known = [one.name for one in parameters][1:]
+    refuses = isinstance(made, type) and all(one.kind is not one.VAR_KEYWORD for one in parameters)
 
     @functools.wraps(function)
     def with_plain_numbers(*args: Any, **given: Any) -> Any:
+        if refuses and (unknown := sorted(given.keys() - {*known})):
+            raise TypeError(f"{type(args[0]).__name__} has no parameter {unknown[0]!r}. It has {', '.join(known)}.")
         return function(*map(plain_numbers, args), **{name: plain_numbers(value) for name, value in given.items()})
 
     if not isinstance(made, type):
