@@ -116,8 +116,8 @@ def test_a_file_of_the_same_name_comes_first(tmp_path, monkeypatch):
     ("scale", "name", "told"),
     [
         ("demo", "gaussian_1d", "it has no target, and methods are compared in classification and regression"),
-        ("laptop", "cep", "its rows are texts and no features"),
-        ("laptop", "kuka1", "nobody says how many rows it has"),
+        ("laptop", "cep", "its rows are texts instead of features"),
+        ("laptop", "kuka1", "the catalogue does not give its number of rows"),
         ("paper", "timit", "does not allow to pass it on: supply .* in data/raw/timit"),
         ("demo", "mnits", r"There is no such file\. Did you mean mnist\?"),
         ("demo", "nothing_like_it", "The dataset nothing_like_it cannot be read"),
@@ -154,7 +154,7 @@ def test_at_the_demo_scale_the_embedded_part_is_taken_and_its_own_name_stays():
 def test_it_says_which_rows_and_scales_it_has():
     info = {"n_train": 5000, "n_test": 10000, "n_features": 784, "steps": [{"unit": {}}]}
     told = leaderboard.describe(datasets.get("mnist"), info, "laptop")["told"]
-    assert "5,000 of the 60,000 training rows and 10,000 test rows of its own test part, 784 features scaled to" in told
+    assert "5,000 of the 60,000 training rows and 10,000 test rows of its test part, 784 features scaled to" in told
     info |= {"steps": [{"zscore": {}}], "n_test": 1000}
     told = leaderboard.describe(datasets.get("covtype"), info, "laptop")["told"]
     assert "5,000 training rows and 1,000 test rows drawn from all rows, since it has no test part" in told

@@ -53,9 +53,9 @@ def test_seeds_may_be_given_as_snakemake_reads_them_from_a_command_line(given, m
     assert configuration.load(PROJECT, {"seeds": given}).settings["seeds"] == meant
 
 
-def test_a_key_that_stands_twice_is_refused(tmp_path):
+def test_a_repeated_key_is_refused(tmp_path):
     (tmp_path / "a.yaml").write_text("methods:\n  one: {label: first}\n  two: {}\n  one: {label: second}\n")
-    with pytest.raises(configuration.ConfigurationError, match="the key 'one' stands twice"):
+    with pytest.raises(configuration.ConfigurationError, match="the key 'one' is repeated"):
         configuration.read_yaml(tmp_path / "a.yaml")
 
 

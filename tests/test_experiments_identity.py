@@ -115,7 +115,7 @@ def test_modules_of_one_text_and_functions_that_bind_one_name_lead_to_their_own_
 def test_a_folder_without_init_is_refused(small, tmp_path):
     found = small(**{"a/x.py": ""})
     (tmp_path / "small" / "a" / "__init__.py").unlink()
-    with pytest.raises(ShallowsError, match=r"The folder of small\.a\.x is no package"):
+    with pytest.raises(ShallowsError, match=r"The folder of small\.a\.x is not a package"):
         found.closure(["small.a.x"])
 
 

@@ -208,7 +208,7 @@ def test_a_changed_parameter_is_told_beside_the_paper_and_changes_no_other_targe
             "'bandwith'. Did you mean 'bandwidth'",
         ),
         ({"small_table": {"EigenPro": {"rnak": 8}}}, "no parameter or method of small_table 'rnak'"),
-        ({"small_table": {"EigenPro": 8}}, "EigenPro is a method of small_table, and not a parameter"),
+        ({"small_table": {"EigenPro": 8}}, "EigenPro is a method of small_table, not a parameter"),
         ({"small_table": 8}, "8 is not of type 'object'"),
     ],
 )

@@ -34,7 +34,7 @@ METHODS = own_configuration().methods
 )
 def test_a_file_that_is_not_planned_is_named(use, name):
     importlib.import_module("shallows.kernels.heat")  # also if something else has imported it before
-    with pytest.raises(ShallowsError, match=rf"The run used {name}, of which its plan knows nothing"), covered_by(()):
+    with pytest.raises(ShallowsError, match=rf"The run used {name}, which its plan does not list"), covered_by(()):
         use()
     with covered_by([name]):
         use()

@@ -44,7 +44,7 @@ def test_a_record_names_the_card_that_was_used(monkeypatch):
 @pytest.mark.parametrize(
     ("edited", "says"),
     [
-        ("{", r"results/x/record.json is no JSON: .*Delete it"),
+        ("{", r"results/x/record.json is not valid JSON: .*Delete it"),
         (
             f'{{"schema_version": {record.SCHEMA_VERSION}}}',
             r"results/x does not agree.*is a required property.*Delete it",
@@ -62,7 +62,7 @@ def test_a_record_that_was_edited_is_refused_with_its_place_and_what_to_do(edite
 
 
 def test_a_record_of_another_version_is_told_as_such():
-    with pytest.raises(ShallowsError, match=r"results/demo/x was left by another version.*results=\.\.\."):
+    with pytest.raises(ShallowsError, match=r"results/demo/x was written by another version.*results=\.\.\."):
         record.check({"schema_version": record.SCHEMA_VERSION - 1}, "results/demo/x")
 
 

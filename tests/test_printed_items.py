@@ -101,5 +101,5 @@ def test_a_comma_that_is_not_quoted_is_told(tmp_path):
     with pytest.raises(ConfigurationError, match=r"line 2.*quote a text that has a comma"):
         configuration.read_published(path)
     path.write_text("dataset,method,setting,metric,published\nToy,m,claim\n")
-    with pytest.raises(ConfigurationError, match="as many fields as columns"):
+    with pytest.raises(ConfigurationError, match="expected one field for each column"):
         configuration.read_published(path)

@@ -1,1 +1,1 @@
-"""The plan (configuration to runs), one run, its record and provenance, and the comparison with published values."""
+"""Plan runs from the configuration, do them with record and provenance, and compare them with published values."""

@@ -1,4 +1,4 @@
-"""Checks of the targets and stages on a command line; an error names the nearest one that exists."""
+"""Check the targets and stages on a command line; an error names the nearest one that exists."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .planning.configuration import SCALES, ConfigurationError
 from .planning.plan import PRODUCTS, Plan
 from .user_data.comparison import Comparison
 
-#: Options of Snakemake that name stages, with what stands after the name.
+#: Options of Snakemake that name stages, and what separates the name from the value.
 OF_STAGES = {"--set-resources": ":", "--set-threads": "="}
 
 _STAGES = (*PRODUCTS, "report", "runs", "preconditioners", "checkpoints", "logs", FOLDER)
@@ -27,7 +27,7 @@ _STAGES = (*PRODUCTS, "report", "runs", "preconditioners", "checkpoints", "logs"
 
 @contextmanager
 def one_sentence() -> Iterator[None]:
-    """End the program with one sentence, and no traceback, where we raised the error on purpose."""
+    """End the program with one sentence, without a traceback, after an expected error."""
     try:
         yield
     except ShallowsError as error:
@@ -54,13 +54,13 @@ def check_command_line(plan: Plan, comparison: Comparison | None, stages: Iterab
 
 
 def print_report(comparison: Comparison | None) -> None:
-    """Print the path of a comparison's report, after the comparison that this command line asks for has succeeded."""
+    """Print the path of a comparison's report after the comparison on this command line has succeeded."""
     if comparison is not None and "compare" in sys.argv[1:]:
         print(f"The comparison's report: {Path(comparison.page).resolve()}", file=sys.stderr)
 
 
 def _print_report_if_nothing_is_to_be_done(comparison: Comparison) -> None:
-    """Print the report's path where Snakemake finds that it is up to date, and calls no hook."""
+    """Print the report's path if Snakemake finds it up to date, since it then calls no hook."""
     from snakemake.logging import logger
 
     def look(entry: logging.LogRecord) -> bool:
@@ -72,9 +72,9 @@ def _print_report_if_nothing_is_to_be_done(comparison: Comparison) -> None:
 
 
 def _check_targets(words: list[str], known: list[str], folders: list[str], names: list[str]) -> None:
-    """Refuse a target that is no name, no file and not below one of our folders.
+    """Raise an error for a target that is not a name, not a file and not below one of our folders.
 
-    Snakemake's own parser says which words are targets.
+    Snakemake's own parser decides which words are targets.
     """
     unknown = [
         one
@@ -92,7 +92,7 @@ def _check_targets(words: list[str], known: list[str], folders: list[str], names
 
 
 def check_cores_and_jobs(resources: Any) -> None:
-    """Refuse numbers of cores or jobs below 1, with which Snakemake waits forever."""
+    """Raise an error for numbers of cores or jobs below 1, with which Snakemake waits forever."""
     options = {"cores": "--cores (or --jobs)", "nodes": "--jobs", "local_cores": "--local-cores"}
     for name, option in options.items():
         number = getattr(resources, name, None)
@@ -101,13 +101,13 @@ def check_cores_and_jobs(resources: Any) -> None:
 
 
 def check_stages(words: Iterable[str], stages: Iterable[str]) -> None:
-    """Check the stages for which a command line sets resources or threads; Snakemake takes unknown ones in silence."""
+    """Check the stages for which a command line sets resources or threads; Snakemake silently ignores unknown ones."""
     stages, option = [*stages], ""
     for one in words:
         word = one
         if one.startswith("-"):
             option, _, word = one.partition("=")
-        # Snakemake encodes them on the command lines of jobs in a batch system, when they have been checked.
+        # For jobs in a batch system, Snakemake encodes the stages on the command line; they were checked before.
         if option in OF_STAGES and word and not word.startswith("base64//"):
             stage = word.partition(OF_STAGES[option])[0]
             if stage not in stages:
@@ -115,18 +115,18 @@ def check_stages(words: Iterable[str], stages: Iterable[str]) -> None:
 
 
 def check_storage(words: Iterable[str]) -> None:
-    """Check that the command with which Snakemake's storage ``fs`` copies files is there: it misses it at the first."""
+    """Check that the command of Snakemake's storage ``fs`` is installed; else Snakemake fails at the first copy."""
     given = " ".join(words).replace("=", " ")
     if "--default-storage-provider fs" in given and shutil.which("rsync") is None:
-        raise ShallowsError("--default-storage-provider fs needs rsync, which is not on the PATH: install it.")
+        raise ShallowsError("--default-storage-provider fs needs rsync, which is not on the PATH. Install it.")
 
 
 def check(words: Iterable[str], plan: Plan, rules: Iterable[str], comparison: Comparison | None = None) -> None:
-    """Check what a person wrote on the command line.
+    """Check the words that the user wrote on the command line.
 
-    Snakemake tells a workflow its targets only after reading it, and then says no more than that no rule makes them. So
-    the words of the command line are looked at as they are: a path below one of our folders is checked part by part; a
-    bare word, which may be the value of an option, is refused only where it is nearly the name of a target.
+    A workflow gets its targets from Snakemake only after it was read, and Snakemake's error only says that no rule
+    makes them. So this checks the words directly. A path below one of our folders is checked part by part. A bare word
+    may be the value of an option, so it is an error only if it resembles the name of a target.
     """
     rules, words = [*rules], [*map(str, words)]
     settings = plan.configuration.settings

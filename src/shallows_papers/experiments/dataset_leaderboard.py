@@ -1,7 +1,7 @@
-"""One leaderboard for each dataset of the catalogue: the comparison on a user's data, with the dataset's own test part.
+"""A leaderboard for each dataset of the catalogue: the comparison of a user's data, with the dataset's own test part.
 
-Here it is said which datasets have one, and how many rows it takes. The workflow reads this module whenever it is
-parsed, so it imports nothing heavy and opens no data.
+This module decides which datasets have a leaderboard, and how many rows it takes. The workflow imports it whenever it
+is parsed, so it imports nothing heavy and opens no data.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from shallows_papers.datasets.user_data.request import SETTINGS
 from .planning.configuration import SCALES, Configuration
 from .user_data.comparison import PURPOSES, Comparison, compared_methods, feature_steps, n_held_out, validation_steps
 
-FOLDER = "leaderboard"  # of the leaderboards below that of a scale
-SEED = 0  # of the methods, and of the one division of the training rows into those to fit and those to choose by
+FOLDER = "leaderboard"  # of the leaderboards, in the folder of a scale
+SEED = 0  # of the methods, and of the single split of the training rows into a fitting and a validation part
 SPARSE_FORMATS = ("libsvm", "rcv1")  # whose features are left as they are
-_LEAST_ROWS = 50  # fewer training rows cannot be divided into parts that mean anything
+_LEAST_ROWS = 50  # fewer training rows are too few to split
 
 
 def requested(configuration: Configuration) -> Comparison | None:
-    """The comparison that a configuration asks for: on a file, on a dataset of the catalogue, or none."""
+    """Return the comparison that a configuration requests: on a file, on a dataset of the catalogue, or None."""
     wanted = str(configuration.settings.get("dataset") or "")
     is_file = Path(wanted).exists() or (configuration.root / "config" / "datasets" / f"{wanted}.yaml").is_file()
     if wanted and not is_file:
@@ -36,9 +36,9 @@ def requested(configuration: Configuration) -> Comparison | None:
 
 
 def leaderboard(configuration: Configuration, name: str) -> Comparison:
-    """The comparison on a dataset, by its name in the catalogue or in a paper; an error says why it has none.
+    """Return the comparison on a dataset, by its name in the catalogue or in a paper; an error says why it has none.
 
-    At the demo scale it is on the part of the dataset that the repository carries.
+    The demo scale uses the part of the dataset that is in the repository.
     """
     settings, dataset = configuration.settings, get(name)
     scale = settings["scale"]
@@ -64,9 +64,9 @@ def leaderboard(configuration: Configuration, name: str) -> Comparison:
 
 
 def steps(configuration: Configuration, dataset: Dataset, scale: str, purpose: str) -> list[dict[str, Any]]:
-    """The steps of the preparation for a purpose, "choose" or "test".
+    """Return the steps of the preparation for a purpose, "choose" or "test".
 
-    For choosing, the test part is made of training rows, and the dataset's own test rows are left out.
+    For "choose", the test part is made from training rows, and the dataset's own test rows are left out.
     """
     settings = configuration.leaderboard
     most, n, n_test = settings["sizes"][scale], dataset.n_train, dataset.n_test
@@ -89,14 +89,14 @@ def steps(configuration: Configuration, dataset: Dataset, scale: str, purpose: s
 
 
 def pages(configuration: Configuration, scale: str) -> dict[str, str]:
-    """The pages of a scale that have been made: title of the dataset -> path."""
+    """Return the existing pages of a scale: title of the dataset -> path."""
     folder = f"{configuration.settings['results']}/{scale}/{FOLDER}"
     paths = {one.title: f"{folder}/{name}.html" for name, one in catalogue().items()}
     return {title: page for title, page in paths.items() if Path(page).is_file()}
 
 
 def _refuse(configuration: Configuration, dataset: Dataset) -> None:
-    """Refuse a dataset that cannot have a leaderboard: without a target, too small, or not supplied."""
+    """Raise an error for a dataset that cannot have a leaderboard: without a target, too small, or not supplied."""
     from shallows_papers.datasets.download import supplied_files
 
     name, settings = dataset.name, configuration.settings
@@ -113,13 +113,13 @@ def _refuse(configuration: Configuration, dataset: Dataset) -> None:
 
 
 def _without(dataset: Dataset) -> str:
-    """Why a dataset cannot have a leaderboard; empty where it can."""
+    """Say why a dataset cannot have a leaderboard; empty if it can."""
     if dataset.task not in ("classification", "regression"):
         return "it has no target, and methods are compared in classification and regression"
     if dataset.format == "smiles":
-        return "its rows are texts and no features"
+        return "its rows are texts instead of features"
     if dataset.n_train is None:
-        return "nobody says how many rows it has"
+        return "the catalogue does not give its number of rows"
     if dataset.n_train < _LEAST_ROWS:
         return f"it has {dataset.n_train:,} training rows, and at least {_LEAST_ROWS} are needed"
     return ""

@@ -1,8 +1,8 @@
 """Parameters of runs by the paths of scikit-learn: ``solver: {eigenpro: {rank: 160}}`` has ``solver__rank``.
 
-The configuration may nest the parameters of an object. They are flattened when it is read, so that those of methods,
-targets and scales are merged one by one, and each can be an axis of a target. Read whenever the workflow is parsed, so
-it imports nothing heavy.
+The configuration may nest the parameters of an object. They are flattened when it is read. Then parameters of methods,
+targets and scales are merged one by one, and each can be an axis of a target. This module is imported whenever the
+workflow is parsed, so it imports nothing heavy.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import Any
 
 from shallows.errors import ShallowsError
 
-#: Parameters that are an object with a name.
+#: Object parameters that have a name.
 NAMED = ("solver", "kernel", "second_kernel", "features", "loss")
-#: Parameters that are an object of one class.
+#: Object parameters that always have the same class.
 UNNAMED = ("options", "early_stopping")
 
 
 def flat(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters by their paths, in their order; mappings of other parameters than objects stay as they are."""
+    """Return parameters by their paths, in order; mappings of parameters that are not objects stay unchanged."""
     found: dict[str, Any] = {}
     for name, value in parameters.items():
         own = {name: value}
@@ -49,18 +49,18 @@ def _flat_object(path: str, value: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def last_name(path: str) -> str:
-    """The last part of a path, as a table shows it: ``rank`` of ``solver__rank``."""
+    """Return the last part of a path, as in a table: ``rank`` for ``solver__rank``."""
     return path.rpartition("__")[2]
 
 
 def by_last_name(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters by the last part of their paths, such as ``rank`` for ``solver__rank``; shorter paths come first."""
+    """Return parameters by the last part of their paths, such as ``rank`` for ``solver__rank``; shorter paths first."""
     ordered = sorted(parameters, key=lambda path: -path.count("__"))
     return {last_name(path): parameters[path] for path in ordered}
 
 
 def divided(parameters: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-    """Parameters with a name alone, and those of each object by their paths inside it."""
+    """Separate the parameters outside of objects from the parameters of each object, by their paths inside it."""
     whole = {name: value for name, value in parameters.items() if "__" not in name}
     inside: dict[str, dict[str, Any]] = {}
     for path, value in parameters.items():

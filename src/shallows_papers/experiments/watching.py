@@ -1,7 +1,7 @@
-"""Run Snakemake and print what a person wants to know: finished targets and the time left, what failed, what came out.
+"""Run Snakemake and print what the user wants to know: finished targets, remaining time, failures, results.
 
-``python -m shallows_papers.experiments.watching --scale demo --cores all``, which ``make`` calls. All that Snakemake
-says is kept in ``results/<scale>/logs/make.log``.
+``python -m shallows_papers.experiments.watching --scale demo --cores all``, which ``make`` calls. The complete output
+of Snakemake is in ``results/<scale>/logs/make.log``.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from .command_line import one_sentence
 from .planning.configuration import SCALES
 from .running import snakemake_process
 
-#: What Snakemake says while all is well, and the line that each run ends with.
+#: Lines that Snakemake writes when there is no problem, and the last line of each run.
 _CHATTER = re.compile(
     r"\[\w{3} \w{3} +\d|Select jobs|Execute \d|Using |Assuming |Provided |Rules claiming|Conda env|Building DAG|"
     r"SNAKEMAKE|=====|Config file|Complete log|Elapsed|job +count|-----|\w+ +\d+$|Job stats|Creating|Updating|Touching|"
     r"Removing temporary|Nothing to be done|Finished |Job \d+|Submitted|Group job|.* on .+ \[.*\]: |"
-    r"The (?:comparison's )?report: |"  # which is printed at the end, if all went well
-    r".* \(\d[\d.]* (?:s|min|h)\)$"  # what a job says of itself at its end
+    r"The (?:comparison's )?report: |"  # which is printed at the end, if there was no error
+    r".* \(\d[\d.]* (?:s|min|h)\)$"  # the last line of a job
 )
 _BLOCK = re.compile(r"(?:local)?(?:rule|checkpoint|group job) .*:$|Group job ")
 _FAILURE = re.compile(r"Error in |\w*Error\b|\w*Exception\b|Traceback|Exiting|Shutting down|Terminating")
@@ -49,11 +49,11 @@ _LONGEST = 300
 
 
 class Screen:
-    """What is shown of the lines that Snakemake writes, one call of `lines` for each.
+    """The lines on the screen, one call of `lines` for each line that Snakemake writes.
 
-    A finished target has a line, with how many are done and the time that is left by the share of finished jobs; so has
-    every tenth of the jobs. A failure is shown whole. Other lines that are not Snakemake's usual ones are warnings and
-    shown, up to a hundred of them; of those that differ by numbers alone the first.
+    There is a line for each finished target, with the number of finished targets and the remaining time, estimated from
+    the share of finished jobs, and a line for every tenth of the jobs. A failure is shown completely. Other unusual
+    lines are warnings and are shown, up to a hundred of them; of lines that differ only in numbers, the first.
     """
 
     def __init__(self, begun: float):
@@ -64,7 +64,7 @@ class Screen:
         self.left = ""
 
     def lines(self, line: str, now: float) -> Iterator[str]:
-        """The lines to print for one line of Snakemake's."""
+        """Yield the lines to print for one line of Snakemake."""
         line = line.rstrip()
         if self.block and line.startswith("    "):
             self._remember(line.strip())
@@ -89,10 +89,10 @@ class Screen:
             return
         elif (kind := re.sub(r"[\d.]+", "", line)) not in self.seen and len(self.seen) < _MOST_LINES:
             self.seen.add(kind)
-            yield line if len(self.seen) < _MOST_LINES else "(further lines stand in the log)"
+            yield line if len(self.seen) < _MOST_LINES else "(further lines are in the log)"
 
     def _remember(self, text: str) -> None:
-        """Note which target a job tabulates; the number of the job comes before its wildcards."""
+        """Note the target whose table a job makes; the number of the job comes before its wildcards."""
         if found := re.match(r"jobid: (\d+)$", text):
             self.job = found[1]
         elif self.rule == "tabulate" and (found := re.search(r"\btarget=(\w+)", text)):
@@ -107,23 +107,23 @@ class Screen:
 
 
 def outcome(results: Path) -> Iterator[str]:
-    """What came out, a line a paper: its printed items by verdict."""
+    """Yield the results, a line for each paper: its printed items by verdict."""
     papers: dict[str, list[Row]] = {}
     for path in sorted((results / "tables").glob("*.csv")):
         paper = json.loads(path.with_suffix(".json").read_text(encoding="utf-8")).get("paper") or "other"
-        with suppress(ShallowsError):  # a table of an earlier version that this run did not ask for
+        with suppress(ShallowsError):  # a table of an earlier version that this run did not request
             papers.setdefault(str(paper), []).extend(read_rows(path))
     for paper, rows in papers.items():
         counts: Counter[Verdict] = Counter()
         for kind in counts_by_kind(rows).values():
             counts.update({verdict: n for verdict, (n, _) in kind.items()})
-        told = [f"{counts[one]} {one}" for one in Verdict if counts[one]]
-        if told:
-            yield f"{textwrap.shorten(paper.partition(':')[0], 72, placeholder='...')}: {', '.join(told)}"
+        found = [f"{counts[one]} {one}" for one in Verdict if counts[one]]
+        if found:
+            yield f"{textwrap.shorten(paper.partition(':')[0], 72, placeholder='...')}: {', '.join(found)}"
 
 
 def watch(words: Sequence[str], log: Path) -> int:
-    """Run Snakemake with these words, show what a person wants and keep all in a log; returns its exit status.
+    """Run Snakemake with these words, show what the user wants and keep all in a log; return its exit status.
 
     A signal that ends this program ends Snakemake and its jobs too. The status is then 128 plus the signal's number, as
     in a shell.
@@ -132,7 +132,7 @@ def watch(words: Sequence[str], log: Path) -> int:
     begun = time.monotonic()
     report, screen, command = "", Screen(begun), [sys.executable, "-m", "snakemake", *words]
     if snakemake_process.remove_stale_lock():
-        print("An earlier run in this folder was killed. Its lock is removed, and what it finished is used.")
+        print("An earlier run in this folder was killed. Its lock is removed, and its finished results are used.")
     stopped: list[int] = []
     refused = False
     with (
@@ -153,11 +153,11 @@ def watch(words: Sequence[str], log: Path) -> int:
             report = line.rstrip() if line.startswith("The comparison's report:") else report
             refused = refused or line.startswith("LockException")
             if refused or (stopped and stopped[0] != signal.SIGINT):
-                continue  # how Snakemake ends and what it says of its lock is in the log
+                continue  # how Snakemake ends, and its message about the lock, are only in the log
             for shown in screen.lines(line, time.monotonic()):
                 print(shown, flush=True)
     if stopped:
-        snakemake_process.remove_stale_lock()  # it was killed, or ended before it could unlock
+        snakemake_process.remove_stale_lock()  # Snakemake was killed, or ended before it could unlock
     if refused:
         print(f"Error: {_who_holds_the_lock(command)}", file=sys.stderr)
     print(f"{'Done' if child.returncode == 0 else 'Stopped'} after {duration(time.monotonic() - begun)}; log: {log}")
@@ -168,13 +168,13 @@ def watch(words: Sequence[str], log: Path) -> int:
 
 @contextmanager
 def _ending_with_this_program(stopped: list[int]) -> Iterator[list[subprocess.Popen[str]]]:
-    """Note the signals that ask this program to end, and then end the process that the block adds to the list."""
+    """Note signals that ask this program to end, and then end the process that the block adds to the list."""
     children: list[subprocess.Popen[str]] = []
 
     def end(number: int) -> None:
         while not children:  # the signal came before the process was started
             time.sleep(0.1)
-        # A terminal sends Ctrl-C to Snakemake and its jobs too, and they have some seconds to end by themselves.
+        # A terminal sends Ctrl-C to Snakemake and its jobs too; they get some seconds to end by themselves.
         snakemake_process.end(children[0], 3.0 if number == signal.SIGINT else 0.0)
 
     def note(number: int, _: Any) -> None:
@@ -185,7 +185,7 @@ def _ending_with_this_program(stopped: list[int]) -> Iterator[list[subprocess.Po
     before = {}
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)  # Windows has no SIGHUP
-        # nohup lets SIGHUP be ignored, and then nothing ends.
+        # nohup ignores SIGHUP, and then nothing ends.
         if number is not None and not (name == "SIGHUP" and signal.getsignal(number) == signal.SIG_IGN):
             before[number] = signal.signal(number, note)
     try:
@@ -196,20 +196,20 @@ def _ending_with_this_program(stopped: list[int]) -> Iterator[list[subprocess.Po
 
 
 def _who_holds_the_lock(command: Sequence[str]) -> str:
-    """What to do about the lock of the present folder, with which Snakemake refused to start."""
+    """Say what to do about the lock of the present folder, because of which Snakemake did not start."""
     here = Path.cwd()
     if held := snakemake_process.holders():
         numbers = " ".join(str(number) for number, _ in held)
         return f"another run works in {here} (process {numbers}). Wait until it has ended, or end it: kill {numbers}"
     unlock = f"cd {shlex.quote(str(here))} && {shlex.join([*command[:3], '--unlock', *command[3:]])}"
     return (
-        f"{here} is locked by a run that this machine knows nothing of. Make sure that no Snakemake works in this "
+        f"{here} is locked by a run that is not on this machine or has ended. Make sure that no Snakemake runs in this "
         f"folder, also on other machines. Then remove the lock, and give your command again:\n    {unlock}"
     )
 
 
 def check_cores(given: str) -> str:
-    """Return the value of ``--cores``; refuse all but whole numbers from 1 and "all", since with 0 Snakemake waits."""
+    """Return the value of ``--cores``: "all" or a whole number from 1. With 0, Snakemake would wait forever."""
     try:
         if given == "all" or int(given) >= 1:
             return given
@@ -217,12 +217,12 @@ def check_cores(given: str) -> str:
         pass
     raise ShallowsError(
         f"--cores needs a whole number of at least 1, or all, but got {given!r}. Write --cores 2 (CORES=2 with make), "
-        "or leave it out to use all cores."
+        "or omit it to use all cores."
     )
 
 
 def project() -> Path:
-    """The folder of the project: a clone that the present folder lies in, or what this package came with."""
+    """Return the folder of the project: a clone around the present folder, or the files that came with this package."""
     MissingExtraError.check("workflow", "The workflow", "snakemake")
     clones = (
         folder
@@ -233,7 +233,7 @@ def project() -> Path:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Run a scale, and pass words that this program does not know on to Snakemake; returns its exit status."""
+    """Run a scale, and pass unknown words on to Snakemake; return its exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--scale", choices=SCALES, default="demo")
     parser.add_argument("--cores", default="all")

@@ -22,8 +22,8 @@ from .verdicts import AFTER, KINDS, PRECEDENCE, Verdict
 class Measured:
     """Values of the repetitions of a measurement, or only their statistics where the values were not kept.
 
-    The mean and the deviation are computed from the values, if given. The deviation is None for a single
-    repetition, and NaN where a value is not finite.
+    The mean and the deviation are computed from the values, if given. A single repetition has None as its
+    deviation, and a value that is not finite makes it NaN.
     """
 
     values: tuple[float, ...] = ()  # one for each repetition that gave one

@@ -1,4 +1,4 @@
-"""The code behind a result: the files that it is planned to use, a digest of them, and the commit."""
+"""The code behind a result: the planned files, a digest of them, and the commit."""
 
 from __future__ import annotations
 
@@ -16,46 +16,46 @@ if TYPE_CHECKING:
     from shallows_papers.datasets.catalogue import Dataset
 
 _RUNNING = "shallows_papers.experiments.running"
-#: The function that does a run, by what its method's entry says under ``runs``; its module counts without its imports.
+#: The function that does a run, by ``runs`` in its method's entry; its module counts without its imports.
 KINDS_OF_RUN = {
     "estimator": f"{_RUNNING}.training_run:train",
     "plain": f"{_RUNNING}.single_fit:fit_once",
     "analysis": f"{_RUNNING}.analysis_run:analyse",
 }
-#: What is measured where a method does not say it, by what its estimator offers.
+#: The default measures, by what the estimator offers.
 DEFAULT_MEASURES = ("predictions", "correlations", "components")
 
-#: Analyses, which may call estimators by settings of their own.
+#: Analyses, which may call estimators with their own settings.
 _ANALYSES = "shallows_papers.papers."
 
 _COMPARING = "shallows_papers.experiments.user_data"
-#: The modules by which methods are compared on a user's own data; they count without their imports too.
+#: The modules that compare methods on a user's own data; they also count without their imports.
 OF_EVERY_COMPARISON = (f"{_COMPARING}.model_selection", f"{_COMPARING}.trials", f"{_COMPARING}.prediction_scores")
 
-#: The value of a parameter that leaves the choice to the program.
+#: The value of a parameter that lets the program choose.
 AUTOMATIC = "auto"
 
 
 def files_of_run(definition: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[str, str]:
-    """The modules and data files of a run: of what its method calls, and of the objects that its parameters name."""
+    """Return the modules and data files of a run: for what its method calls, and for objects in its parameters."""
     places, words = _of_run(definition, parameters)
     return _files(places, words, (KINDS_OF_RUN[definition["runs"]].partition(":")[0],))
 
 
 def files_of_comparison(definition: Mapping[str, Any]) -> dict[str, str]:
-    """The files by which a method is compared on a user's data: those of a run, with all its choices."""
+    """Return the files that compare a method on a user's data: the files of a run, with all choices of the method."""
     places, words = _of_run(definition, definition.get("parameters", {}))
     return _files(places, words | {*_texts(definition.get("compare", {}))}, OF_EVERY_COMPARISON)
 
 
 def files_of_preconditioner(parameters: Mapping[str, Any]) -> dict[str, str]:
-    """The files that a preconditioner depends on."""
+    """Return the files that a preconditioner depends on."""
     places = ("shallows.spectrum.fitting:fit_preconditioner",)
     return _files(places, frozenset(_words(places, parameters)), ())
 
 
 def digest_of_preparation(dataset: Dataset, steps: Iterable[Mapping[str, Any]]) -> str:
-    """Digest of what prepared arrays depend on: the modules of all steps and of the reader, and the dataset's entry."""
+    """Return the digest of what prepared arrays depend on: modules of all steps and the reader, the dataset's entry."""
     from shallows_papers.datasets import identity as datasets_identity
 
     found = project_modules.SHALLOWS.closure(datasets_identity.modules_of(dataset, [*steps]))
@@ -64,12 +64,12 @@ def digest_of_preparation(dataset: Dataset, steps: Iterable[Mapping[str, Any]]) 
 
 
 def digest_of_script(path: str | Path, called: Iterable[str] = ()) -> str:
-    """Digest of the modules that a script of the workflow imports, directly or through others, or calls by name."""
+    """Return the digest of the modules that a script of the workflow imports, directly or not, or calls by name."""
     return project_modules.digest(project_modules.SHALLOWS.closure([*project_modules.imports_of_script(path), *called]))
 
 
 def _of_run(definition: Mapping[str, Any], parameters: Mapping[str, Any]) -> tuple[tuple[str, ...], frozenset[str]]:
-    """The places where the code of a run begins, and the words that may name entries of tables."""
+    """Return the places where the code of a run begins, and the words that may name entries of tables."""
     places = tuple(sorted(definition["call"].values()))
     words = {*_words(places, parameters)}
     if definition["runs"] == "analysis":
@@ -81,7 +81,7 @@ def _of_run(definition: Mapping[str, Any], parameters: Mapping[str, Any]) -> tup
 
 
 def _words(places: Iterable[str], parameters: Mapping[str, Any]) -> Iterator[str]:
-    """The texts among parameters and the defaults of others; all candidates of an object that is to be chosen."""
+    """Yield the texts among given parameters and defaults; for an object that the program chooses, all candidates."""
     yield from _texts(parameters)
     for place in places:
         given = {**(signatures.paths(place, parameters) or {}), **parameters}
@@ -92,7 +92,7 @@ def _words(places: Iterable[str], parameters: Mapping[str, Any]) -> Iterator[str
 
 
 def _texts(given: Any) -> Iterator[str]:
-    """The texts in parameters, at any depth."""
+    """Yield the texts in parameters, at any depth."""
     if isinstance(given, Mapping):
         given = list(given.values())
     if isinstance(given, list | tuple):
@@ -104,7 +104,7 @@ def _texts(given: Any) -> Iterator[str]:
 
 @cache
 def _words_of_analysis(places: tuple[str, ...]) -> frozenset[str]:
-    """The texts in the modules of an analysis, and the defaults of what they call."""
+    """Return the texts in the modules of an analysis, and the defaults of what they call."""
     found: set[str] = set()
     for module in (one for one in project_modules.SHALLOWS.closure(places) if one.startswith(_ANALYSES)):
         read = project_modules.SHALLOWS.read(module)
@@ -116,7 +116,7 @@ def _words_of_analysis(places: tuple[str, ...]) -> frozenset[str]:
 
 @cache
 def _files(places: tuple[str, ...], words: frozenset[str], alone: tuple[str, ...]) -> dict[str, str]:
-    """The modules and data files behind some code, each with its digest; those in ``alone`` without their imports."""
+    """Return the modules and data files behind some code with digests; modules in ``alone`` without their imports."""
     return {
         **project_modules.SHALLOWS.closure(places, words),
         **{module: project_modules.SHALLOWS.read(module).digest for module in alone},
@@ -125,9 +125,9 @@ def _files(places: tuple[str, ...], words: frozenset[str], alone: tuple[str, ...
 
 @cache
 def commit(package: Path = project_modules.SHALLOWS.folder / "shallows") -> dict[str, Any]:
-    """The package's ``version``, and the git ``commit`` where it lies in a repository that tracks it.
+    """Return the package's ``version``, and the git ``commit`` if it is in a repository that tracks it.
 
-    ``dirty`` says whether anything is changed. Both are None without git.
+    ``dirty`` says whether anything is changed. Without git, ``commit`` and ``dirty`` have the value None.
     """
     from shallows import __version__ as version
 

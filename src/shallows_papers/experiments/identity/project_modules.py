@@ -1,7 +1,7 @@
-"""The project's modules that some code uses, directly or through others, each with a digest; nothing is imported.
+"""Find the project's modules that some code uses, directly or through others, with a digest each; imports nothing.
 
-Import statements are known from grimp. An entry of a `LazyTable` counts where the code names it, or a request does. The
-digest of a module ignores comments, docstrings and tables of names.
+grimp reads the import statements. An entry of a `LazyTable` counts if the code or a request names it. The digest of a
+module ignores comments, docstrings and tables of names.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ from shallows.utils.atomic import replacing
 
 @dataclass(frozen=True)
 class Module:
-    """What is read from the source of one module."""
+    """The facts read from the source of one module."""
 
     digest: str
     #: Entries of its tables: name -> "module:attribute"
     table: dict[str, str] = field(default_factory=dict)
-    #: What it imports or uses of packages and is no module, such as "shallows.kernels.Gaussian"
+    #: Imported or used names of packages that are not modules, such as "shallows.kernels.Gaussian"
     names: list[str] = field(default_factory=list)
     words: list[str] = field(default_factory=list)  # texts without spaces
 
 
 class Sources:
-    """The modules of packages that lie in one folder.
+    """The modules of packages in one folder.
 
-    To read a whole package takes seconds, so what was read is kept in the folder ``kept_in``, by the modules' contents.
+    Reading a whole package takes seconds, so the results are kept in the folder ``kept_in``, by the modules' contents.
     """
 
     def __init__(self, folder: Path, packages: Iterable[str], kept_in: Path):
@@ -52,7 +52,7 @@ class Sources:
         self._files: dict[str, dict[str, str]] = {}
 
     def path(self, module: str) -> Path | None:
-        """The file of a module; None where the packages have no such module."""
+        """Return the file of a module; None if the packages have no such module."""
         if module not in self._paths:
             below = self.folder.joinpath(*module.split("."))
             found = below / "__init__.py" if below.is_dir() else below.with_suffix(".py")
@@ -61,15 +61,15 @@ class Sources:
         return self._paths[module]
 
     def read(self, module: str) -> Module:
-        """What is read from the source of a module."""
+        """Read the facts about a module from its source."""
         if module not in self._modules:
             path = self.path(module)
             content = path.read_bytes()
             key = hashlib.sha256(f"{module}\0".encode() + content).hexdigest()
-            if key not in self._kept:
+            if key not in self._facts:
                 package = module if path.name == "__init__.py" else module.rpartition(".")[0]
-                self._kept[key] = asdict(self._parse(package, module, ast.parse(content)))
-            self._modules[module] = Module(**self._kept[key])
+                self._facts[key] = asdict(self._parse(package, module, ast.parse(content)))
+            self._modules[module] = Module(**self._facts[key])
         return self._modules[module]
 
     def _parse(self, package: str, module: str, tree: ast.Module) -> Module:
@@ -84,28 +84,28 @@ class Sources:
 
     @cached_property
     def graph(self) -> Any:
-        """The imports between all modules; the use of an entry of a table counts as an import of the entry's module."""
+        """The imports between all modules; using an entry of a table counts as an import of the entry's module."""
         import grimp
 
         with contextlib.suppress(OSError):
             self._kept_in.mkdir(parents=True, exist_ok=True)
         cache = str(self._kept_in / "imports") if os.access(self._kept_in, os.W_OK) else None
         graph = grimp.build_graph(*self.packages, exclude_type_checking_imports=True, cache_dir=cache)
-        n_kept = len(self._kept)
+        n_kept = len(self._facts)
         for module in graph.modules:
-            # The packages above a module are imported with it. Those at the top only name what they offer.
+            # The packages above a module are imported with it. The top ones only name what they offer.
             if module.count(".") > 1:
                 graph.add_import(importer=module, imported=module.rpartition(".")[0])
             for name in self.read(module).names:
                 origin = self.defined_in(*name.rpartition(".")[::2])
                 if origin not in (None, module):
                     graph.add_import(importer=module, imported=origin)
-        if len(self._kept) > n_kept:
+        if len(self._facts) > n_kept:
             self._keep()
         return graph
 
     def defined_in(self, module: str, name: str) -> str | None:
-        """The module that defines what a module offers under a name; None where the packages do not have it."""
+        """Return the module that defines what a module offers under a name; None if the packages do not have it."""
         if name and self.path(f"{module}.{name}"):
             return f"{module}.{name}"
         if self.path(module) is None:
@@ -117,7 +117,7 @@ class Sources:
         return module
 
     def _tables(self, module: str) -> Iterator[dict[str, str]]:
-        """The tables of a module, and those that it imports, whose names are in capitals."""
+        """Yield the tables of a module, and imported tables, whose names are in capitals."""
         yield self.read(module).table
         for name in self.read(module).names:
             origin, _, own = name.rpartition(".")
@@ -125,10 +125,10 @@ class Sources:
                 yield self.read(origin).table
 
     def closure(self, places: Iterable[str], words: Iterable[str] = ()) -> dict[str, str]:
-        """The modules and data files that some code uses, directly or through others, with their digests.
+        """Return the modules and data files that some code uses, directly or through others, with their digests.
 
-        Each place is ``"package.module"`` or ``"package.module:name"``. Of the tables in these modules, entries whose
-        names are among the ``words`` count too.
+        Each place is ``"package.module"`` or ``"package.module:name"``. Entries of tables in these modules also count
+        if their names are among the ``words``.
         """
         words, found = {*words}, set[str]()
         waiting = {self.defined_in(*place.partition(":")[::2]) for place in places} - {None}
@@ -146,12 +146,12 @@ class Sources:
     def _with_imports(self, module: str) -> frozenset[str]:
         if module not in self._closures:
             if module not in self.graph.modules:
-                raise ShallowsError(f"The folder of {module} is no package. Add a file __init__.py to it.")
+                raise ShallowsError(f"The folder of {module} is not a package. Add a file __init__.py to it.")
             self._closures[module] = frozenset({module, *self.graph.find_upstream_modules(module)})
         return self._closures[module]
 
     def _data_files(self, module: str) -> Iterator[Path]:
-        """The files beside a module that it names, and those in folders without modules that it names."""
+        """Yield the files in a module's folder that it names, and files in folders that it names, without modules."""
         beside = {one.name: one for one in self.path(module).parent.iterdir() if one.suffix not in (".py", ".pyi")}
         beside.pop("__pycache__", None)
         for place in (beside[word] for word in self.read(module).words if word in beside):
@@ -161,7 +161,7 @@ class Sources:
                 yield from (one for one in place.rglob("*") if one.is_file())
 
     @cached_property
-    def _kept(self) -> dict[str, Any]:
+    def _facts(self) -> dict[str, Any]:
         with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
             kept = json.loads(self._kept_path.read_text(encoding="utf-8"))
             return kept["modules"] if kept["reader"] == self._reader else {}
@@ -169,21 +169,21 @@ class Sources:
 
     def _keep(self) -> None:
         with contextlib.suppress(OSError), replacing(self._kept_path) as partial:
-            partial.write_text(json.dumps({"reader": self._reader, "modules": self._kept}), encoding="utf-8")
+            partial.write_text(json.dumps({"reader": self._reader, "modules": self._facts}), encoding="utf-8")
 
 
 def digest(found: Mapping[str, str]) -> str:
-    """Digest of a closure."""
+    """Return the digest of a closure."""
     return hashlib.sha256(json.dumps(sorted(found.items())).encode()).hexdigest()[:16]
 
 
 def imports_of_script(path: str | Path) -> list[str]:
-    """What a file outside the packages imports, as places for `Sources.closure`."""
+    """Return the imports of a file outside the packages, as places for `Sources.closure`."""
     return [":".join(name.rpartition(".")[::2]) for name in _names("", ast.parse(Path(path).read_bytes()))]
 
 
 def entries(module: str, call: ast.Call) -> dict[str, str]:
-    """The entries of a `LazyTable`, name -> "module:attribute", by the call in a module that makes it."""
+    """Return the entries of a `LazyTable`, name -> "module:attribute", from the call that makes it in a module."""
     _, package, places = call.args
     base = module if isinstance(package, ast.Name) else package.value
     pairs = ((name, place.partition(":")) for name, place in ast.literal_eval(places).items())
@@ -191,7 +191,7 @@ def entries(module: str, call: ast.Call) -> dict[str, str]:
 
 
 def imported(package: str, tree: ast.AST) -> dict[str, str]:
-    """What ``from`` statements in a module of a package bind, in functions too: name -> full name of its origin."""
+    """Return what ``from`` statements in a module bind, also in functions: name -> full name of its origin."""
     nodes = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
     bound = {}
     for node in nodes:
@@ -201,7 +201,7 @@ def imported(package: str, tree: ast.AST) -> dict[str, str]:
 
 
 def _names(package: str, tree: ast.AST) -> set[str]:
-    """The full names of all that a module imports, and of what it uses of them as attributes."""
+    """Return the full names of everything that a module imports, and of their attributes that it uses."""
     bound = imported(package, tree)
     attributes = (
         node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
@@ -210,7 +210,7 @@ def _names(package: str, tree: ast.AST) -> set[str]:
 
 
 def _is_table(node: ast.AST) -> bool:
-    """Whether a statement only names what a package offers: it makes a `LazyTable`, or is ``__all__``."""
+    """Whether a statement only names what a package offers: a `LazyTable` or ``__all__``."""
     value = getattr(node, "value", None)
     is_all = isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
     return is_all or (isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "LazyTable")
@@ -221,7 +221,7 @@ def _is_text(node: ast.AST) -> bool:
 
 
 def _remove_what_does_nothing(tree: ast.AST) -> None:
-    """Remove docstrings, tables of names, and what is for type checkers alone."""
+    """Remove docstrings, tables of names, and code for type checkers only."""
     for node in ast.walk(tree):
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
             node.body = []

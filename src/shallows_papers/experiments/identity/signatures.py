@@ -1,7 +1,7 @@
-"""Parameters and defaults of what methods call, read from the source files, since importing would take too long.
+"""Parameters and defaults of functions and classes that methods call, read from source files, since imports are slow.
 
-A parameter may be an object, whose class a table names: a solver, a kernel, a transformer. Its parameters have paths,
-such as ``solver__rank``.
+A parameter may be an object whose class is named in a table: a solver, a kernel, a transformer. The object's parameters
+have paths, such as ``solver__rank``.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import Any
 
 from . import project_modules
 
-#: Classes of parameters that are an object without a name.
+#: Classes of object parameters without a name.
 UNNAMED = {
     "options": "shallows.fitting.machine:Options",
     "early_stopping": "shallows.fitting.rows:EarlyStopping",
 }
-#: The table of the kernels of functions. A module of functions may have others, in ``NAMED = {"solver": SOLVERS}``.
+#: The table of the kernels of functions. A module of functions may have other tables: ``NAMED = {"solver": SOLVERS}``.
 KERNELS = ("shallows.kernels", "KERNELS")
 #: The table of the rules of `any_step`.
 STEP_RULES = ("shallows.solvers.least_squares.step_rules", "RULES")
@@ -26,25 +26,25 @@ STEP_RULES = ("shallows.solvers.least_squares.step_rules", "RULES")
 
 @cache
 def parameters(place: str) -> dict[str, Any] | None:
-    """The keyword parameters of ``"module:name"``, a function or a class, with their defaults.
+    """Return the keyword parameters of ``"module:name"``, a function or a class, with their defaults.
 
-    A default that is no literal, and that of a parameter without one, is None. There are none (None) where what is
-    called lies outside this package or takes any keyword.
+    None replaces a missing default and a default that is not a literal. Return None for a function or class outside
+    this package or with arbitrary keywords.
     """
     return None if (found := _declared(place)) is None else {name: _constant(one) for name, one in found.items()}
 
 
 def paths(place: str, given: Mapping[str, Any]) -> dict[str, Any] | None:
-    """All parameters of a function or a class and of its objects, by their paths, with their defaults.
+    """Return all parameters of a function or a class and of its objects, by their paths, with their defaults.
 
-    The objects are those that the ``given`` parameters or the defaults name.
+    The objects are named in the ``given`` parameters or in the defaults.
     """
     found = parameters(place)
     return None if found is None else {**found, **dict(_inside(place, found, given))}
 
 
 def unknown(place: str, given: Mapping[str, Any]) -> tuple[str, list[str]] | None:
-    """The first of some parameters that a function or a class does not have, with those that it has, or None."""
+    """Return the first parameter that a function or a class does not have, with its known parameters, or None."""
     found = parameters(place)
     if found is None:
         return None
@@ -62,13 +62,13 @@ def unknown(place: str, given: Mapping[str, Any]) -> tuple[str, list[str]] | Non
 
 
 def class_of(place: str, name: str, given: Mapping[str, Any]) -> str | None:
-    """The class of the object that a parameter is, as ``"module:name"``; None where no table has its name."""
+    """Return the class of the object that a parameter is, as ``"module:name"``; None if no table has its name."""
     found = parameters(place)
     return None if found is None else _class_of(place, found, given, name)
 
 
 def constant(place: str, name: str) -> Any:
-    """A constant of a class or of one of its bases, such as a solver's ``takes_ranks``; None where it has none."""
+    """Return a constant of a class or of its bases, such as a solver's ``takes_ranks``; None if it has none."""
     for _, node in _with_bases(*place.split(":")):
         for one in node.body:
             target = one.target if isinstance(one, ast.AnnAssign) else one.targets[0] if _is_assignment(one) else None
@@ -95,7 +95,7 @@ def _class_of(place: str, found: Mapping[str, Any], given: Mapping[str, Any], na
 
 @cache
 def _declared(place: str) -> dict[str, ast.expr | None] | None:
-    """The parameters of a function or a class, with the expressions of their defaults."""
+    """Return the parameters of a function or a class, with the expressions of their defaults."""
     module, _, name = place.partition(":")
     found = _find(module, name)
     if found is not None and isinstance(found[1], ast.ClassDef) and (fields := _fields(*found)) is not None:
@@ -111,7 +111,7 @@ def _declared(place: str) -> dict[str, ast.expr | None] | None:
 
 
 def _fields(module: str, node: ast.ClassDef) -> dict[str, ast.expr | None] | None:
-    """The fields of a dataclass and of its bases; None of another class."""
+    """Return the fields of a dataclass and of its bases; None for another class."""
     found: dict[str, ast.expr | None] = {}
     classes = [*_with_bases(module, node.name)]
     if not any("dataclass" in ast.unparse(one) for _, own in classes for one in own.decorator_list):
@@ -127,7 +127,7 @@ def _fields(module: str, node: ast.ClassDef) -> dict[str, ast.expr | None] | Non
 
 @cache
 def tables(place: str) -> dict[str, dict[str, str]]:
-    """The tables that name the objects of a function's or a class's parameters: parameter -> name -> class.
+    """Return the tables for objects among the parameters of a function or a class: parameter -> name -> class.
 
     An estimator has them in ``_named``, a solver's settings in the rules of their fields, and a module of functions in
     ``NAMED``.
@@ -163,7 +163,7 @@ def _tables_of(module: str, node: ast.expr | None) -> dict[str, dict[str, str]]:
 
 
 def _table_of(module: str, node: ast.expr) -> dict[str, str]:
-    """Classes by their names: of a table, which a name or an attribute of a module refers to, or of a dictionary."""
+    """Return classes by their names from a dictionary, or from a table to which a name or an attribute refers."""
     if isinstance(node, ast.Name):
         return _table(module, node.id)
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
@@ -192,7 +192,7 @@ def _table(module: str, name: str) -> dict[str, str]:
 
 
 def _assigned(module: str, name: str) -> ast.expr | None:
-    """The value that a module gives to a name at its top."""
+    """Return the value that a module assigns to a name at its top level."""
     for node in _tree(module).body:
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id == name:
             return node.value
@@ -207,13 +207,13 @@ def _is_assignment(node: ast.stmt) -> bool:
 
 @cache
 def _imported(module: str) -> dict[str, str]:
-    """What a module imports from others: name -> full name of its origin."""
+    """Return what a module imports from others: name -> full name of its origin."""
     is_package = project_modules.SHALLOWS.path(module).name == "__init__.py"
     return project_modules.imported(module if is_package else module.rpartition(".")[0], _tree(module))
 
 
 def _with_bases(module: str, name: str) -> Iterator[tuple[str, ast.ClassDef]]:
-    """A class and its bases in this package, each with its module, from the class on."""
+    """Yield a class and its bases in this package, each with its module, from the class on."""
     found = _find(module, name)
     if found is None or not isinstance(found[1], ast.ClassDef):
         return
@@ -228,7 +228,7 @@ def _with_bases(module: str, name: str) -> Iterator[tuple[str, ast.ClassDef]]:
 
 
 def _constant(node: ast.expr | None) -> Any:
-    """The value of a literal; of a rule for a field of settings, its first name, which is the default."""
+    """Return the value of a literal; for the rule of a field of settings, its first name, which is the default."""
     if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("any_step"):
         return "certified"
     if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("setting", "choice", "object_or_name")):
@@ -241,10 +241,10 @@ def _constant(node: ast.expr | None) -> Any:
 
 
 def _function(found: tuple[str, ast.stmt] | None) -> tuple[ast.FunctionDef, dict[str, ast.expr]] | None:
-    """The function that a name calls, and the parameters that it has besides those in its own signature.
+    """Return the function that a name calls, and its parameters that are not in its own signature.
 
-    It is the name's own, or the constructor of a class. A base class may have it, and `estimators.constructors` may
-    have made it of another by ``__init__ = with_parameters(Other.__init__, name=default)``.
+    It is the function itself, or the constructor of a class. The constructor may be a base class's, or made from
+    another one in `estimators.constructors` by ``__init__ = with_parameters(Other.__init__, name=default)``.
     """
     if found is None:
         return None
@@ -266,7 +266,7 @@ def _function(found: tuple[str, ast.stmt] | None) -> tuple[ast.FunctionDef, dict
 
 
 def _find(module: str, name: str) -> tuple[str, ast.stmt] | None:
-    """Where a class or function is defined that a module defines or imports."""
+    """Find the definition of a class or function that a module defines or imports."""
     place = project_modules.SHALLOWS.defined_in(module, name)
     for node in _tree(place).body if place else ():
         if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and node.name == name:

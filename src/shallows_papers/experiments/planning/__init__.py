@@ -1,4 +1,4 @@
-"""Planning: from the configuration to runs, their costs, and the resources of jobs."""
+"""Plan the runs, their costs and the resources of jobs from the configuration."""
 
 from shallows.errors import MissingExtraError
 

@@ -1,4 +1,4 @@
-"""The configuration files: read, checked against their schemas, refused with errors that name the place."""
+"""Read the configuration files, check them against their schemas, and raise errors that name the place."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from ..setting_text import selects
 from . import retired
 from .runs import digest
 
-#: From the quick demonstration to the sizes of the papers.
+#: The scales, from the quick demonstration to the sizes of the papers.
 SCALES = ("demo", "laptop", "paper")
 
-#: What a folder of configuration must hold.
+#: What a folder of configuration must have.
 NEEDED = ("datasets.yaml", "methods.yaml", "papers")
 
 
@@ -31,36 +31,36 @@ _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class ConfigurationError(ShallowsError, ValueError):
-    """A configuration file with an entry that makes no sense."""
+    """An error in an entry of a configuration file."""
 
 
 @dataclass(frozen=True)
 class Configuration:
-    """Everything that the files under ``config/`` say."""
+    """The content of all files under ``config/``."""
 
-    root: Path  # the folder that holds config/
-    settings: dict[str, Any]  # config.yaml with what a person overrides
+    root: Path  # the folder with config/
+    settings: dict[str, Any]  # config.yaml with the user's settings
     variants: dict[str, Any]
     methods: dict[str, Any]
     papers: dict[str, Any]
     published: dict[str, list[dict[str, str]]]  # what the papers print, by target
-    #: how a user's own data are divided, from the file of the methods
+    #: how a user's own data are split, from the file of the methods
     compare: dict[str, Any]
-    #: rows of a leaderboard at each scale, from there too; may be empty
+    #: rows of a leaderboard at each scale, from the same file; may be empty
     leaderboard: dict[str, Any]
 
     @property
     def folder(self) -> Path:
-        """Folder of the files: ``config/``, unless the settings name another."""
+        """The folder of the files: ``config/``, unless the settings name another."""
         return Path(self.settings["configuration"] or self.root / "config")
 
     def steps_of(self, variant: str) -> list[dict[str, Any]]:
-        """All steps that lead to a variant: those of the variants that it stands after, then its own."""
+        """Return all steps that lead to a variant: the steps of the variants before it, then its own."""
         return [step for name in _chain(self.variants, variant) for step in self.variants[name]["steps"]]
 
 
 def load(root: str | Path = ".", settings: Mapping[str, Any] | None = None) -> Configuration:
-    """Read and check every configuration file below ``root``; ``settings`` overrule those of ``config.yaml``."""
+    """Read and check every configuration file below ``root``; ``settings`` replace the settings of ``config.yaml``."""
     root = Path(root)
     schemas = root / "workflow" / "schemas"
     usual = read_yaml(root / "config" / "config.yaml")
@@ -69,7 +69,7 @@ def load(root: str | Path = ".", settings: Mapping[str, Any] | None = None) -> C
     settings["seeds"] = _as_seeds(settings.get("seeds"))
     retired.check(settings, "the configuration")
     check(settings, schemas / "config.schema.yaml", "the configuration")
-    # Results of changed parameters never replace those of the targets as they are; another folder is the user's choice.
+    # Results of changed parameters never replace the results of unchanged targets; users may choose another folder.
     if settings["changes"] and settings["results"] == usual["results"]:
         settings["results"] = folder_of_changes(settings["results"], settings["changes"])
     for path in (root.resolve(), Path.cwd(), settings["results"], settings["data"]):
@@ -104,14 +104,14 @@ def load(root: str | Path = ".", settings: Mapping[str, Any] | None = None) -> C
 
 
 def folder_of_changes(results: str | Path, changes: Mapping[str, Any]) -> str:
-    """The folder of the results of changed parameters, below that of all results."""
+    """Return the folder for results of changed parameters, inside the folder of all results."""
     parts = [f"{target}-{'-'.join(map(str, parameters))}" for target, parameters in changes.items()]
     readable = re.sub(r"[^A-Za-z0-9_.-]+", "", "-".join(parts))[:60]
     return f"{results}/changes/{readable}-{digest(changes)}"
 
 
 def with_numbers(given: Any) -> Any:
-    """A value with the numbers that it has as texts: all those of a command line, and 1e-3 in a YAML file."""
+    """Turn texts that are numbers into numbers: all numbers of a command line are texts, and so is 1e-3 in YAML."""
     if isinstance(given, Mapping):
         return {name: with_numbers(value) for name, value in given.items()}
     if isinstance(given, list):
@@ -125,7 +125,7 @@ def with_numbers(given: Any) -> Any:
 
 
 def _as_seeds(given: Any) -> Any:
-    """Seeds as a command line gives them: ``seeds=0`` is a number, and ``'seeds=[0, 1]'`` a list of texts."""
+    """Read seeds from a command line: ``seeds=0`` is a number, and ``'seeds=[0, 1]'`` a list of texts."""
     listed = given if isinstance(given, list) or given is None else [given]
     if listed is None or not all(str(seed).isdecimal() for seed in listed):
         return given
@@ -133,20 +133,20 @@ def _as_seeds(given: Any) -> Any:
 
 
 def refuse_braces(path: str | Path) -> None:
-    """Refuse a path that Snakemake would take for one with wildcards."""
+    """Raise an error for a path with braces, which Snakemake would take for wildcards."""
     if set(str(path)) & {"{", "}"}:
         raise ConfigurationError(f"The path {path} has braces, which Snakemake takes for wildcards. Rename it.")
 
 
 def read_yaml(path: str | Path) -> Any:
-    """Contents of a YAML file. A key that stands twice in a mapping is refused, since YAML would keep the last."""
+    """Read a YAML file. A repeated key in a mapping is an error, since YAML would keep only the last."""
     try:
         loader = _Loader(Path(path).read_text(encoding="utf-8"))
         document = loader.get_single_node()
         _refuse_repeated_keys(document, set())
         return None if document is None else loader.construct_document(document)
     except yaml.YAMLError as error:
-        raise ConfigurationError(f"{path} is no valid YAML: {error}") from None
+        raise ConfigurationError(f"{path} is not valid YAML: {error}") from None
 
 
 def _refuse_repeated_keys(node: yaml.Node | None, seen: set[int]) -> None:
@@ -159,19 +159,19 @@ def _refuse_repeated_keys(node: yaml.Node | None, seen: set[int]) -> None:
         if isinstance(key, yaml.ScalarNode):
             if key.value in keys:
                 raise yaml.constructor.ConstructorError(
-                    None, None, f"the key {key.value!r} stands twice", key.start_mark
+                    None, None, f"the key {key.value!r} is repeated", key.start_mark
                 )
             keys.add(key.value)
         _refuse_repeated_keys(value, seen)
 
 
 def read_published(path: str | Path) -> list[dict[str, str]]:
-    """Rows of a table of published values; none where the file does not exist.
+    """Read the rows of a table of published values; none if the file does not exist.
 
-    Each has an ``item``, which rows about one printed item share: what the file says, or the number of its line. Where
-    the file says under ``derived`` what a row is derived from, its item is counted there and not again. Under
-    ``spread`` it may say the standard deviation that is printed beside a number, and under ``evidence`` that a row is a
-    ``quotation``, whatever its metric is.
+    - ``item``: rows about one printed item have the same item. By default it is the number of the line.
+    - ``derived``: the items from which a row is derived; they are counted instead of the row.
+    - ``spread``: the standard deviation that is printed with a number.
+    - ``evidence``: ``quotation`` for a quoted value, for any metric.
     """
     path = Path(path)
     if not path.exists():
@@ -186,15 +186,15 @@ def read_published(path: str | Path) -> list[dict[str, str]]:
         for row in reader:
             place = f"{path}, line {reader.line_num}"
             if None in row or None in row.values():
-                raise ConfigurationError(f"{place}: it needs as many fields as columns; quote a text that has a comma.")
+                raise ConfigurationError(f"{place}: expected one field for each column; quote a text that has a comma.")
             if row.get("evidence") not in (None, "", "quotation"):
-                raise ConfigurationError(f"{place}: the column evidence holds 'quotation' or nothing.")
+                raise ConfigurationError(f"{place}: the column evidence must be 'quotation' or empty.")
             rows.append({**empty, **row, "item": row.get("item") or str(reader.line_num)})
         return rows
 
 
 def summary_paths(loaded: Configuration) -> list[str]:
-    """Paths of the papers' summaries, ``papers/*/summary.yaml``, each checked."""
+    """Return the paths of the papers' summaries, ``papers/*/summary.yaml``, after checking each."""
     found = sorted(loaded.folder.glob("papers/*/summary.yaml"))
     for path in found:
         summary = read_yaml(path)
@@ -209,7 +209,7 @@ def summary_paths(loaded: Configuration) -> list[str]:
 
 
 def check(instance: Any, schema_path: str | Path, what: str) -> None:
-    """Check data against a schema, and say what is wrong in one sentence."""
+    """Check data against a schema; an error says what is wrong in one sentence."""
     errors = sorted(_validator(Path(schema_path)).iter_errors(instance), key=lambda error: list(map(str, error.path)))
     if not errors:
         return
@@ -229,7 +229,7 @@ def check(instance: Any, schema_path: str | Path, what: str) -> None:
 
 @contextmanager
 def placed(place: str) -> Iterator[None]:
-    """Add to the message of an error the place in the configuration that it is about."""
+    """Add the place in the configuration to the message of an error."""
     try:
         yield
     except ShallowsError as error:
@@ -238,7 +238,7 @@ def placed(place: str) -> Iterator[None]:
 
 
 def look_up(kind: str, name: Any, known: Iterable[str]) -> Any:
-    """The entry of a name in a mapping, or the name itself of other collections; an error gives the nearest name."""
+    """Return the entry of a name in a mapping, or the name in another collection; an error gives the nearest name."""
     if name not in known:
         raise UnknownNameError(kind, name, known)
     return known[name] if isinstance(known, Mapping) else name
@@ -252,7 +252,7 @@ def _validator(schema_path: Path) -> Any:
 
 
 def _chain(variants: Mapping[str, Any], variant: str) -> list[str]:
-    """A variant behind those that it is prepared from, in the order of the preparations."""
+    """Return the variants from which a variant is prepared, in order, and the variant itself at the end."""
     names = [variant]
     while True:
         before = look_up("variant", names[0], variants).get("after")
@@ -267,7 +267,7 @@ def _chain(variants: Mapping[str, Any], variant: str) -> list[str]:
 
 
 def _check_chains(configuration: Configuration, path: Path) -> None:
-    """Check the steps of variants that follow others before any is prepared, which may take hours."""
+    """Check the steps of variants that follow others before any preparation, which may take hours."""
     from shallows_papers.datasets.preparation.steps import check_steps
 
     for name, variant in configuration.variants.items():
@@ -277,10 +277,10 @@ def _check_chains(configuration: Configuration, path: Path) -> None:
 
 
 def _add_paper(papers: dict[str, Any], paper: dict[str, Any], path: Path) -> None:
-    """Add the targets of one file to those of the other files of the same paper."""
+    """Add the targets of one file to the targets of the paper's other files."""
     if paper["paper"] != path.parent.name:
         raise ConfigurationError(
-            f"{path} says that its paper is {paper['paper']!r}; it belongs into the folder papers/{paper['paper']}."
+            f"{path} says that its paper is {paper['paper']!r}; move it to the folder papers/{paper['paper']}."
         )
     known = papers.setdefault(paper["paper"], {**paper, "targets": {}})
     for key in ("title", "citation"):
@@ -295,7 +295,7 @@ def _add_paper(papers: dict[str, Any], paper: dict[str, Any], path: Path) -> Non
 
 
 def _flatten_method(method: dict[str, Any]) -> None:
-    """Give the parameters of a method by their paths."""
+    """Flatten the parameters of a method to their paths."""
     if "parameters" in method:
         method["parameters"] = flat(method["parameters"])
     for key, own in method.get("parameters_in", {}).items():
@@ -303,7 +303,7 @@ def _flatten_method(method: dict[str, Any]) -> None:
 
 
 def _flatten_target(spec: dict[str, Any]) -> None:
-    """Give the parameters of a target, of its methods, settings and scales, by their paths."""
+    """Flatten the parameters of a target, of its methods, settings and scales, to their paths."""
     scales = spec["scales"].values()
     entries = [*spec["methods"].values(), *(data for at in scales for data in at["data"].values())]
     for entry in [*entries, *(group for at in scales for group in at["runs"])]:
@@ -321,14 +321,14 @@ def _checked(path: Path, schema_path: Path) -> Any:
     return contents
 
 
-#: The list of all printed items: each has rows, or the reason why it has none.
+#: The list of all printed items: each has rows, or the reason why there are no rows.
 ITEMS = "items.yaml"
 
 Items = Mapping[str, Sequence[Mapping[str, Any]]]
 
 
 def read_items(folder: Path, schemas: Path) -> Items:
-    """The items of each target, from ``papers/*/items.yaml``."""
+    """Read the items of each target from ``papers/*/items.yaml``."""
     found: dict[str, Any] = {}
     for path in sorted(folder.glob(f"papers/*/{ITEMS}")):
         contents = read_yaml(path)
@@ -338,7 +338,7 @@ def read_items(folder: Path, schemas: Path) -> Items:
 
 
 def check_items(items: Items, published: Mapping[str, Sequence[Mapping[str, str]]]) -> None:
-    """Check that each printed item has as many rows as it says, and that each row belongs to one item."""
+    """Check that each printed item has the stated number of rows, and that each row belongs to one item."""
     for target, rows in ((one, published[one]) for one in items if one in published):
         with placed(f"target {target}, {ITEMS}"):
             owners: list[list[str]] = [[] for _ in rows]

@@ -1,9 +1,10 @@
-"""Estimates of time and memory of jobs: for requests to a batch system, groups of short jobs and `make explain`.
+"""Estimates of the time and memory of jobs, for requests to a batch system, groups of short jobs and `make explain`.
 
-A method names its kind of cost in ``methods.yaml``. Each kind has one formula, in operations and in numbers that are
-held, and one measured factor for each of the two (`KINDS`). The factors are of 1,759 runs of the demo and laptop scales
-on two cores of a 2020s server. Half of the runs over three seconds are within a factor of 3 in time, nine of ten within
-30. Memory is estimated high: with the room of `requests`, all but 4 runs fit their first request, and all their second.
+A method names its kind of cost in ``methods.yaml``. Each kind has a formula for the number of operations and one for
+the numbers in memory, each with a measured factor (`KINDS`). The factors come from 1,759 runs of the demo and laptop
+scales on two cores of a 2020s server. The estimated time is within a factor of 3 for half of the runs over three
+seconds, and within a factor of 30 for nine of ten. Memory is estimated high: with the room of `requests`, all but 4
+runs fit their first request, and all fit their second.
 """
 
 from __future__ import annotations
@@ -15,20 +16,20 @@ from typing import Any, NamedTuple
 START_SECONDS = 1.0
 PROCESS_BYTES = 400_000_000  # of a process that has imported everything
 PREPARED_VALUES = 1.0e6  # values a second that a preparation reads, or draws, and writes
-KEPT_PREPARED_BYTES = 4_000_000_000  # the most bytes of rows that a preparation is given memory for
-KEPT_PAIRS = 1.7e9  # numbers of the largest kernel matrix that is kept between epochs, with what is made of it
+KEPT_PREPARED_BYTES = 4_000_000_000  # the most memory that a preparation gets for rows
+KEPT_PAIRS = 1.7e9  # numbers of the largest kernel matrix that is kept between epochs, with arrays computed from it
 KEPT_FEATURES = 5e8  # numbers of the largest matrix of features that is kept
-DEFAULT_WIDTH = 2000  # random features, landmarks or points of a method that does not say how many it has
+DEFAULT_WIDTH = 2000  # random features, landmarks or points of a method without a given number
 
 
 class Kind(NamedTuple):
     """The measured factors of a kind of cost."""
 
-    seconds: float  # of an operation
-    bytes: float  # of a number that is held
+    seconds: float  # for an operation
+    bytes: float  # for a number in memory
 
 
-SMALL = "small"  # formulas and small matrices, whatever the data
+SMALL = "small"  # formulas and small matrices, for data of any size
 KINDS = {
     "rows": Kind(4e-7, 8.0),  # n·d: passes over the rows, also of a neural net
     "features": Kind(5e-11, 12.0),  # n·m: products of rows with m features, centers or landmarks
@@ -59,23 +60,23 @@ class Cost:
 def estimate(
     kind: str, size: ProblemSize, parameters: Mapping[str, Any], marks: Sequence[int] = (), unit: str = "epoch"
 ) -> Cost:
-    """The cost of a run; ``parameters`` are by their last names, and ``unit`` is that of the ``marks``."""
+    """Estimate the cost of a run; ``parameters`` are by their last names, and ``unit`` is the unit of ``marks``."""
 
-    def given(*names: str) -> float | None:
+    def number_of(*names: str) -> float | None:
         found = (parameters.get(name) for name in names)
         return next((value for value in found if isinstance(value, (int, float)) and value), None)
 
     if kind == SMALL:
         return Cost(2 * START_SECONDS, PROCESS_BYTES)
     n, d, c = size.n_train, size.n_features, size.n_classes
-    iterations = given("n_iter", "n_iterations", "max_blocks")
-    end = max(marks, default=0) or iterations or given("max_epochs") or 10
+    iterations = number_of("n_iter", "n_iterations", "max_blocks")
+    end = max(marks, default=0) or iterations or number_of("max_epochs") or 10
     by_iteration = unit == "iteration" or iterations is not None
-    visited = end * min(n, given("batch_size") or 256) if by_iteration else end * n
-    chosen = given("centers", "n_features", "max_features", "n_subsample", "n_grids")
-    growing = given("block_size")  # a function that grows by a block an iteration
+    visited = end * min(n, number_of("batch_size") or 256) if by_iteration else end * n
+    chosen = number_of("centers", "n_features", "max_features", "n_subsample", "n_grids")
+    growing = number_of("block_size")  # for a function that grows by a block in each iteration
     width = chosen or (growing * (end if by_iteration else 10) / 2 if growing else DEFAULT_WIDTH)
-    points = given("n_points", "n_subsample") or (1.5 * DEFAULT_WIDTH if kind == "timed" else n)
+    points = number_of("n_points", "n_subsample") or (1.5 * DEFAULT_WIDTH if kind == "timed" else n)
     if kind == "rows":
         operations, held = visited * d, 0.0
     elif kind == "features":
@@ -95,7 +96,7 @@ def estimate(
 
 
 def preparation(n_rows: int, n_features: int, size: ProblemSize) -> Cost:
-    """The cost of reading published rows and of the steps to data of a size."""
+    """Estimate the cost of reading published rows and of the steps to data of a given size."""
     values = n_rows * n_features + (size.n_train + size.n_test) * size.n_features
-    # More rows than this are kept on disk.
+    # If there are more rows than this, they are kept on disk.
     return Cost(2 + values / PREPARED_VALUES, PROCESS_BYTES + min(8 * values, KEPT_PREPARED_BYTES) + 60 * n_rows)

@@ -1,4 +1,4 @@
-"""A check that Snakemake has the plugin of a profile; without it, Snakemake prints pages of usage."""
+"""A check that Snakemake has the plugin of a profile; without the plugin, Snakemake prints pages of usage."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import sys
 
 
 def require(plugin: str, needed: str, install: str) -> None:
-    """End the program with one sentence where Snakemake lacks an executor's plugin.
+    """End the program with one sentence if Snakemake lacks an executor's plugin.
 
     Parameters
     ----------
     plugin : str
         The name of the executor, such as "cluster-generic".
     needed, install : str
-        What the profile needs, in words, and what ``pip install`` is given for it.
+        What the profile needs, as text, and the arguments for ``pip install``.
     """
     if importlib.util.find_spec(f"snakemake_executor_plugin_{plugin.replace('-', '_')}") is None:
         print(
@@ -25,6 +25,6 @@ def require(plugin: str, needed: str, install: str) -> None:
 
 
 def require_generic() -> None:
-    """End the program with one sentence where Snakemake lacks its plugin for any command that takes jobs."""
+    """End the program with one sentence if Snakemake lacks its plugin for any command that takes jobs."""
     package = "snakemake-executor-plugin-cluster-generic"
     require("cluster-generic", f"the package {package}", package)

@@ -1,4 +1,4 @@
-"""Explanation of a target: its data, its parameters, its cost, and how much of it is done.
+"""Explain a target: its data, its parameters, its cost, and how much of it is done.
 
 ``python -m shallows_papers.experiments.planning.explain TARGET [--scale SCALE]``
 """
@@ -25,7 +25,7 @@ from .runs import PlannedRun, Series
 
 
 def explain(plan: Plan, target: str, scale: str) -> Iterator[str]:
-    """Lines that explain a target at a scale, with times on two cores."""
+    """Yield lines that explain a target at a scale, with times on two cores."""
     spec, runs = plan.target(target), plan.runs_of(target, scale)
     settings = plan.configuration.settings
     results = Path(settings["results"]) / scale
@@ -80,7 +80,7 @@ def explain(plan: Plan, target: str, scale: str) -> Iterator[str]:
 
 
 def _distinct(plan: Plan, target: str, scale: str) -> Iterator[tuple[Series, list[PlannedRun]]]:
-    """The series of a target with their runs, each run once: series that differ in seeds and marks alone are joined."""
+    """Yield the series of a target with their runs, each run once; series that differ only in seeds and marks join."""
     joined: dict[str, tuple[Series, dict[str, PlannedRun]]] = {}
     for series in plan.series(target, scale):
         runs = {run: plan.runs(scale)[run] for run in series.run_ids}
@@ -112,7 +112,7 @@ def _data(plan: Plan, data: dict[str, Any]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Entry of the command line; returns the exit status."""
+    """Run the command line; return the exit status."""
     parser = argparse.ArgumentParser(prog="explain", description=__doc__.splitlines()[0])
     parser.add_argument("target", nargs="?", help="a target; without one, all are listed")
     parser.add_argument("--scale", help=", ".join(SCALES))

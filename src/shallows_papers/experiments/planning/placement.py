@@ -1,4 +1,4 @@
-"""The device of each run: a GPU for the targets that have a long run, the CPU for all others."""
+"""The device of each run: a GPU for targets with a long run, the CPU for all others."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from .runs import PlannedRun, PreconditionerJob
 class Placement:
     """The device of every run.
 
-    Loading CUDA and compiling kernels takes longer than many runs. So a run of an estimated time below ``gpu_seconds``
-    (on a CPU) stays on the CPU, except, beyond the demo, where it measures the time of the device. Times are compared
-    within a target: all runs of a target use the same device, and so do targets that share a run.
+    Loading CUDA and compiling kernels takes longer than many runs. So a run with an estimated time below
+    ``gpu_seconds`` (on a CPU) stays on the CPU. The exception, except in the demo, is a run that measures the time of
+    the device. Times are compared within a target, so all runs of a target use the same device, and so do targets that
+    share a run.
     """
 
     def __init__(self, plan: Plan):
@@ -23,21 +24,21 @@ class Placement:
         self._preconditioners: dict[str, frozenset[str]] = {}
 
     def device_of(self, member: PlannedRun | PreconditionerJob) -> str:
-        """``"cpu"`` for what stays there; else the configuration's ``device``."""
+        """Return ``"cpu"`` for a run that stays there, else the configuration's ``device``."""
         return self._device if self._device == "cpu" or self._is_long(member) else "cpu"
 
     def gpus(self, member: PlannedRun | PreconditionerJob) -> int:
-        """GPUs to ask for: one where the configuration insists on them and the run is made there."""
+        """Return how many GPUs to request: one if the configuration demands GPUs and the run is made on one."""
         return int(self._device == "gpu" and self._is_long(member))
 
     def none_is_used(self, scale: str) -> bool:
-        """Whether GPUs are insisted on, and all runs of a scale stay on the CPU."""
+        """Whether the configuration demands GPUs but all runs of a scale stay on the CPU."""
         return self._device == "gpu" and not self._long_runs(scale)
 
     def _is_long(self, member: PlannedRun | PreconditionerJob) -> bool:
         if isinstance(member, PlannedRun):
             return member.id in self._long_runs(member.scale)
-        # A preconditioner has no scale; it is the same one wherever it is made.
+        # A preconditioner has no scale: it is the same at all scales.
         self._long_runs(self._plan.configuration.settings["scale"])
         return any(member.id in self._preconditioners[scale] for scale in self._long)
 
@@ -49,7 +50,7 @@ class Placement:
         return self._long[scale]
 
     def _connected_to_long(self, scale: str) -> frozenset[str]:
-        """Long runs, and those that are connected with one through shared targets."""
+        """Return long runs, and runs that are connected with one through shared targets."""
         runs, methods = self._plan.runs(scale).values(), self._plan.configuration.methods
         timing = {name for name, one in methods.items() if one.get("cost") == "timed" and scale != SCALES[0]}
         connected, found = [], [run for run in runs if run.cost.seconds >= self._seconds or run.method in timing]

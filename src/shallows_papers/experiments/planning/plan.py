@@ -1,6 +1,6 @@
 """The plan: the runs of every target at every scale.
 
-The workflow reads this module whenever it is parsed, so it imports nothing heavy.
+The workflow imports this module whenever it is parsed, so it imports nothing heavy.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from . import configuration, costs, target_entry
 from .configuration import SCALES, Configuration, ConfigurationError, load, look_up, placed
 from .runs import PlannedRun, PreconditionerJob, Series, digest, fixed_parameters
 
-#: Forms in which a target leaves its numbers, and its picture where it has one, by their folder.
+#: The file formats of a target's numbers, and of its picture if it has one, by their folder.
 PRODUCTS = {"tables": ("csv", "json", "md", "html"), "figures": ("svg", "png")}
 
 
@@ -37,7 +37,7 @@ class Plan:
     def load(cls, root: str | Path = ".", settings: Mapping[str, Any] | None = None, *, deployed: bool = False) -> Plan:
         """Read the configuration below ``root`` and plan everything.
 
-        Jobs that are ``deployed``, in environments of their own, have the extras that they need.
+        Jobs that are ``deployed`` run in separate environments, which have the extras that they need.
         """
         from shallows_papers import datasets
 
@@ -52,7 +52,7 @@ class Plan:
         for name, paper in self.configuration.papers.items():
             for target, spec in paper["targets"].items():
                 if target in found:
-                    raise ConfigurationError(f"The target {target!r} stands in two papers.")
+                    raise ConfigurationError(f"The target {target!r} is in two papers.")
                 target_entry.check(target, spec)
                 target_entry.check_published(target, spec, self.configuration.published[target])
                 target_entry.check_data(target, spec)
@@ -69,12 +69,12 @@ class Plan:
 
     @property
     def _changes(self) -> dict[str, dict[str, Any]]:
-        """Parameters that a person changes, by target."""
+        """Parameters that the user changes, by target."""
         return self.configuration.settings.get("changes") or {}
 
     @cached_property
     def items(self) -> configuration.Items:
-        """All that the papers print, by target, checked against the published files; none without a list of it."""
+        """All printed items of the papers, by target, checked against the published files; empty without a list."""
         root, folder = self.configuration.root, self.configuration.folder
         found = configuration.read_items(folder, root / "workflow" / "schemas")
         configuration.check_items(found, self.configuration.published)
@@ -87,64 +87,64 @@ class Plan:
 
     @property
     def figures(self) -> list[str]:
-        """Identifiers of the targets that leave a picture."""
+        """Identifiers of the targets with a picture."""
         return [target for target, spec in self.targets.items() if spec.get("figure")]
 
     def products(self, target: str) -> list[str]:
-        """The tables and figures of a target, below the folder of its scale."""
+        """Return the tables and figures of a target, below the folder of its scale."""
         kinds = PRODUCTS if target in self.figures else ["tables"]
         return [f"{kind}/{target}.{ending}" for kind in kinds for ending in PRODUCTS[kind]]
 
     def target(self, name: str) -> dict[str, Any]:
-        """The entry of one target; of an unknown one the nearest name is given."""
+        """Return the entry of a target; for an unknown name, the error gives the nearest one."""
         return look_up("target", name, self.targets)
 
     def runs(self, scale: str) -> dict[str, PlannedRun]:
-        """All runs of a scale, by identifier."""
+        """Return all runs of a scale, by identifier."""
         return self._expanded[look_up("scale", scale, SCALES)][0]
 
     def series(self, target: str, scale: str) -> list[Series]:
-        """What a target measures at a scale."""
+        """Return what a target measures at a scale."""
         self.target(target)
         return self._expanded[look_up("scale", scale, SCALES)][1][target]
 
     def runs_of(self, target: str, scale: str) -> list[PlannedRun]:
-        """The runs that a target needs, each once."""
+        """Return the runs that a target needs, each once."""
         wanted = dict.fromkeys(run for series in self.series(target, scale) for run in series.run_ids)
         return [self.runs(scale)[run] for run in wanted]
 
     def preconditioners(self, scale: str) -> dict[str, PreconditionerJob]:
-        """All preconditioners of a scale, by identifier."""
+        """Return all preconditioners of a scale, by identifier."""
         return {run.preconditioner.id: run.preconditioner for run in self.runs(scale).values() if run.preconditioner}
 
     def run_named(self, scale: str, name: str) -> PlannedRun:
-        """The run whose folder has this name, which ends with its identifier."""
-        return _named("run", name, self.runs(scale), scale)
+        """Return the run whose folder has this name, which ends with its identifier."""
+        return _find_by_folder("run", name, self.runs(scale), scale)
 
     def preconditioner_named(self, scale: str, name: str) -> PreconditionerJob:
-        """The preconditioner whose file has this name, without its ending."""
-        return _named("preconditioner", name, self.preconditioners(scale), scale)
+        """Return the preconditioner whose file has this name, without its ending."""
+        return _find_by_folder("preconditioner", name, self.preconditioners(scale), scale)
 
     def job(self, run: PlannedRun) -> dict[str, Any]:
-        """Every parameter of the job of a run."""
+        """Return every parameter of the job of a run."""
         spec = run.spec(self.configuration.methods)
         return {**spec, "target_ids": list(run.targets), "code": self.code_of(run)}
 
     def code_of(self, run: PlannedRun) -> str:
-        """Digest of the code that a run depends on."""
+        """Return the digest of the code that a run depends on."""
         return project_modules.digest(self.files_of(run))
 
     def files_of(self, run: PlannedRun) -> dict[str, str]:
-        """The project's files that a run may use, with their digests."""
+        """Return the project's files that a run may use, with their digests."""
         return code.files_of_run(self.configuration.methods[run.method], run.parameters)
 
     def names_of_files(self, run: PlannedRun) -> list[str]:
-        """The project's files that a run may use, with the module that offers what it calls."""
+        """Return the project's files that a run may use, with the module that offers what it calls."""
         calls = self.configuration.methods[run.method]["call"].values()
         return [*self.files_of(run), *(place.partition(":")[0] for place in calls)]
 
     def code_of_preparation(self, dataset: str, variant: str) -> str:
-        """Digest of the code that a preparation depends on."""
+        """Return the digest of the code that a preparation depends on."""
         return code.digest_of_preparation(self.catalogue[dataset], self.configuration.steps_of(variant))
 
     @cached_property
@@ -173,9 +173,9 @@ class Plan:
         at = spec["scales"][scale]
         absent, changes = self.absent(target, scale), self._changes.get(target, {})
         for group in at["runs"]:
-            # What is not there may be asked for all the same: its runs come into being once it is.
-            words = [word for word in _chosen("dataset", group.get("data"), at["data"]) if word not in absent]
-            methods = _chosen("method", group.get("methods"), spec["methods"])
+            # Runs on missing data are planned too: they can be made once the data are there.
+            words = [word for word in _select("dataset", group.get("data"), at["data"]) if word not in absent]
+            methods = _select("method", group.get("methods"), spec["methods"])
             axes = list(_axes(spec["settings"], group.get("settings", {})))
             marks, unit = target_entry.marks(group), target_entry.unit(group)
             seeds = self.configuration.settings["seeds"] or group.get("seeds", at["seeds"])
@@ -191,8 +191,10 @@ class Plan:
                 of_group, of_data = group.get("parameters", {}), data.get("parameters", {})
                 task = self.catalogue[data["dataset"]].task
                 fixed = fixed_parameters(definition, task)
-                # What methods share may be at another path of each, such as the bandwidth of a kernel or of features.
-                known = _known(definition, task, {**fixed, **own, **entry.get("parameters", {}), **of_group, **of_data})
+                # Shared settings may have different paths, such as the bandwidth of a kernel or of features.
+                known = _known_paths(
+                    definition, task, {**fixed, **own, **entry.get("parameters", {}), **of_group, **of_data}
+                )
                 own, here, of_data = (
                     {_path(name, known): value for name, value in given.items()} for given in (own, of_group, of_data)
                 )
@@ -217,7 +219,7 @@ class Plan:
                 yield Series(word, method, setting, marks, ids, altered, parameters), runs
 
     def _with_preconditioner(self, run: PlannedRun, definition: Mapping[str, Any]) -> PlannedRun:
-        """A run with the preconditioner that its method takes, if any."""
+        """Return a run with the preconditioner that its method takes, if any."""
         if not definition.get("preconditioner"):
             return run
         wanted = definition["preconditioner"]
@@ -230,9 +232,9 @@ class Plan:
         return replace(run, preconditioner=PreconditionerJob(run.dataset, run.variant, own, run.seed, cost))
 
     def absent(self, target: str, scale: str) -> dict[str, str]:
-        """Why some of a target's datasets are not used at a scale, by the paper's words for them.
+        """Say why some of a target's datasets are not used at a scale, by the paper's words for them.
 
-        The configuration says so, or the user has not supplied them yet, or an extra is not installed.
+        The configuration leaves them out, the user has not supplied them yet, or an extra is not installed.
         """
         reasons = {}
         for word, data in self.target(target)["scales"][scale]["data"].items():
@@ -244,7 +246,7 @@ class Plan:
         return {word: reason for word, reason in reasons.items() if reason}
 
     def _missing_extra(self, variant: str) -> str | None:
-        """Why a variant cannot be prepared without an extra; None where it can."""
+        """Say why a variant cannot be prepared without an extra; None if it can."""
         from shallows_papers.datasets.preparation.steps import STEPS
 
         steps = self.configuration.steps_of(variant) if variant in self.configuration.variants else ()
@@ -255,11 +257,11 @@ class Plan:
         return None if self.deployed else _not_installed(extra)
 
     def extra_of_run(self, run: PlannedRun) -> str | None:
-        """The extra that a run needs."""
+        """Return the extra that a run needs."""
         return self.configuration.methods[run.method].get("extra")
 
     def extra_of_preparation(self, dataset: str, steps: Iterable[Mapping[str, Any]]) -> str | None:
-        """The extra that a preparation needs, for one of its steps or to generate the data."""
+        """Return the extra that a preparation needs, for one of its steps or to generate the data."""
         from shallows_papers.datasets.preparation.steps import STEPS
 
         extras = (STEPS[name].extra for step in steps for name in step)
@@ -267,7 +269,7 @@ class Plan:
         return next(filter(None, extras), None) or _EXTRA_OF_GENERATOR.get(generator.get("name"))
 
     def _left_out(self, target: str, scale: str) -> str:
-        """Why some of a target's methods are not run at a scale."""
+        """Say why some of a target's methods are not run at a scale."""
         spec = self.target(target)
         reasons = [spec["scales"][scale].get("left_out", "")]
         for word, entry in spec["methods"].items():
@@ -279,14 +281,14 @@ class Plan:
         from shallows_papers.datasets.download import supplied_files
 
         entry, settings = self.catalogue.get(dataset), self.configuration.settings
-        # Below the folder from which the workflow runs, as all data are.
+        # The path is relative to the folder from which the workflow runs, as for all data.
         place = Path(settings["data"]) / "raw" / dataset
         if entry is None or entry.state != "supplied" or supplied_files.is_there(entry, place, settings["mirror"]):
             return None
         return supplied_files.not_run(entry, place)
 
     def size(self, dataset: str, variant: str) -> costs.ProblemSize:
-        """Sizes of prepared data, as known before it is prepared."""
+        """Return the sizes of prepared data, as known before the preparation."""
         if (dataset, variant) not in self._sizes:
             steps = self.configuration.steps_of(variant)
             self._sizes[dataset, variant] = self._size_after(self.catalogue[dataset], steps)
@@ -300,10 +302,10 @@ class Plan:
 
     @cached_property
     def _sizes(self) -> dict[tuple[str, str], costs.ProblemSize]:
-        return {}  # of the few data that thousands of runs share
+        return {}  # for the few data that thousands of runs share
 
     def cost_of_preparation(self, dataset: str, variant: str) -> costs.Cost:
-        """The cost of preparing a dataset, from its size before its steps and after them, with the nets it trains."""
+        """Return the cost of preparing a dataset, from its sizes before and after its steps and the nets it trains."""
         entry, steps = self.catalogue[dataset], self.configuration.steps_of(variant)
         rows = (entry.n_train or 0) + (entry.n_test or 0)
         cost = costs.preparation(rows, entry.n_features or 1, self.size(dataset, variant))
@@ -316,7 +318,7 @@ class Plan:
         return cost
 
     def comparison(self, target: str, scale: str) -> dict[str, Any]:
-        """What comparing a target with its paper needs besides the measurements."""
+        """Return what the comparison of a target with its paper needs in addition to the measurements."""
         spec = self.target(target)
         paper = self.configuration.papers[spec["paper"]]
         at = spec["scales"][scale]
@@ -363,18 +365,18 @@ _EXTRA_OF_GENERATOR = {"smiles_molecules": "chem"}
 
 
 def _not_installed(extra: str | None) -> str | None:
-    """Why something that needs an extra is not run; None where the extra is installed."""
+    """Say why something that needs an extra is not run; None if the extra is installed."""
     if extra is None or importlib.util.find_spec(_PACKAGE_OF[extra]) is not None:
         return None
     return f"needs the optional packages of the extra '{extra}': pip install 'shallows[{extra}]'"
 
 
-def _named(kind: str, name: str, known: Mapping[str, Any], scale: str) -> Any:
+def _find_by_folder(kind: str, name: str, known: Mapping[str, Any], scale: str) -> Any:
     with placed(f"scale {scale}, {name}"):
         return look_up(kind, name.rpartition("-")[2], known)
 
 
-def _chosen(kind: str, wanted: list[Any] | None, known: Mapping[str, Any]) -> list[str]:
+def _select(kind: str, wanted: list[Any] | None, known: Mapping[str, Any]) -> list[str]:
     for name in wanted or ():
         look_up(kind, name, known)
     return list(known if wanted is None else wanted)
@@ -383,7 +385,7 @@ def _chosen(kind: str, wanted: list[Any] | None, known: Mapping[str, Any]) -> li
 def _axes(
     settings: Mapping[str, Any], wanted: Mapping[str, list[Any]]
 ) -> Iterator[list[tuple[str, str, dict[str, Any]]]]:
-    """For each axis its values: (axis, word, parameters)."""
+    """Yield for each axis its values: (axis, word, parameters)."""
     for axis in wanted:
         look_up("setting", axis, settings)
     for axis, choices in settings.items():
@@ -392,7 +394,7 @@ def _axes(
                 raise ConfigurationError(f"The axis {axis!r} has no values.")
             yield [(axis, str(value), {choices: value}) for value in wanted[axis]]
         else:
-            yield [(axis, str(word), choices[word]) for word in _chosen(axis, wanted.get(axis), choices)]
+            yield [(axis, str(word), choices[word]) for word in _select(axis, wanted.get(axis), choices)]
 
 
 def _changed(
@@ -403,21 +405,21 @@ def _changed(
     parameters: Mapping[str, Any],
     task: str,
 ) -> dict[str, Any]:
-    """The changed parameters of one method of a target: those for all methods that it has, then those for it alone."""
-    known = {*parameters, *_known(definition, task, parameters)}
+    """Return the changed parameters of a method of a target: first those for all methods, then its own."""
+    known = {*parameters, *_known_paths(definition, task, parameters)}
     for_all = {name: value for name, value in changes.items() if name not in spec["methods"]}
     of_method = {_path(name, known): value for name, value in changes.get(method, {}).items()}
     return {**{path: value for name, value in for_all.items() if (path := _path(name, known)) in known}, **of_method}
 
 
-def _known(definition: Mapping[str, Any], task: str, parameters: Mapping[str, Any]) -> Collection[str]:
-    """The paths of all parameters of what a method calls for a task."""
+def _known_paths(definition: Mapping[str, Any], task: str, parameters: Mapping[str, Any]) -> Collection[str]:
+    """Return the paths of all parameters of what a method calls for a task."""
     place = definition["call"].get(task) or definition["call"].get("any")
     return {*((place and signatures.paths(place, parameters)) or ())}
 
 
 def _path(name: str, known: Collection[str]) -> str:
-    """The shortest path of a parameter that a person names by its last part alone, such as ``rank``.
+    """Return the shortest path of a parameter that the user names only by its last part, such as ``rank``.
 
     Other names, and names with several shortest paths, are returned as they are.
     """
@@ -427,14 +429,14 @@ def _path(name: str, known: Collection[str]) -> str:
 
 
 def _last_names(paths: Iterable[str]) -> list[str]:
-    """The last parts of paths, each once."""
+    """Return the last parts of paths, each once."""
     return [*dict.fromkeys(map(last_name, paths))]
 
 
 def _check_changes(
     target: str, spec: Mapping[str, Any], changes: Mapping[str, Any], methods: Mapping[str, Any]
 ) -> None:
-    """Refuse changes of what no method of a target has, and of what tells the rows of its table apart."""
+    """Raise an error for changes that no method of a target has, and for changes that would make its rows equal."""
     known, changed = set(spec["methods"]), dict[str, Any]()
     for entry in spec["methods"].values():
         definition = look_up("method", entry["method"], methods)
@@ -445,7 +447,7 @@ def _check_changes(
     for name, value in changes.items():
         if name in spec["methods"] and not isinstance(value, Mapping):
             raise ConfigurationError(
-                f"{name} is a method of {target}, and not a parameter. Write {{{name}: {{parameter: value}}}}."
+                f"{name} is a method of {target}, not a parameter. Write {{{name}: {{parameter: value}}}}."
             )
         changed |= value if name in spec["methods"] else {name: value}
     changed = {_path(name, known): value for name, value in changed.items()}

@@ -1,4 +1,4 @@
-"""Memory, time and threads that a job asks for, from its estimated cost and the limits of a job."""
+"""The memory, time and threads that a job requests, from its estimated cost and the limits of a job."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from typing import Any
 
 from .costs import Cost
 
-#: An estimate above this, in seconds, is worth all the threads that a job may have.
+#: A job with an estimate above this, in seconds, gets all the threads that a job may have.
 LONG_SECONDS = 20.0
-#: Memory of the processes of Snakemake that a batch system starts beside the one that computes.
+#: Memory of the Snakemake processes that a batch system starts in addition to the computing process.
 SNAKEMAKE_MEGABYTES = 400
-#: Room over the estimates.
+#: Factor by which requests exceed the estimates.
 MEMORY_ROOM, TIME_ROOM = 1.7, 4.0
-#: Minutes beyond the estimate, for the start of Python on a slow disk: of a job, and of a job in a group.
+#: Minutes in addition to the estimate, for the start of Python on a slow disk: for a job, and for a job in a group.
 START_MINUTES, START_MINUTES_TOGETHER = 10, 2
-#: A job that failed asks for twice as much at each further attempt, up to this.
+#: A job that failed requests twice as much in each further attempt, up to this factor.
 MOST_TIMES = 4
 
 
 @dataclass(frozen=True)
 class Requests:
-    """Requests of jobs, none of them above a limit."""
+    """Requests of jobs, each within a limit."""
 
-    most_threads: int = 16  # of a long job; a short one takes a single one
-    most_minutes: int | None = None  # a training that takes longer goes on in another job, since it saves its state
+    most_threads: int = 16  # of a long job; a short job gets a single thread
+    most_minutes: int | None = None  # a longer training saves its state and continues in another job
     most_megabytes: int | None = None
-    group_seconds: float = 0.0  # jobs that are estimated shorter are sent to a batch system in groups
+    group_seconds: float = 0.0  # jobs with a shorter estimate are sent to a batch system in groups
 
     @classmethod
     def of(cls, settings: Mapping[str, Any]) -> Requests:
-        """With the limits of ``config.yaml``."""
+        """Make requests with the limits of ``config.yaml``."""
         limits = settings["limits"]
         memory = limits.get("memory")
         if memory is not None:
@@ -51,7 +51,7 @@ class Requests:
         return self.most_threads if cost.seconds > LONG_SECONDS else 1
 
     def megabytes(self, cost: Cost, attempt: int = 1, ranks: int = 1) -> int:
-        """Memory in whole megabytes, with room to spare, and more at every further attempt.
+        """Return the memory in whole megabytes, with room to spare, and more in every further attempt.
 
         Several processes (`ranks`) divide what is large, the kernel matrix; each loads Python and the libraries.
         """
@@ -59,7 +59,7 @@ class Requests:
         return wanted if self.most_megabytes is None else min(wanted, self.most_megabytes)
 
     def minutes(self, cost: Cost, attempt: int = 1) -> int:
-        """Time in whole minutes, and more at every further attempt; the times of a group add up."""
+        """Return the time in whole minutes, and more in every further attempt; the times of a group add up."""
         start = START_MINUTES_TOGETHER if self.is_short(cost) else START_MINUTES
         wanted = int(_more(attempt) * (TIME_ROOM * cost.seconds / 60 + start))
         return wanted if self.most_minutes is None else min(wanted, self.most_minutes)

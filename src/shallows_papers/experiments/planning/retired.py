@@ -1,4 +1,4 @@
-"""Keys and values of earlier versions of the configuration, refused with their successors."""
+"""Keys and values of earlier versions of the configuration; errors name what replaces them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class RetiredKeyError(ShallowsError, ValueError):
 
 @dataclass(frozen=True)
 class Retired:
-    """A key of an earlier version: its path (``*`` for any key), its successor, a pattern of the retired values."""
+    """A key of an earlier version: its path (``*`` for any key), its replacement, a pattern of the retired values."""
 
     path: str
     successor: str
@@ -30,7 +30,7 @@ _FUNCTION = "a function of your own, as module:function"
 RETIRED = (
     Retired("batch_seconds", "ranks_seconds for the length from which trainings are shared by processes"),
     Retired("methods/*/measures", "measures: predictions", "whole"),
-    Retired("methods/*/call/*", "shallows.gradient_descent_path in the place of shallows.reach", "shallows.reach:.*"),
+    Retired("methods/*/call/*", "shallows.gradient_descent_path instead of shallows.reach", "shallows.reach:.*"),
     Retired(
         "methods/*/call/*",
         "the analysis in the folder of its paper, such as shallows_papers.papers.eigenpro.step_sizes:losses_by_step",
@@ -54,7 +54,7 @@ RETIRED = (
     Retired("targets/*/kind", "kind: table", "marks"),
     Retired("targets/*/figure/facet", "panels"),
     Retired("targets/*/figure/hue", "lines"),
-    Retired("targets/*/figure/free_x", "nothing, as every axis has an x axis of its own"),
+    Retired("targets/*/figure/free_x", "nothing, as every axis has its own x axis"),
     Retired("targets/*/metrics/*/over", "a claim with over: {metric: ...}", "(?!first$).*"),
     Retired("targets/*/metrics/*/reached", "first_passage, with the same keys below it"),
     Retired(f"{_CLAIM}/axes", f"reduce with {_FUNCTION}, which calls claim_functions.fitted_slope"),
@@ -72,10 +72,10 @@ RETIRED = (
 
 
 def check(contents: Any, file: str) -> None:
-    """Refuse a file of an earlier version, and say what is written instead."""
+    """Raise an error for a file of an earlier version that says what to write instead."""
     for one in RETIRED:
         for place, value in _values_at(contents, one.path.split("/")):
-            # A function of that name may have been added since.
+            # A function with that name may have been added since.
             again = value in {"reduce": REDUCTIONS, "across": ACROSS}.get(place[-1], ())
             if re.fullmatch(one.value, str(value), re.DOTALL) and not again:
                 what = place[-1] if one.value == ".*" else f"{place[-1]}: {value}"
@@ -86,7 +86,7 @@ def check(contents: Any, file: str) -> None:
 
 
 def _values_at(contents: Any, path: list[str]) -> Iterator[tuple[tuple[Any, ...], Any]]:
-    """All places of a nested mapping that match a path, each with its value."""
+    """Yield all places of a nested mapping that match a path, each with its value."""
     if not path:
         yield (), contents
     elif isinstance(contents, Mapping):

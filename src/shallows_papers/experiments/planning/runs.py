@@ -14,28 +14,28 @@ from ..identity import code, signatures
 from ..parameters import last_name
 from . import costs
 
-#: Keys of a method's definition that its runs depend on; the others are for people, for plans and for comparisons.
+#: Keys of a method's definition that its runs depend on. Other keys are for readers, plans and comparisons.
 OF_THE_RUN = ("runs", "call", "marks", "measures", "takes", "index")
 
-#: Estimators that `shallows.distributed.Mpi` takes, with a solver whose settings have ``takes_ranks``.
+#: Estimators that work with `shallows.distributed.Mpi`, if their solver's settings have ``takes_ranks``.
 FITTED_BY_SEVERAL = frozenset(
     f"{family}{kind}" for family in ("KernelRidge", "DoublyStochastic") for kind in ("Classifier", "Regressor")
 )
 
 
 def digest(*parts: Any, length: int = 10) -> str:
-    """Hash of anything that JSON can write, independent of the order of keys."""
+    """Return a hash of anything that JSON can write, independent of the order of keys."""
     text = json.dumps(parts, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()[:length]
 
 
 def fixed_parameters(definition: Mapping[str, Any], task: str) -> dict[str, Any]:
-    """The parameters that a method has whatever a target says, for a task."""
+    """Return the parameters that a method has for a task in every target."""
     return {**definition.get("parameters", {}), **definition.get("parameters_in", {}).get(task, {})}
 
 
 def slug(parameters: Mapping[str, Any], seed: int, length: int = 60) -> str:
-    """Parameters as a readable part of a path: kernel and bandwidth first, the seed last, numbers behind their name."""
+    """Write parameters as a readable part of a path: kernel and bandwidth first, the seed last, numbers after name."""
     first = {"kernel": 0, "bandwidth": 1}
     parts = []
     for name, value in sorted(parameters.items(), key=lambda pair: (first.get(last_name(pair[0]), 2), pair[0])):
@@ -52,7 +52,7 @@ def slug(parameters: Mapping[str, Any], seed: int, length: int = 60) -> str:
 
 @dataclass(frozen=True)
 class PreconditionerJob:
-    """A preconditioner as an artifact of its own, shared by the runs that need the same one."""
+    """A preconditioner as a separate artifact, shared by the runs that need the same one."""
 
     dataset: str
     variant: str
@@ -62,7 +62,7 @@ class PreconditionerJob:
 
     @cached_property
     def id(self) -> str:
-        """Hash of everything that it depends on."""
+        """Hash of everything that the preconditioner depends on."""
         return digest("preconditioner", self.dataset, self.variant, self.parameters, self.seed)
 
     @property
@@ -81,8 +81,8 @@ class PreconditionerJob:
 class PlannedRun:
     """One method on one prepared dataset with one seed.
 
-    Its identity is its dataset, variant, method, parameters, seed and unit. How far it goes (``marks``) is the union of
-    what its targets ask for, in the method's own unit or in another one (``unit``).
+    Its identity is its dataset, variant, method, parameters, seed and unit. Its ``marks`` are the union of the marks
+    that its targets request, in the method's own unit or in another one (``unit``).
     """
 
     scale: str
@@ -104,7 +104,7 @@ class PlannedRun:
         return digest(self.dataset, self.variant, self.method, self.parameters, self.seed, *unit)
 
     def can_be_shared(self, methods: Mapping[str, Any]) -> bool:
-        """Whether several processes can train it together; where it is evaluated by the clock, theirs would differ."""
+        """Whether several processes can train it together; not if it is evaluated by time, which would differ."""
         definition = methods[self.method]
         by_clock = (self.unit or definition.get("marks", "epoch")) == "seconds"
         called = [*definition["call"].values()]
@@ -122,7 +122,7 @@ class PlannedRun:
         return f"runs/{self.dataset}-{self.variant}/{self.method}/{name}"
 
     def spec(self, methods: Mapping[str, Any]) -> dict[str, Any]:
-        """Parameters of its job: all that its numbers depend on but the data and the code."""
+        """Return the parameters of its job: all that its numbers depend on except the data and the code."""
         definition = {**methods[self.method], **({"marks": self.unit} if self.unit else {})}
         return {
             "id": self.id,
@@ -142,8 +142,8 @@ class PlannedRun:
 class Series:
     """What a target measures at one place: the same thing over its seeds.
 
-    ``altered`` holds the parameters that a scale sets otherwise than the target: name -> (here, there); ``parameters``
-    all that its runs have.
+    ``altered`` has the parameters that differ between this scale and the target: name -> (here, there).
+    ``parameters`` has all parameters that its runs share.
     """
 
     data: str

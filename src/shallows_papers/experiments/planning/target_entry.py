@@ -1,8 +1,8 @@
-"""A target's entry in the configuration: its evaluation points and variants, and the checks that a schema cannot make.
+"""A target's entry in the configuration: its evaluation points and variants, and checks that a schema cannot make.
 
-Its metrics and claims must name what exists, and give functions the parameters that they have. A metric may be anything
-that a run's curve or its single numbers hold; nothing here knows what methods measure. The module is read whenever the
-workflow is parsed, so it imports nothing heavy.
+Its metrics and claims must name existing things, and pass functions parameters that they have. A metric may be any
+number in a run's curve or record; this module does not know what methods measure. The workflow imports it whenever it
+is parsed, so it imports nothing heavy.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ CRITERIA = ("at_most", "at_least", "between", "tolerance")
 
 
 def marks(group: Mapping[str, Any]) -> tuple[int, ...]:
-    """The evaluation points of a group of runs: a list of them, or a range with both ends."""
+    """Return the evaluation points of a group of runs, given as a list or as a range with both ends."""
     given = group.get("marks", ())
     if isinstance(given, Mapping) and "seconds" in given:
         return tuple(given["seconds"])
@@ -29,18 +29,18 @@ def marks(group: Mapping[str, Any]) -> tuple[int, ...]:
 
 
 def unit(group: Mapping[str, Any]) -> str:
-    """The unit of a group's evaluation points where it is not the method's own; else empty."""
+    """Return the unit of a group's evaluation points; empty for the method's own unit."""
     return "seconds" if "seconds" in group.get("marks", ()) else ""
 
 
 def variants(data: Mapping[str, Any]) -> list[str]:
-    """The variants of a dataset that a target takes: one, or several, whose runs are repetitions as seeds are."""
+    """Return the variants of a dataset in a target; the runs of several variants are repetitions, as with seeds."""
     given = data["variant"]
     return [given] if isinstance(given, str) else list(given)
 
 
 def check(target: str, spec: Mapping[str, Any]) -> None:
-    """Check what the metrics and claims of a target name, and that each claim has one criterion."""
+    """Check the names in the metrics and claims of a target, and that each claim has one criterion."""
     for name, metric in spec["metrics"].items():
         with placed(f"target {target}, metric {name}"):
             if name in spec.get("claims", {}):
@@ -84,7 +84,7 @@ def check(target: str, spec: Mapping[str, Any]) -> None:
 def check_series(target: str, spec: Mapping[str, Any], methods: Mapping[str, Any]) -> None:
     """Check which methods are ours, and where the settings of the others come from.
 
-    A target in which one method has ``sources`` gives one for every parameter of all that are not ours.
+    If one method of a target has ``sources``, every parameter of all methods that are not ours needs a source.
     """
     entries = spec["methods"]
     for word, entry in entries.items():
@@ -105,22 +105,22 @@ def check_series(target: str, spec: Mapping[str, Any], methods: Mapping[str, Any
                 for name in sources:
                     look_up("parameter with a source, of those that are given", name, given)
                 known = {*sources, *definition.get("sources", {})}
-                # The solver is the method; the source of an object is that of its parameters too.
+                # The solver is the method; the source of an object applies to its parameters too.
                 if missing := sorted(name for name in given - {"solver"} if not known & {*parents(name)}):
                     raise ConfigurationError(
                         f"No source is given for {', '.join(missing)}. Say under 'sources' where each is printed, in "
-                        "which public code of the authors it stands, or from which printed numbers it is inferred."
+                        "which public code of the authors it is, or from which printed numbers it is inferred."
                     )
 
 
 def parents(path: str) -> list[str]:
-    """A path of a parameter, and the paths of the objects that it is in, such as ``solver__step``."""
+    """Return a path of a parameter, and the paths of the objects that it is in, such as ``solver__step``."""
     parts = path.split("__")
     return ["__".join(parts[: k + 1]) for k in range(len(parts))]
 
 
 def _given_parameters(word: str, spec: Mapping[str, Any]) -> set[str]:
-    """The parameters that a method's entry, the settings and the scales of its target give it."""
+    """Return the parameters that a method gets from its entry, the settings and the scales of its target."""
     given = set(spec["methods"][word].get("parameters", {}))
     for choices in spec["settings"].values():
         given |= {choices} if isinstance(choices, str) else {name for choice in choices.values() for name in choice}
@@ -132,7 +132,7 @@ def _given_parameters(word: str, spec: Mapping[str, Any]) -> set[str]:
     return given
 
 
-#: The key that only this kind of evidence has, and must have, and what it says.
+#: The key that this kind of evidence must have and no other kind may have, and its content.
 _NEEDED = {
     "could_fail": ("theorem", "which data or code would contradict it"),
     "why": ("derivation", "why no run can contradict it"),
@@ -186,7 +186,7 @@ def check_published(target: str, spec: Mapping[str, Any], rows: Iterable[Mapping
 
 
 def check_data(target: str, spec: Mapping[str, Any]) -> None:
-    """Check that the size of each dataset of the paper is given, so that a part of it is not taken for the whole."""
+    """Check that each dataset of the paper has its size, so that a part of it is not mistaken for the whole."""
     kinds = {one.get("evidence") for one in (*spec["metrics"].values(), *spec.get("claims", {}).values())}
     if not kinds & {"number", "order", "theorem"}:
         return
@@ -197,13 +197,13 @@ def check_data(target: str, spec: Mapping[str, Any]) -> None:
 
 
 def functions_of(spec: Mapping[str, Any]) -> list[str]:
-    """The functions of a paper that the claims of a target name, as module:function."""
+    """Return the functions of a paper that the claims of a target name, as module:function."""
     named = (claim.get(key, "") for claim in spec.get("claims", {}).values() for key in ("reduce", "across"))
     return sorted({name for name in named if ":" in name})
 
 
 def printed_targets(spec: Mapping[str, Any]) -> list[str]:
-    """The targets whose printed values are levels of the metrics of a target."""
+    """Return the targets whose printed values are levels of the metrics of a target."""
     levels = [level for metric in spec["metrics"].values() for level in _levels(metric)]
     named = (level["printed"] for level in levels if isinstance(level, Mapping) and "printed" in level)
     return list(dict.fromkeys(named))
@@ -236,7 +236,7 @@ def _check_selection(where: Mapping[str, Any], spec: Mapping[str, Any]) -> None:
 
 
 def drawn_data(methods: Mapping[str, Any], used: Collection[str]) -> tuple[dict[str, str], str]:
-    """The data that analyses draw for themselves, by method, and what they draw if all draw the same."""
+    """Return the data that analyses generate, by method, and the common name if all generate the same data."""
     drawn = {method: methods[method]["makes_data"] for method in sorted(used) if "makes_data" in methods[method]}
     alike = set(drawn.values()) if len(drawn) == len(used) else set()
     return drawn, next(iter(alike)) if len(alike) == 1 else ""

@@ -1,1 +1,1 @@
-"""Running: one run with its record, curve, log and provenance."""
+"""Do one run, with its record, curve, log and provenance."""

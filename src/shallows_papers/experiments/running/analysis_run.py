@@ -1,4 +1,4 @@
-"""A run of kind "analysis": one function of the data gives curves over an index and single numbers."""
+"""A run of kind "analysis": a function of the data returns curves over an index and single numbers."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from .calls import arguments, callable_for, seconds_by_phase, sha256_of
 from .job import Conditions, Job, name_of
 from .status import Status
 
-#: Prefix of a metric -> the place of the curve that it is taken at.
+#: Prefix of a metric -> the position on the curve from which it is taken.
 ENDS = {"first": 0, "last": -1}
 
 
 def analyse(job: Job, data: Any, conditions: Conditions, folder: Path, key: str) -> dict[str, Any]:
-    """Call the function of an analysis on the training features or, where its method says so, on all the data.
+    """Call the function of an analysis on the training features or, if its method asks for it, on all the data.
 
-    It is given the seed, the device and the memory where it has parameters ``random_state``, ``device`` and ``memory``.
-    A function with a parameter ``progress`` is given a `ResumableLoop` for its work, which shows its progress and
-    resumes after a kill. What is given and returned is as of `training_run.train`.
+    It gets the seed, the device and the memory if it has parameters ``random_state``, ``device`` and ``memory``. A
+    function with a parameter ``progress`` gets a `ResumableLoop` for its work, which shows its progress and resumes
+    after a kill. Parameters and result are as in `training_run.train`.
     """
     spec, definition = job.spec, job.spec["definition"]
     function = callable_for(definition["call"], data.info["task"])
@@ -51,7 +51,7 @@ def analyse(job: Job, data: Any, conditions: Conditions, folder: Path, key: str)
         {definition["index"]: place, "metric": metric, "value": float(value)}
         for metric, values in found.curve.items()
         for place, value in zip(index, values, strict=True)
-        if value is not None  # None leaves no row; a value that is not a number is kept
+        if value is not None  # None leaves no row; NaN is kept
     ]
     rows += [{definition["index"]: "", "metric": metric, "value": value} for metric, value in single.items()]
     marks = [

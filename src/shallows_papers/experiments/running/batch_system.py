@@ -1,4 +1,4 @@
-"""A job in a batch system: its memory, files and time, and how a training is saved and continued in another job."""
+"""A job in a batch system: its memory, files and time, and how to save a training and continue it in another job."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ if TYPE_CHECKING:
     from shallows.training import Checkpoint
 
 
-#: Seconds that Slurm is given to end a job that it puts back into the queue.
+#: Seconds that Slurm gives a job to end before it queues the job again.
 SECONDS_TO_END = 60.0
-#: Seconds that a file of another node is waited for, as long as a network file system may keep what it knew, and
-#: between two looks for it.
+#: Seconds to wait for a file of another node, as long as a network file system may keep outdated entries, and seconds
+#: between two checks for it.
 LATENCY_SECONDS, LOOK_SECONDS = 60.0, 2.0
 #: Variables that batch systems set in their jobs: Slurm, PBS, Grid Engine, LSF, Kubernetes.
 IN_A_JOB = {"SLURM_JOB_ID", "PBS_JOBID", "JOB_ID", "LSB_JOBID", "KUBERNETES_SERVICE_HOST"}
-#: Seconds before the end of its time at which a job saves its state, where it has hours.
+#: Seconds before the end of its time at which a job with hours of time saves its state.
 MOST_SECONDS_TO_SAVE = 120.0
 
 
 def declare_memory(resources: Mapping[str, Any]) -> None:
-    """Write the memory that a job of Slurm asked for into its environment, from which Snakemake's plugin takes it out.
+    """Write the memory that a Slurm job requested into its environment, from which Snakemake's plugin removes it.
 
-    Where a site enforces limits without control groups, nothing else says it.
+    If a site enforces limits without control groups, this is the only source of the number.
     """
     if "SLURM_JOB_ID" in os.environ and resources.get("mem_mb"):
         os.environ.setdefault("SLURM_MEM_PER_NODE", str(resources["mem_mb"]))
 
 
 def wait_for_files(paths: Iterable[Path], sleep: Any = time.sleep) -> None:
-    """Wait for files that another node of a batch system wrote and that this one may see late, or empty at first.
+    """Wait for files that another node of a batch system wrote, if they are still missing or empty on this node.
 
-    For `LATENCY_SECONDS` at most: what is missing then was lost, and whoever reads it says so. Outside of a batch
-    system nothing is waited for.
+    Wait for `LATENCY_SECONDS` at most. A file that is missing then is lost, and reading it raises an error. Outside of
+    a batch system there is no wait.
     """
     if not IN_A_JOB & set(os.environ):
         return
@@ -54,15 +54,15 @@ def wait_for_files(paths: Iterable[Path], sleep: Any = time.sleep) -> None:
         sleep(LOOK_SECONDS)
         waited += LOOK_SECONDS
         for folder in {path.parent for path in missing}:
-            # A network file system that is asked for the folder's entries learns of new ones.
+            # A request for the folder's entries makes a network file system look for new files.
             with contextlib.suppress(OSError):
                 os.listdir(folder)
 
 
 def seconds_until_saving() -> float | None:
-    """Seconds until a job of Slurm should save its state; None where there is no Slurm or no limit to its time.
+    """Return the seconds until a Slurm job should save its state; None without Slurm or without a time limit.
 
-    A fifth of the time that is left is kept for saving, but no more than `MOST_SECONDS_TO_SAVE`.
+    A fifth of the remaining time is reserved for saving, but at most `MOST_SECONDS_TO_SAVE`.
     """
     job = os.environ.get("SLURM_JOB_ID")
     if job is None:
@@ -72,10 +72,10 @@ def seconds_until_saving() -> float | None:
 
 
 def queue_again() -> bool:
-    """Ask Slurm to put this job back into its queue, after the state was saved; it then ends the job by itself.
+    """Ask Slurm to queue this job again after its state was saved; Slurm then ends the job.
 
-    A job that a person cancelled is not put back: by then Slurm no longer calls it running. False where nothing was put
-    back; the job should then fail, to be sent anew by Snakemake.
+    A job that the user canceled is not queued again, since Slurm no longer lists it as running. Return False if the
+    job was not queued. The job should then fail, so that Snakemake sends it again.
     """
     job = os.environ.get("SLURM_JOB_ID")
     if job is None or slurm.ask("squeue", "--noheader", f"--jobs={job}", "--format=%T").stdout.strip() != "RUNNING":
@@ -91,9 +91,9 @@ def queue_again() -> bool:
 
 @contextmanager
 def stopping_by_signal(checkpoint: Checkpoint) -> Iterator[None]:
-    """On SIGTERM, and before the time of a job of Slurm is over, save the state after the step at hand and stop.
+    """On SIGTERM, and shortly before the time of a Slurm job is over, save the state after the present step and stop.
 
-    This process watches the time, since Slurm signals Snakemake, which passes nothing on to its jobs.
+    This process watches the time, since Slurm signals Snakemake, which does not pass the signal on to its jobs.
     """
     seconds = seconds_until_saving()
     timer = threading.Timer(seconds or 0.0, checkpoint.request_stop)
@@ -109,7 +109,7 @@ def stopping_by_signal(checkpoint: Checkpoint) -> Iterator[None]:
 
 @contextmanager
 def at_sigterm(action: Callable[..., Any]) -> Iterator[None]:
-    """Call an action at SIGTERM; only the main thread can do this, in others nothing changes."""
+    """Call an action at SIGTERM; this has an effect only in the main thread."""
     try:
         before = signal.signal(signal.SIGTERM, action)
     except ValueError:  # not the main thread

@@ -1,4 +1,4 @@
-"""Loads the class or function that a method's entry names; computes checksums of models and arrays."""
+"""Load the class or function that a method's entry names; compute checksums of models and arrays."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from shallows.utils.frozen import with_parameters
 
 from ..parameters import divided
 
-#: The phases of a run whose seconds a record has, and what an estimator calls them.
+#: The phases of a run whose seconds are in a record, and their names in an estimator.
 PHASES = {
     **{name: name for name in ("preparation", "eigensystem", "kernel_matrix", "training")},
     "prediction": "evaluation",
@@ -27,7 +27,7 @@ PHASES = {
 
 
 def callable_for(call: Mapping[str, str], task: str) -> Any:
-    """The class or function that a method calls for a task, by its mapping from tasks, or ``"any"``."""
+    """Return the class or function that a method calls for a task, from its mapping of tasks or ``"any"``."""
     place = call.get(task) or call.get("any")
     if place is None:
         raise ShallowsError(f"This method is not for {task}.")
@@ -35,14 +35,14 @@ def callable_for(call: Mapping[str, str], task: str) -> Any:
 
 
 def accepted(function: Any, offered: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of the offered keyword arguments that a function or class takes."""
+    """Return the offered keyword arguments that a function or class takes."""
     known = inspect.signature(function).parameters
     takes_any = any(one.kind is one.VAR_KEYWORD for one in known.values())
     return {name: value for name, value in offered.items() if takes_any or name in known}
 
 
 def make_estimator(make: Any, parameters: Mapping[str, Any], **own: Any) -> Any:
-    """An estimator with the parameters of a run, by their paths, and those of ``own`` that it has.
+    """Make an estimator from the parameters of a run, by their paths, and from parameters in ``own`` that it has.
 
     An estimator of this package has the device and the memory among its options. A device that its solver cannot use
     is left out.
@@ -53,25 +53,25 @@ def make_estimator(make: Any, parameters: Mapping[str, Any], **own: Any) -> Any:
     paths = {f"{name}__{path}": value for name, given in inside.items() for path, value in given.items()}
     devices = getattr(_part(estimator, "solver"), "devices", None)
     if devices is not None and str(own.get("options__device")).partition(":")[0] not in ("auto", *devices):
-        paths.pop("options__device", None)  # Its solver runs on another device.
+        paths.pop("options__device", None)  # its solver runs on another device
     return estimator.set_params(**paths) if paths else estimator
 
 
 def path_of(estimator: Any, name: str) -> str:
-    """The path of a parameter that an estimator, its solver or its options have; the name itself if none has it."""
+    """Return the path of a parameter that an estimator, its solver or its options have; the name if none has it."""
     if name in estimator.get_params(deep=False):
         return name
     return next((f"{part}__{name}" for part in ("solver", "options") if name in _fields(estimator, part)), name)
 
 
 def keeps_checkpoints(estimator: Any) -> bool:
-    """Whether a fit takes observers and a checkpoint: its solver may have no epochs."""
+    """Whether a fit takes observers and a checkpoint; solvers without epochs may not."""
     takes = "checkpoint" in inspect.signature(estimator.fit).parameters
     return takes and getattr(_part(estimator, "solver"), "has_epochs", True)
 
 
 def _part(estimator: Any, name: str) -> Any:
-    """The object of a parameter, or its class if the parameter is a name; None without one."""
+    """Return the object of a parameter, or its class if the parameter is a name; None without one."""
     value = getattr(estimator, "get_params", lambda **_: {})(deep=False).get(name, ...)
     if name == "options" and value is None:
         return Options()
@@ -79,15 +79,16 @@ def _part(estimator: Any, name: str) -> Any:
 
 
 def _fields(estimator: Any, name: str) -> list[str]:
-    """The parameters of the object that a parameter is or names."""
+    """Return the parameters of the object that a parameter is or names."""
     part = _part(estimator, name)
     return [item.name for item in dataclasses.fields(part)] if dataclasses.is_dataclass(part) else []
 
 
 def arguments(function: Any, parameters: Mapping[str, Any], **own: Any) -> dict[str, Any]:
-    """The arguments of a function for parameters by their paths, with objects made, and those of ``own`` that it takes.
+    """Return the arguments of a function from parameters by their paths and from arguments in ``own`` that it takes.
 
-    Names of kernels are known; a module has the tables of others in ``NAMED``, such as ``{"solver": SOLVERS}``.
+    Objects are made from names: names of kernels are known, and a module has the tables of other objects in ``NAMED``,
+    such as ``{"solver": SOLVERS}``.
     """
     tables = {"kernel": kernels.KERNELS, **getattr(sys.modules[function.__module__], "NAMED", {})}
     whole, inside = divided({**parameters, **accepted(function, own), **_in_options(function, own)})
@@ -101,14 +102,14 @@ def arguments(function: Any, parameters: Mapping[str, Any], **own: Any) -> dict[
 
 
 def _in_options(function: Any, own: Mapping[str, Any]) -> dict[str, Any]:
-    """What belongs to the options of a function or class, by paths."""
+    """Return the arguments that belong to the options of a function or class, by paths."""
     if "options" not in inspect.signature(function).parameters:
         return {}
     return {f"options__{name}": own[name] for name in ("device", "memory") if name in own}
 
 
 def sha256_of(values: Any) -> str | None:
-    """Checksum of the content of an array or a sparse matrix; None for None."""
+    """Return the checksum of the content of an array or a sparse matrix; None for None."""
     if values is None:
         return None
     values = values.toarray() if hasattr(values, "toarray") else values
@@ -116,12 +117,12 @@ def sha256_of(values: Any) -> str | None:
 
 
 def seconds_by_phase(timings: Mapping[str, float]) -> dict[str, float]:
-    """Seconds of each phase, 0 of one that was not timed."""
+    """Return the seconds of each phase; 0 if it was not timed."""
     return {phase: timings.get(name, 0.0) for phase, name in PHASES.items()}
 
 
 def diverged(error: DivergenceError) -> dict[str, Any]:
-    """The parts of the record of a run whose training diverged, with the rows of its curve up to there, if any."""
+    """Return the parts of the record of a run whose training diverged, with the rows of its curve, if any."""
     return {
         "rows": getattr(error, "rows", []),
         "seconds_before": 0.0,
@@ -136,5 +137,5 @@ def diverged(error: DivergenceError) -> dict[str, Any]:
 
 
 def model_sha256(estimator: Any) -> str | None:
-    """Checksum of an estimator's coefficients; None where it has none."""
+    """Return the checksum of an estimator's coefficients; None without coefficients."""
     return sha256_of(getattr(estimator, "dual_coef_", getattr(estimator, "coef_", None)))

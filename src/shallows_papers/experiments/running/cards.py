@@ -1,4 +1,4 @@
-"""The GPUs of a workstation: each job that asks for one has a card to itself."""
+"""The GPUs of a workstation: each job that requests one gets a card that no other job uses."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-#: Seconds between two looks for a free card.
+#: Seconds between two checks for a free card.
 PATIENCE = 0.5
 
 
 def visible() -> list[str]:
-    """Cards that this process may use: those that ``CUDA_VISIBLE_DEVICES`` names, else all."""
+    """Return the cards that this process may use: those in ``CUDA_VISIBLE_DEVICES``, else all."""
     if "CUDA_VISIBLE_DEVICES" in os.environ:
         return [card.strip() for card in os.environ["CUDA_VISIBLE_DEVICES"].split(",") if card.strip()]
     command = ["nvidia-smi", "--query-gpu=index", "--format=csv,noheader"]
@@ -30,10 +30,10 @@ def visible() -> list[str]:
 
 @contextmanager
 def reserve_one_gpu(wanted: int, folder: str | Path | None = None) -> Iterator[str | None]:
-    """Reserve a card that no other job of this machine uses, and name it in the environment; wait where none is free.
+    """Reserve a card that no other job of this machine uses and name it in the environment; wait until one is free.
 
-    Enter it before CUDA is first used. With fewer than two visible cards, as in a batch system, nothing is done. The
-    locks are files in ``folder``, by default one of this user's for temporary files.
+    Enter it before CUDA is first used. With fewer than two visible cards, as in a batch system, it does nothing. The
+    locks are files in ``folder``, by default in this user's folder for temporary files.
     """
     cards = visible() if wanted else []
     if len(cards) < 2:

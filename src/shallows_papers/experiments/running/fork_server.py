@@ -1,8 +1,8 @@
-"""A process with all imports done; the jobs of a workflow on this machine are forks of it.
+"""A process that has done all imports; the jobs of a workflow on this machine are forks of it.
 
-To start Python and to import the numerical packages takes longer than many a run. So the workflow starts one process
-that imports them, and each script hands itself over to a fork of it, with its own output, environment and exit status.
-Nothing else of a job changes: where there is no such process, as in a batch system, the script goes on by itself.
+Starting Python and importing the numerical packages takes longer than many runs. So the workflow starts one process
+that imports them, and each script passes itself to a fork of it, with its own output, environment and exit status.
+Nothing else of a job changes. Without such a process, as in a batch system, the script itself does the job.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ import threading
 from pathlib import Path
 from typing import Any
 
-#: Environment variable that names the socket of the server.
+#: Environment variable with the server's socket.
 ADDRESS = "SHALLOWS_FORK_SERVER"
 
-#: What the server imports; named in texts, since no script depends on it. Of packages in `WHOLE`, all modules.
+#: Modules that the server imports, as texts, since no script depends on them; of packages in `WHOLE`, all modules.
 COMMON = (
     "matplotlib.backends.backend_agg",
     "matplotlib.backends.backend_svg",
@@ -41,16 +41,16 @@ WHOLE = ("shallows.estimators", "shallows.solvers", "shallows_papers.papers")
 
 
 def start() -> subprocess.Popen[bytes] | None:
-    """Start a server, which ends with this process, and name it in the environment of the jobs.
+    """Start a server that ends with this process, and put its address into the environment of the jobs.
 
-    None where jobs start by themselves: beyond Linux, whose system libraries survive a fork, and where the variable is
-    set to nothing.
+    Return None if jobs start without it: outside of Linux, where system libraries may not survive a fork, or if the
+    variable is set to an empty value.
     """
     if sys.platform != "linux" or os.environ.get(ADDRESS) == "":
         return None
     folder = tempfile.mkdtemp(prefix="shallows-")
     address = str(Path(folder) / "jobs")
-    with socket.socket(socket.AF_UNIX) as listener:  # listens from now on: jobs wait for the server's imports
+    with socket.socket(socket.AF_UNIX) as listener:  # listens from now on: jobs wait until the server has its imports
         listener.bind(address)
         listener.listen(128)
         command = [sys.executable, "-m", __name__, address, str(listener.fileno())]
@@ -62,7 +62,7 @@ def start() -> subprocess.Popen[bytes] | None:
 
 
 def hand_over() -> None:
-    """Let a fork of the server run this script, and exit with its status; return where this process is to run it."""
+    """Let a fork of the server run this script, and exit with its status; return if this process has to run it."""
     address = os.environ.get(ADDRESS)
     if not address:
         return
@@ -87,19 +87,19 @@ def hand_over() -> None:
     if status:
         os._exit(status[0])
     if not asked_to_end.is_set():
-        print("The process of this job was killed, for want of memory perhaps.", file=sys.stderr, flush=True)
-    # The status of a shell's command that a signal ended.
+        print("The process of this job was killed, perhaps because memory ran out.", file=sys.stderr, flush=True)
+    # As in a shell, if a signal ended the command.
     os._exit(128 + (signal.SIGTERM if asked_to_end.is_set() else signal.SIGKILL))
 
 
 def main(address: str, listener_number: str) -> None:
-    """Serve jobs that ask a listening socket, until the standard input ends with the process that started this one."""
+    """Serve jobs at a listening socket until the standard input ends, with the process that started this one."""
     listener = socket.socket(fileno=int(listener_number))
     threading.Thread(target=_end_with_parent, args=[Path(address)], daemon=True).start()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(
         signal.SIGTERM, signal.SIG_IGN
-    )  # it is sent to the jobs; this process ends with the one that started it
+    )  # the signal is sent to the jobs; this process ends with the process that started it
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     _import()
     while True:
@@ -111,7 +111,7 @@ def main(address: str, listener_number: str) -> None:
 
 
 def _end_with_parent(address: Path) -> None:
-    while os.read(0, 1024):  # not through a buffer, whose lock a fork would find held
+    while os.read(0, 1024):  # unbuffered, since a fork might inherit the locked lock of a buffer
         pass
     with contextlib.suppress(OSError):
         address.unlink()
@@ -120,7 +120,7 @@ def _end_with_parent(address: Path) -> None:
 
 
 def _import() -> None:
-    """Import what jobs need, and nothing that opens a GPU."""
+    """Import what jobs need, without anything that opens a GPU."""
     import importlib
     import pkgutil
 
@@ -132,7 +132,7 @@ def _import() -> None:
 
 
 def _run(connection: socket.socket) -> None:
-    """Run the script of a request in this process, a fork, and end it."""
+    """Run the script of a request in this process, a fork, and end the process."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -155,7 +155,7 @@ def _run(connection: socket.socket) -> None:
 
 
 def _pass_on_end(connection: socket.socket) -> None:
-    """End this process when the one that handed the job over is asked to end, or is gone."""
+    """End this process when the process of the job is asked to end or has ended."""
     connection.recv(1)
     os.kill(os.getpid(), signal.SIGTERM)
 
@@ -188,7 +188,7 @@ def _script(script: list[str], folder: str, environment: dict[str, str]) -> int:
 
 
 def _limit_threads() -> None:
-    """Give libraries that are loaded the number of threads that they would read from the environment."""
+    """Give loaded libraries the number of threads that they would read from the environment."""
     import threadpoolctl
 
     for api, variable in (("blas", "OPENBLAS_NUM_THREADS"), ("openmp", "OMP_NUM_THREADS")):

@@ -1,6 +1,6 @@
 """A run with its paths, the conditions under which it is done, and the key of its checkpoints.
 
-Read by every job before anything else, so it imports nothing heavy.
+Every job imports this module before anything else, so it imports nothing heavy.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ class Conditions:
     memory: int | str | None = None  # budget of one run; None for a share of what is free
     checkpoint_seconds: float = 60.0  # how often a run saves its state
     ranks: int = 1  # processes that train together, by MPI
-    launcher: str | None = None  # what starts them, such as "srun --mpi=pmi2"; None for mpiexec
+    launcher: str | None = None  # the command that starts them, such as "srun --mpi=pmi2"; None for mpiexec
 
     @classmethod
     def of(
         cls, settings: Mapping[str, Any], resources: Mapping[str, Any] | None = None, device: str | None = None
     ) -> Conditions:
-        """From the contents of ``config.yaml``, and from what a job asked for where several processes may share it.
+        """Make conditions from the contents of ``config.yaml``, and from the resources of a job that ranks may share.
 
-        ``device`` takes the place of the configuration's where a job has one of its own.
+        ``device`` replaces the device of the configuration.
         """
         asked = resources or {}
         common = device or settings["device"], settings["memory"], settings["checkpoint_seconds"]
@@ -38,18 +38,18 @@ class Conditions:
 
 @dataclass(frozen=True)
 class Job:
-    """One run with its places."""
+    """One run with its paths."""
 
-    spec: dict[str, Any]  # what `Plan.job` gives
+    spec: dict[str, Any]  # the result of `Plan.job`
     prepared: Path  # folder of the prepared arrays
     out: Path  # folder of record.json and curve.csv
-    checkpoints: Path  # folder for what a killed run leaves, shared by all runs
-    preconditioner: Path | None = None  # the artifact, where the method takes one
+    checkpoints: Path  # folder for the checkpoints of all runs
+    preconditioner: Path | None = None  # the artifact, if the method takes one
     planned: Collection[str] | None = None  # the project's files that it may use; None for all
 
 
 def name_of(spec: Mapping[str, Any]) -> str:
-    """A line that names a run to a reader: its method, its dataset and its parameters."""
+    """Return a line that names a run for readers: its method, its dataset and its parameters."""
     parameters = " ".join(
         f"{name}={value:.4g}" if isinstance(value, float) else f"{name}={value}"
         for name, value in spec["parameters"].items()
@@ -59,7 +59,7 @@ def name_of(spec: Mapping[str, Any]) -> str:
 
 
 def key_of(spec: Mapping[str, Any], data_sha256: str) -> str:
-    """Hash of all that a run's numbers depend on: parameters, marks, seed, data and code."""
+    """Return a hash of all that a run's numbers depend on: parameters, marks, seed, data and code."""
     apart = ("target_ids", "scale", "id", "definition", "code")
     what = {name: value for name, value in spec.items() if name not in apart}
     definition = spec["definition"]

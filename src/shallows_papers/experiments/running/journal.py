@@ -1,4 +1,4 @@
-"""The log of a job: a copy of what it prints; an expected error ends the job with one sentence and no traceback."""
+"""The log of a job: a copy of its output; an expected error ends the job with one sentence and no traceback."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from . import batch_system
 
 
 class _Tee:
-    """Writes to two streams, whole lines at a time; everything else, such as ``isatty``, is answered by the first.
+    """Writes whole lines to two streams; everything else, such as ``isatty``, is answered by the first.
 
-    Jobs that run side by side share their output. `print` writes a text and then its end of line, which an unbuffered
-    stream passes on one by one, so that the lines of two jobs would run into each other.
+    Parallel jobs share their output. `print` writes a text and then its end of line, and an unbuffered stream passes
+    them on separately, so that the lines of two jobs would mix.
     """
 
     def __init__(self, seen: TextIO, kept: TextIO):
@@ -32,7 +32,7 @@ class _Tee:
 
     def _pass_on(self) -> None:
         text, self.begun = self.begun, ""
-        # A progress bar redraws its line; only whole lines are worth keeping.
+        # A progress bar rewrites its line; only complete lines are kept.
         if "\r" not in text:
             self.kept.write(text)
             self.kept.flush()
@@ -49,10 +49,10 @@ class _Tee:
 
 @contextmanager
 def journal(path: str | Path, resources: Mapping[str, Any] | None = None) -> Iterator[None]:
-    """Keep what a job prints in its log, and end the job with one clear sentence where it fails on purpose.
+    """Copy the output of a job into its log, and end the job with one clear sentence after an expected error.
 
-    A job of Slurm that was asked to stop goes back into the queue; its state is saved by then. An error that is no
-    `ShallowsError` is a fault: it passes, with its traceback in the log.
+    A Slurm job that was asked to stop is queued again after its state was saved. An error other than a `ShallowsError`
+    is a fault: it is raised, with its traceback in the log.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)

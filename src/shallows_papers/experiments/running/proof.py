@@ -1,8 +1,8 @@
-"""Proof that a run used no files of the project but those that it was planned to use.
+"""Check that a run used only those files of the project that its plan lists.
 
-The plan follows import statements (`identity.project_modules`). It can miss what is looked up by a name at run time.
-Such modules are imported by `importlib.import_module`, also those of a `LazyTable`; data files are opened. A run notes
-both, so that the fork server may import modules beforehand, which saves 0.2 seconds in each of hundreds of runs.
+The plan follows import statements (`identity.project_modules`). It can miss modules that are looked up by a name at run
+time. Such modules are imported by `importlib.import_module`, also by a `LazyTable`; data files are opened. A run notes
+both. Thus the fork server may import modules in advance, which saves 0.2 seconds in each of hundreds of runs.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from shallows.errors import ShallowsError
 FOLDER = Path(__file__).resolve().parents[3]
 PACKAGES = ("shallows", "shallows_papers")
 
-_opened: list[set[str]] = []  # of the run at hand, by a hook that Python cannot remove
+_opened: list[set[str]] = []  # by the present run; filled by a hook that Python cannot remove
 
 
 @contextmanager
 def covered_by(planned: Collection[str] | None) -> Iterator[None]:
-    """Raise a ShallowsError at the end if a project file was used that is not planned; None allows every file."""
+    """Raise a ShallowsError at the end if an unplanned project file was used; None allows every file."""
     if planned is None:
         yield
         return
@@ -51,7 +51,7 @@ def covered_by(planned: Collection[str] | None) -> Iterator[None]:
     wrong = sorted(one for one in used - {*planned} if not any(other.startswith(f"{one}.") for other in planned))
     if wrong:
         raise ShallowsError(
-            f"The run used {', '.join(wrong)}, of which its plan knows nothing, so that a change there would not make "
+            f"The run used {', '.join(wrong)}, which its plan does not list, so that a change there would not make "
             "the run out of date. Import it by a statement where it is used, or name it in the run's parameters."
         )
 
@@ -67,7 +67,7 @@ def _note_opened(event: str, arguments: tuple[Any, ...]) -> None:
 
 
 def _data_file(path: str) -> str | None:
-    """The name in a plan of a file of the packages that is no module; None of another file."""
+    """Return the name in a plan of a data file of the packages; None for another file."""
     place = Path(path).resolve()
     if place.suffix in (".py", ".pyc") or "__pycache__" in place.parts or FOLDER not in place.parents:
         return None

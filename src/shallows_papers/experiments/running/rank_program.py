@@ -26,7 +26,7 @@ from .job import Conditions, Job
 
 
 def main(place: str) -> int:
-    """Do the task of a file, and write the result beside it; 0, also where the training was stopped or refused."""
+    """Do the task in a file and write the result to its folder; return 0, also for a stopped or failed training."""
     task = json.loads(Path(place).read_text(encoding="utf-8"))
     folder = Path(task["folder"])
     with Mpi() as ranks, contextlib.ExitStack() as stack:
@@ -64,7 +64,7 @@ def _train(task: dict[str, Any], folder: Path, ranks: Mpi) -> dict[str, Any]:
 
 
 def _stop_when_asked() -> None:
-    """Save the state and stop once the process that started this one has closed its end of the input, or is gone."""
+    """Save the state and stop once the process that started this one has closed its end of the input or has ended."""
     if sys.stdin.readline() == several_ranks.BEGIN:
         sys.stdin.read()
         os.kill(os.getpid(), signal.SIGTERM)

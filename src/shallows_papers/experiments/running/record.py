@@ -1,4 +1,4 @@
-"""The record of a run, ``record.json``, and its curve: written, read and checked, with the provenance of the run."""
+"""Write, read and check the record of a run, ``record.json``, with its provenance, and its curve."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SCHEMA_PATH = Path(__file__).with_name("record.schema.json")
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "snakemake", "cupy-cuda12x", "cupy-cuda13x", "torch")
 
-# Vector width that a processor's flags promise, and that OpenBLAS's cores use. Other cores are not judged.
+# Vector width of processors with these flags, and of OpenBLAS's cores. Other cores are not judged.
 _FLAG_LEVELS = (("avx512bw", 3, "AVX-512"), ("avx2", 2, "AVX2"), ("avx", 1, "AVX"))
 _CORE_LEVELS = {
     **dict.fromkeys(("skylakex", "cooperlake", "sapphirerapids"), 3),
@@ -34,7 +34,7 @@ _CORE_LEVELS = {
 
 
 def write(folder: str | Path, record: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> None:
-    """Check the record, and write ``curve.csv``, then the record; each gets its name only when it is whole."""
+    """Check the record, and write ``curve.csv``, then the record; each gets its name only when it is complete."""
     check(record)
     folder = Path(folder)
     rows = list(rows)
@@ -47,25 +47,25 @@ def write(folder: str | Path, record: Mapping[str, Any], rows: Iterable[Mapping[
 
 
 def read(folder: str | Path) -> tuple[dict[str, Any], list[dict[str, str]]]:
-    """A run's record and the rows of its curve."""
+    """Return a run's record and the rows of its curve."""
     folder = Path(folder)
     try:
         record = json.loads((folder / "record.json").read_text(encoding="utf-8"))
     except ValueError as error:
         raise ShallowsError(
-            f"{folder / 'record.json'} is no JSON: {error}. Delete it, to have it made again."
+            f"{folder / 'record.json'} is not valid JSON: {error}. Delete it, to have it made again."
         ) from None
     with open(folder / "curve.csv", newline="", encoding="utf-8") as stream:
         return record, list(csv.DictReader(stream))
 
 
 def check(record: Mapping[str, Any], place: str | Path = "") -> None:
-    """Check a record against its schema; one of another version is named as such, with its place."""
+    """Check a record against its schema; an error names its place, and its version if that is another one."""
     version, named = record.get("schema_version"), f"The record{f' in {place}' if str(place) else ''}"
     if isinstance(version, int) and version != SCHEMA_VERSION:
         raise ShallowsError(
-            f"{named} was left by another version of this package (its schema has version {version}, that of this "
-            f"package {SCHEMA_VERSION}), and results of two versions are not mixed. Move the folder of results away, "
+            f"{named} was written by another version of this package (its schema has version {version}, this package "
+            f"uses {SCHEMA_VERSION}). Results of two versions cannot be mixed. Move the folder of results away, "
             "or name another with --config results=..., and run it again."
         )
     error = next(iter(_validator().iter_errors(record)), None)
@@ -82,7 +82,7 @@ def _validator() -> Any:
 
 
 def plain(value: Any) -> Any:
-    """A value in the types of JSON: NumPy's numbers become Python's, and what is not finite becomes text."""
+    """Convert a value to types of JSON: NumPy's numbers become Python's, and non-finite numbers become text."""
     if isinstance(value, Mapping):
         return {str(key): plain(one) for key, one in value.items()}
     if isinstance(value, list | tuple | set):
@@ -99,9 +99,9 @@ def plain(value: Any) -> Any:
 def made(
     run: Mapping[str, Any], info: Mapping[str, Any], started: datetime, device: str, **found: Any
 ) -> dict[str, Any]:
-    """The record of a run that ends now: what was asked, what is known of the data, what was found, and its provenance.
+    """Return the record of a run that ends now: the request, the data, the results, and the provenance.
 
-    ``info`` is the record of the preparation; of what was found ``peak_memory_bytes`` may be left out.
+    ``info`` is the record of the preparation; ``peak_memory_bytes`` is measured if ``found`` does not have it.
     """
     of_data = ("title", "n_train", "n_test", "n_features", "sha256", "licence", "steps")
     return plain(
@@ -119,14 +119,14 @@ def made(
 
 
 def provenance(device: str = "cpu") -> dict[str, Any]:
-    """Code, packages, hardware and BLAS of this process for a record; of several GPUs that of ``"gpu:N"``."""
+    """Return the code, packages, hardware and BLAS of this process for a record; ``"gpu:N"`` selects a GPU."""
     made_on = hardware(int(device.partition(":")[2] or 0))
     return {"code": code.commit(), "packages": packages(), "hardware": made_on, "blas": blas()}
 
 
 @cache
 def packages() -> dict[str, str]:
-    """Versions of Python and of the packages that numbers depend on."""
+    """Return the versions of Python and of the packages that affect numbers."""
     from importlib import metadata
 
     found = {"python": platform.python_version()}
@@ -138,7 +138,7 @@ def packages() -> dict[str, str]:
 
 @cache
 def hardware(gpu: int = 0) -> dict[str, Any]:
-    """Processor, cores this process may use, main memory and, of the graphics processors, the one of a number."""
+    """Return the processor, the cores that this process may use, the main memory and the GPU with the given number."""
     import psutil
 
     from shallows import arrays
@@ -153,8 +153,8 @@ def hardware(gpu: int = 0) -> dict[str, Any]:
 
 
 def blas() -> dict[str, Any]:
-    """The BLAS library under NumPy, and a warning where its core is older than the processor."""
-    import numpy as np  # noqa: F401  (loads the library that is looked for)
+    """Return the BLAS library of NumPy, with a warning if its core is older than the processor."""
+    import numpy as np  # noqa: F401  (loads the BLAS library)
     import threadpoolctl
 
     pools = [pool for pool in threadpoolctl.threadpool_info() if pool["user_api"] == "blas"]
@@ -170,7 +170,7 @@ def blas() -> dict[str, Any]:
 
 
 def core_warning(core: str | None, flags: Iterable[str]) -> str | None:
-    """A sentence where a BLAS core is older than the processor's instruction set, else None."""
+    """Return a warning if a BLAS core is older than the processor's instruction set, else None."""
     flags = set(flags)
     able = next(((level, name) for flag, level, name in _FLAG_LEVELS if flag in flags), None)
     used = _CORE_LEVELS.get((core or "").lower())
@@ -192,13 +192,13 @@ def _cpu_field(name: str) -> str | None:
 
 
 def reset_peak_memory() -> None:
-    """Begin to measure peak memory anew, where the system can (Linux), so that each run of a process has its own."""
+    """Restart the measurement of peak memory if the system can (Linux), so that it is separate for each run."""
     with suppress(OSError), open("/proc/self/clear_refs", "w") as control:
         control.write("5")
 
 
 def peak_memory() -> int:
-    """Most bytes of main memory held since :func:`reset_peak_memory`, or since the start of the process elsewhere."""
+    """Return the most main memory in bytes since :func:`reset_peak_memory`, or elsewhere since the process started."""
     with suppress(OSError), open("/proc/self/status", encoding="ascii", errors="replace") as lines:
         for line in lines:
             if line.startswith("VmHWM:"):

@@ -1,4 +1,4 @@
-"""Does one run, from prepared data to its record and curve; a run that was killed resumes."""
+"""Do one run, from prepared data to its record and curve; a run that was killed resumes."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ from .proof import covered_by
 
 
 def execute(job: Job, conditions: Conditions) -> dict[str, Any]:
-    """Do one run and leave its record, which is returned, and its curve; that a training diverges is a result.
+    """Do one run, write its curve and its record, and return the record; a diverging training is a valid result.
 
-    Then remove its checkpoints, so that it is computed when asked again.
+    Then remove its checkpoints, so that it is computed if it is requested again.
     """
     data = _data_of(job.prepared)
     key = key_of(job.spec, data.info["sha256"])
     folder = job.checkpoints / f"{job.spec['id']}-{key}"
-    # Before the clock, as it may import.
+    # Before the clock starts, since it may import modules.
     kind = code.KINDS_OF_RUN[job.spec["definition"]["runs"]]
     do = several_ranks.train if conditions.ranks > 1 else pkgutil.resolve_name(kind)
     record.reset_peak_memory()
     started, clock = datetime.now(UTC), time.perf_counter()
     try:
         with covered_by(job.planned), warnings.catch_warnings():
-            # The configuration gives bandwidths on purpose, so nobody needs the advice about components.
+            # The configuration sets bandwidths on purpose, so the advice about components is not needed.
             warnings.filterwarnings("ignore", message="n_components='auto' takes all")
             try:
                 found = do(job, data, conditions, folder, key)
@@ -57,7 +57,7 @@ def execute(job: Job, conditions: Conditions) -> dict[str, Any]:
     record.write(job.out, made, rows)
     shutil.rmtree(folder, ignore_errors=True)
     if "diverged" in made:
-        print(f"note: {name_of(job.spec)}: {made['diverged']} The cells of this run say so.", flush=True)
+        print(f"note: {name_of(job.spec)}: {made['diverged']} The tables mark the cells of this run.", flush=True)
         return made
     final = ", ".join(f"{name} {float(value):.4g}" for name, value in made["metrics"]["final"].items())
     resumed = f", resumed {made['resumes']} times" if made["resumes"] else ""
@@ -66,21 +66,21 @@ def execute(job: Job, conditions: Conditions) -> dict[str, Any]:
 
 
 def _data_of(prepared: Path) -> datasets.Prepared:
-    """Prepared data; in a batch system, what another node has just written is waited for."""
+    """Return prepared data; in a batch system, wait for files that another node has just written."""
     record_path, arrays = prepared / prepared_data.RECORD, []
-    if record_path.exists():  # of them all, Snakemake looks for the record alone
+    if record_path.exists():  # of all these files, Snakemake checks only the record
         names = json.loads(record_path.read_text(encoding="utf-8"))["arrays"]
         arrays = [prepared / f"{name}.npy" for name in names]
     batch_system.wait_for_files(arrays or [record_path])
     try:
         return datasets.load(prepared)
-    except EOFError:  # NumPy's word for a file of no bytes, as a full disk leaves it
+    except EOFError:  # NumPy's error for an empty file, as a full disk leaves it
         empty = next((path for path in arrays if path.stat().st_size == 0), prepared)
         raise ShallowsError(f"{empty} is empty. Prepare the dataset again.") from None
 
 
 def make_preconditioner(spec: Mapping[str, Any], prepared: Path, out: Path, conditions: Conditions) -> None:
-    """Make a preconditioner as an artifact of its own."""
+    """Make a preconditioner as a separate artifact."""
     from shallows.spectrum import fit_preconditioner
 
     data = _data_of(prepared)

@@ -1,4 +1,4 @@
-"""A run that several processes of MPI train together: it starts them and reads their result from a file."""
+"""A run that several MPI processes train together: start them and read their result from a file."""
 
 from __future__ import annotations
 
@@ -22,14 +22,15 @@ from .record import plain
 
 #: Files in the folder of a run: the parameters of its processes, and their result.
 TASK, OUTCOME = "ranks-task.json", "ranks-outcome.json"
-#: What the starting process writes to the first of its processes; the end of the input asks them to stop.
+#: What the starting process writes to its first process; the end of the input asks the processes to stop.
 BEGIN = "begin\n"
 
 
 def train(job: Job, data: Any, conditions: Conditions, folder: Path, key: str) -> dict[str, Any]:
-    """Train an estimator as `training_run.train` does, by ``conditions.ranks`` processes.
+    """Train an estimator like `training_run.train`, with ``conditions.ranks`` processes.
 
-    They go on from the checkpoint of any number of processes, and find what one process finds, but for rounding.
+    They continue from the checkpoint of any number of processes. Apart from rounding, the result is the same as with
+    one process.
     """
     command = [*starter(conditions.launcher), "-n", str(conditions.ranks)]
     folder.mkdir(parents=True, exist_ok=True)
@@ -43,9 +44,9 @@ def train(job: Job, data: Any, conditions: Conditions, folder: Path, key: str) -
         text=True,
         errors="replace",
     )
-    # The first process saves the state when its input ends; the starter itself would end it at once.
+    # The first process saves the state when its input ends; the MPI starter would end it at once.
     with _terminated_after(process), at_sigterm(lambda *_: process.stdin.close()):
-        with suppress(BrokenPipeError):  # it has ended already, and its output says why
+        with suppress(BrokenPipeError):  # it has ended already, and its output gives the reason
             process.stdin.write(BEGIN)
             process.stdin.flush()
         for line in process.stdout:
@@ -56,7 +57,7 @@ def train(job: Job, data: Any, conditions: Conditions, folder: Path, key: str) -
 
 
 def starter(launcher: str | None) -> list[str]:
-    """The command that starts MPI programs, as words: of a batch system, or ``mpiexec``."""
+    """Return the command that starts MPI programs, as a list of words: the batch system's, or ``mpiexec``."""
     if importlib.util.find_spec("mpi4py") is None:
         raise MissingExtraError("cluster", "A training by several processes (the setting 'ranks')")
     words = shlex.split(launcher or "mpiexec")
@@ -71,7 +72,7 @@ def starter(launcher: str | None) -> list[str]:
 
 
 def task_of(job: Job, conditions: Conditions, folder: Path, key: str) -> dict[str, Any]:
-    """The parameters of the processes: the run, its places and its conditions."""
+    """Return the parameters of the processes: the run, its paths and its conditions."""
     return plain(
         {
             "spec": job.spec,
@@ -85,13 +86,13 @@ def task_of(job: Job, conditions: Conditions, folder: Path, key: str) -> dict[st
 
 
 def outcome(path: Path, ended: str) -> dict[str, Any]:
-    """The result of the processes; `ended` says how they ended, for the error where they left none."""
+    """Read the result of the processes; `ended` says how they ended, for the error if there is no result."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ShallowsError(
             f"The processes that train together failed: {ended}. Their output is above; the last checkpoint is "
-            "as it was."
+            "unchanged."
         ) from None
     path.unlink()
     if "stopped" in found:
@@ -103,7 +104,7 @@ def outcome(path: Path, ended: str) -> dict[str, Any]:
 
 @contextmanager
 def _terminated_after(process: subprocess.Popen[str]) -> Iterator[None]:
-    """End the processes where this one fails, so that none is left behind."""
+    """End the processes if this one fails, so that none remains."""
     try:
         yield
     finally:

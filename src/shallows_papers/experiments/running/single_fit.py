@@ -1,4 +1,4 @@
-"""A run of kind "plain": any estimator of scikit-learn's kind is fitted to the end and measured once."""
+"""A run of kind "plain": any estimator of scikit-learn's kind is fitted completely and measured once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .status import Status
 
 
 class AtTheEnd(Observer):
-    """Measures once, when training is over and the model still has its kernel matrix at hand."""
+    """Measures once, when training is over and the model still has its kernel matrix."""
 
     def __init__(self, evaluate: Callable[[Any], dict[str, float]]):
         self.evaluate = evaluate
@@ -32,10 +32,10 @@ class AtTheEnd(Observer):
 
 
 def fit_once(job: Job, data: Any, conditions: Conditions, folder: Path, key: str) -> dict[str, Any]:
-    """Fit an estimator to the end and measure it there, at no mark.
+    """Fit an estimator completely and measure it at the end, without marks.
 
-    An estimator whose ``fit`` takes observers and a checkpoint is watched, saved and resumed as a training is. What is
-    given and returned is as of `training_run.train`.
+    An estimator whose ``fit`` takes observers and a checkpoint is watched, saved and resumed like a training.
+    Parameters and result are as in `training_run.train`.
     """
     spec, definition = job.spec, job.spec["definition"]
     make = callable_for(definition["call"], data.info["task"])

@@ -1,9 +1,10 @@
-"""The process of Snakemake: which processes may hold the lock of a folder, and how Snakemake is ended with its jobs.
+"""The process of Snakemake: which processes hold the lock of a folder, and how Snakemake ends together with its jobs.
 
 Snakemake locks a folder by files in ``.snakemake/locks``. They do not name the process, and they stay if it is killed.
 So each Snakemake of this project also holds a shared lock of the operating system on the file ``.snakemake/running``,
-which ends with the process. It adds a line to the file: its host, its number, and the number of the program that shows
-what it writes. If no process holds the file and all lines are from this machine, Snakemake's own lock is stale.
+which ends with the process. It adds a line to the file: its host, its process number, and the process number of the
+program that shows its output. If no process holds the file and all lines are from this machine, Snakemake's own lock is
+stale.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ if TYPE_CHECKING:
 
 try:
     import fcntl
-except ImportError:  # Windows, where every lock is Snakemake's own business
+except ImportError:  # Windows, where only Snakemake's own lock is used
     fcntl = None  # type: ignore[assignment]
 
-#: Environment variable with the number of the process that started Snakemake and shows what it writes.
+#: Environment variable with the number of the process that started Snakemake and shows its output.
 WATCHER = "SHALLOWS_WATCHER"
-#: Seconds that a Snakemake that is asked to end has, with its jobs, before all of them are killed.
+#: Seconds for Snakemake and its jobs to end after a signal, before all of them are killed.
 SECONDS_TO_END = 10.0
 
 _LOCKS, _RUNNING = Path(".snakemake", "locks"), Path(".snakemake", "running")
@@ -37,9 +38,9 @@ _held: list[IO[str]] = []  # open as long as this process lives
 
 
 def register() -> None:
-    """Note that this process is a Snakemake at work in the present folder, until it ends.
+    """Note that this process is a Snakemake running in the present folder, until it ends.
 
-    If the program that started and shows it is killed, this process ends too.
+    If the program that started it and shows its output is killed, this process ends too.
     """
     watcher = os.getppid() if os.environ.get(WATCHER) == str(os.getppid()) else 0
     if watcher:
@@ -55,12 +56,12 @@ def register() -> None:
                 file.truncate(0)  # the processes of these lines have ended
         fcntl.flock(file, fcntl.LOCK_SH)
         print(_host(), os.getpid(), watcher, file=file, flush=True)
-        os.fsync(file.fileno())  # a loss of power is one of the ends for which it is kept
+        os.fsync(file.fileno())  # the file must survive a loss of power
         _held.append(file)
 
 
 def remove_stale_lock() -> bool:
-    """Remove Snakemake's lock of the present folder if its process no longer exists; returns whether it was removed."""
+    """Remove Snakemake's lock of the present folder if its process no longer exists; return whether it was removed."""
     if fcntl is None or not _is_locked():
         return False
     begun = time.monotonic()
@@ -70,7 +71,7 @@ def remove_stale_lock() -> bool:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
             except BlockingIOError:
-                # One that has just ended leaves the list first, and one whose watcher was killed is about to end.
+                # A process that has just ended leaves the list first; one whose watcher was killed is about to end.
                 found = holders()
                 patience = 1.5 * SECONDS_TO_END if _are_orphans(found) else 0.0 if found else 1.0
                 if time.monotonic() - begun >= patience:
@@ -86,7 +87,7 @@ def remove_stale_lock() -> bool:
 
 
 def holders() -> list[tuple[int, int]]:
-    """The numbers of the living processes on this machine that are at work here, and of those that started them."""
+    """Return the numbers of the living processes on this machine that run here, and of those that started them."""
     import psutil
 
     found = []
@@ -94,7 +95,7 @@ def holders() -> list[tuple[int, int]]:
         for line in _RUNNING.read_text(encoding="utf-8").splitlines():
             with contextlib.suppress(ValueError, psutil.Error):
                 host, process, watcher = line.split()
-                # The number of a process that has ended may be another program's by now.
+                # The number of an ended process may belong to another program by now.
                 words = psutil.Process(int(process)).cmdline() if host == _host() else []
                 if any("snakemake" in word for word in words):
                     found.append((int(process), int(watcher)))
@@ -102,10 +103,10 @@ def holders() -> list[tuple[int, int]]:
 
 
 def end(child: subprocess.Popen[Any], first: float = 0.0) -> None:
-    """End a Snakemake that this process started, and its jobs; returns when they have ended.
+    """End a Snakemake that this process started, and its jobs; return when they have ended.
 
-    Snakemake gets the signal of Ctrl-C, with which it starts no more jobs and unlocks the folder. Its jobs get SIGTERM,
-    with which a training saves its state. What is left after `SECONDS_TO_END` is killed.
+    Snakemake gets the signal of Ctrl-C: it starts no more jobs and unlocks the folder. Its jobs get SIGTERM: a training
+    saves its state. Remaining processes are killed after `SECONDS_TO_END`.
 
     Parameters
     ----------
@@ -128,7 +129,7 @@ def _is_locked() -> bool:
 
 
 def _are_orphans(found: list[tuple[int, int]]) -> bool:
-    """Whether the programs that started these processes have all ended, so that the processes end too."""
+    """Whether the programs that started these processes have all ended, so that the processes will end too."""
     import psutil
 
     for _, watcher in found:
@@ -139,14 +140,14 @@ def _are_orphans(found: list[tuple[int, int]]) -> bool:
 
 
 def _end_after(watcher: int) -> None:
-    """Wait until the program that started this process has ended, and then end this process and its jobs."""
+    """Wait until the program that started this process has ended, then end this process and its jobs."""
     while os.getppid() == watcher:
         time.sleep(0.5)
     _end_family(os.getpid(), lambda: True)
 
 
 def _end_family(number: int, is_alive: Any) -> None:
-    """Ask a Snakemake and the processes that it started to end, and kill those that do not."""
+    """Ask a Snakemake and the processes that it started to end, and kill those that continue."""
     import psutil
 
     jobs: dict[int, psutil.Process] = {}

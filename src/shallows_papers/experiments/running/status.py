@@ -1,4 +1,4 @@
-"""The status of a run while it lasts, in a small file in the folder of its checkpoints."""
+"""The status of a run while it lasts, as a small file in the folder of its checkpoints."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from shallows.utils.progress import duration
 NAME = "status.json"
 
 EVERY_SECONDS = 10.0
-"""How often a run writes where it is."""
+"""Seconds between two updates of a run's status."""
 
 
 class Status(Observer):
-    """Writes where a run is, and on which machine, for `shallows runs`: a context around the run, and its observer.
+    """Writes the progress of a run and its machine for `shallows runs`: a context around the run, and its observer.
 
-    The file lies in the folder of its checkpoints. With ``prints``, lines of long parts of the work are printed too.
+    The file is in the folder of its checkpoints. With ``prints``, long steps also print lines.
     """
 
     def __init__(self, folder: Path, label: str, n_epochs: int | None = None, *, prints: bool = True):
@@ -52,7 +52,7 @@ class Status(Observer):
         self._write("finished" if kind is None else "stopped" if stopped else "failed")
 
     def note_part(self, name: str, done: int, total: int | None, seconds: float) -> None:
-        """Note how far a part of the work is, see `shallows.utils.progress`."""
+        """Note the progress of a part of the work, see `shallows.utils.progress`."""
         if time.monotonic() - self._last >= EVERY_SECONDS and (done or not total):
             self._known["place"] = self._training + progress.progress_text(name, done, total, seconds)
             self._write("running")
@@ -80,7 +80,7 @@ class Status(Observer):
             "job": os.environ.get("SLURM_JOB_ID"),
             "written": datetime.now(UTC).isoformat(timespec="seconds"),
         }
-        # A failed status write must not stop the run: the disk may be full for a while.
+        # If the status cannot be written, the run continues: the disk may be full for a while.
         with contextlib.suppress(OSError):
             write_json(self.path, about)
 
@@ -94,10 +94,11 @@ ORDER = ("running", "silent", "killed", "failed", "stopped", "finished")
 
 
 def statuses(folder: Path, *, now: datetime | None = None) -> list[dict[str, str]]:
-    """The runs with a status below a folder, at any depth, those at work first; as texts by `COLUMNS`.
+    """Return the runs with a status below a folder, at any depth, as texts by `COLUMNS`; running ones come first.
 
-    A run is ``running``; ``silent`` if nothing was heard of it for two minutes; ``killed`` if its process is gone from
-    this machine; ``failed`` by an error; or ``stopped`` in good order. Another machine's clock may differ from ``now``.
+    A run is ``running``; ``silent`` if it has not reported for two minutes; ``killed`` if its process no longer exists
+    on this machine; ``failed`` after an error; or ``stopped`` as planned. Another machine's clock may differ from
+    ``now``.
     """
     found = [_row(status, now or datetime.now(UTC)) for status in _read(folder)]
     found.sort(key=lambda row: (ORDER.index(row["state"]), row["run"]))
@@ -105,7 +106,7 @@ def statuses(folder: Path, *, now: datetime | None = None) -> list[dict[str, str
 
 
 def table(rows: list[dict[str, str]]) -> Iterator[str]:
-    """Lines of a table of what `statuses` gave."""
+    """Yield the lines of a table of the result of `statuses`."""
     widths = {name: max(len(name), *(len(row[name]) for row in rows)) for name in COLUMNS}
     for row in ({name: name for name in COLUMNS}, *rows):
         yield "  ".join(row[name].ljust(widths[name]) for name in COLUMNS).rstrip()
@@ -119,11 +120,11 @@ def _read(folder: Path) -> Iterator[Mapping[str, Any]]:
             if status["state"] in ORDER:
                 yield status
         except (OSError, ValueError, KeyError, TypeError):
-            continue  # a file that goes away meanwhile, or another's of the same name
+            continue  # a file that was just removed, or another program's file of the same name
 
 
 def _row(status: Mapping[str, Any], now: datetime) -> dict[str, str]:
-    # A clock that lags behind that of the run's machine makes the time negative.
+    # The time is negative if this machine's clock is behind the clock of the run's machine.
     silent = max(0.0, (now - datetime.fromisoformat(status["written"])).total_seconds())
     state = status["state"]
     if state == "running" and status["host"] == socket.gethostname() and not psutil.pid_exists(status["process"]):

@@ -18,14 +18,14 @@ from .calls import callable_for, make_estimator, model_sha256, path_of, seconds_
 from .job import Conditions, Job, name_of
 from .status import Status
 
-#: What a row of a curve has beside its metrics.
+#: The columns of a curve that are not metrics.
 _PLACE = ("epoch", "iteration", "seconds")
 
 
 def train(job: Job, data: Any, conditions: Conditions, folder: Path, key: str, ranks: Alone = ALONE) -> dict[str, Any]:
-    """Train an estimator as far as its last mark.
+    """Train an estimator until its last mark.
 
-    The checkpoints of this run lie in ``folder``; one of another key is refused. Returned are the parts of the record
+    The checkpoints of this run are in ``folder``; one with another key is an error. Returns the parts of the record
     that this kind of run knows, and the ``rows`` of its curve. ``ranks``: the processes that train together.
     """
     spec, definition = job.spec, job.spec["definition"]
@@ -71,7 +71,7 @@ def train(job: Job, data: Any, conditions: Conditions, folder: Path, key: str, r
     rows += rows_of(lambda row: measure.at_iteration(estimator, row["iteration"]))
     rows += [{"metric": name, "value": value} for name, value in measure.of_training(estimator).items()]
     report = dict(estimator.report_)
-    before, timings = 0.0, report.pop("timings")  # seconds of the preconditioner that was made beforehand
+    before, timings = 0.0, report.pop("timings")  # seconds of the preconditioner that was made in advance
     if job.preconditioner is not None:
         from shallows.spectrum import load_preconditioner
 
@@ -91,7 +91,7 @@ def train(job: Job, data: Any, conditions: Conditions, folder: Path, key: str, r
 def _until_last_mark(
     unit: str, marks: Sequence[float], estimator: Any, parameters: Mapping[str, Any], n: int
 ) -> dict[str, Any]:
-    """The parameters that let an estimator go as far as its last mark, by the last part of their paths."""
+    """Return the parameters that train an estimator until its last mark, by the last part of their paths."""
     until: dict[str, Any] = {"max_epochs": max(marks)}
     if unit == "seconds":
         until = {"max_epochs": 10**6, "max_seconds": float(max(marks))}
@@ -102,7 +102,7 @@ def _until_last_mark(
     elif unit == "iteration":
         size = by_last_name(parameters).get("batch_size")
         if not size:
-            raise ShallowsError("Marks in iterations need a batch_size, by which a pass over the data is counted.")
+            raise ShallowsError("Marks in iterations need a batch_size, to count the iterations of an epoch.")
         until = {"max_epochs": math.ceil(max(marks) / math.ceil(n / size))}
     return until
 
@@ -110,7 +110,7 @@ def _until_last_mark(
 def _with_budgets(
     rows: Sequence[dict[str, float]], marks: Sequence[float], unit: str
 ) -> Iterator[tuple[dict[str, float], dict[str, float]]]:
-    """Rows of a curve, each with the budget of seconds that it answers to where marks are budgets."""
+    """Yield the rows of a curve, each with its budget of seconds if marks are budgets."""
     if unit != "seconds":
         yield from (({}, row) for row in rows)
         return

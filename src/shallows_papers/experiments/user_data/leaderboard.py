@@ -320,11 +320,11 @@ def describe(dataset: Dataset, info: Mapping[str, Any], scale: str) -> dict[str,
     """Describe a dataset of the catalogue in the form of the description of a user's own data."""
     has_test = bool(dataset.n_test)
     of_all = (dataset.n_train, dataset.n_test) if has_test else (None, None)
-    where = "of its own test part" if has_test else "drawn from all rows, since it has no test part"
+    where = "of its test part" if has_test else "drawn from all rows, since it has no test part"
     rows = f"{_of(info['n_train'], of_all[0])} training rows and {_of(info['n_test'], of_all[1])} test rows {where}"
     told = (
         f"{dataset.title}: {rows}, {info['n_features']:,} features{_scaled(info)}. Times are seconds of the processor "
-        "on one thread, so that a busy machine does not count; on a GPU they are those of the clock. Licence: "
+        "on one thread, so that a busy machine does not count; on a GPU they are wall-clock seconds. Licence: "
         f"{dataset.licence}."
     )
     kept = ("title", "task", "n_train", "n_classes", "n_targets", "citation")

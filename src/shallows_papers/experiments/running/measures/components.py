@@ -1,4 +1,4 @@
-"""Components of a transformer: how much of the test part they hold, and their angle to a reference."""
+"""Components of a transformer: how much of the test part they explain, and their angle to a reference."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from . import Measure
 
 
 class ComponentQuality(Measure):
-    """What the components of a transformer hold of the test part.
+    """How much of the test part the components of a transformer explain.
 
-    A model offers ``transform(x)``, shape (n, k). Where it has ``inverse_transform``, the error of reconstruction is
-    measured as well; where it has ``reference_components(x)``, shape (n, k'), such as the eigenfunctions in closed form
-    or an exact decomposition, so is the angle to them.
+    A model has ``transform(x)``, shape (n, k). With ``inverse_transform``, the reconstruction error is measured too.
+    With ``reference_components(x)``, shape (n, k'), such as the eigenfunctions in closed form or an exact
+    decomposition, the angle to them is measured too.
     """
 
     def of_estimator(self, estimator: Any) -> dict[str, float]:
-        """Summed variance of the components, error of reconstruction in % of the features' variance, squared sine."""
+        """Return the components' total variance, the reconstruction error in % of the variance, and squared sine."""
         x = np.asarray(self.data.x_test)
         values = np.asarray(estimator.transform(x), dtype=np.float64).reshape(len(x), -1)
         found = {"component_variance": float(values.var(axis=0).sum())}
@@ -32,10 +32,10 @@ class ComponentQuality(Measure):
 
 
 def squared_sine(values: np.ndarray, reference: np.ndarray) -> float:
-    """1 − cos² of the largest angle between two spaces of functions, by their values on a sample.
+    """Return 1 − cos² of the largest angle between two spaces of functions, from their values on a sample.
 
-    cos² is the smallest over the reference space, k' ≤ k, of the share that a function keeps when it is projected onto
-    the space found, in L₂ of the sample (Xie et al. 2015, section 5). The values have shapes (n, k) and (n, k').
+    Project each function of the reference space (k' ≤ k) onto the other space, in L₂ of the sample; cos² is the
+    smallest share that remains (Xie et al. 2015, section 5). The values have shapes (n, k) and (n, k').
     """
     inside = orthonormal_basis(values).T @ orthonormal_basis(reference)
     cosines = np.linalg.svd(inside, compute_uv=False)
@@ -44,6 +44,6 @@ def squared_sine(values: np.ndarray, reference: np.ndarray) -> float:
 
 
 def orthonormal_basis(values: np.ndarray) -> np.ndarray:
-    """An orthonormal basis of the columns of a matrix, shape (n, rank)."""
+    """Return an orthonormal basis of the columns of a matrix, shape (n, rank)."""
     vectors, sizes, _ = np.linalg.svd(np.asarray(values, dtype=np.float64), full_matrices=False)
     return vectors[:, sizes > sizes.max(initial=0.0) * max(values.shape) * np.finfo(np.float64).eps]

@@ -1,4 +1,4 @@
-"""Correlations of two views: how well the projections of each predict those of the other, on the test part."""
+"""Correlations of two views: how well the projections of one view predict the other's, on the test part."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from .components import orthonormal_basis
 class Correlations(Measure):
     """The total correlation of two views.
 
-    The views are the two arrays of a preparation that wrote them apart, or the two ranges of columns that it recorded
-    under ``views``, or, where it recorded none, the features and the targets. A model offers
-    ``transform(x, y)``, which gives the projections of both, each of shape (n, k).
+    The views are the two arrays of a preparation that wrote them separately, or the two ranges of columns that it
+    recorded under ``views``, or, if it recorded none, the features and the targets. A model has ``transform(x, y)``,
+    which returns the projections of both, each of shape (n, k).
     """
 
     times_fit = True
 
     def training_arrays(self) -> tuple[Any, Any]:
-        """The two views of the training part."""
+        """Return the two views of the training part."""
         return self._views("train")
 
     def of_estimator(self, estimator: Any) -> dict[str, float]:
-        """``total_correlation``, see the function of that name; k at most."""
+        """Return ``total_correlation``, see the function of that name; k at most."""
         left, right = estimator.transform(*self._views("test"))
         return {"total_correlation": total_correlation(np.asarray(left), np.asarray(right))}
 
@@ -47,10 +47,10 @@ class Correlations(Measure):
 
 
 def total_correlation(left: np.ndarray, right: np.ndarray) -> float:
-    """The canonical correlations of two projections of the same points, each of shape (n, k), summed.
+    """Return the sum of the canonical correlations of two projections of the same points, each of shape (n, k).
 
-    Both are centred and whitened; the singular values of their product are the correlations. Directions in which a
-    projection does not vary have none.
+    Both are centered and whitened; the singular values of their product are the correlations. Directions in which a
+    projection is constant have no correlation.
     """
     views = (np.asarray(view, dtype=np.float64).reshape(len(view), -1) for view in (left, right))
     first, second = (orthonormal_basis(view - view.mean(axis=0)) for view in views)

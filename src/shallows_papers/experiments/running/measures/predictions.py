@@ -1,4 +1,4 @@
-"""Errors of predictions: of classes in percent, of values as mean squares, their roots, or relative to the targets."""
+"""Errors of predictions: percentages for classes; mean squares, their roots, or relative errors for values."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from . import Measure
 
 
 class Predictions(Measure):
-    """Errors on the whole test part and, where the model keeps its training part at hand, on that."""
+    """Errors on the whole test part, and on the training part if the model keeps it."""
 
     def of_snapshot(self, snapshot: Any) -> dict[str, float]:
-        """Of classes the errors in percent and square losses of both parts; of values mean squares and their roots."""
+        """Return errors of both parts: percentages and square losses for classes, MSE and RMSE for values."""
         data, trained = self.data, np.asarray(snapshot.predict_training())
         test = self._on_test(snapshot.predict(data.x_test))
         if self.task == "classification":
@@ -30,7 +30,7 @@ class Predictions(Measure):
         return {"train_rmse": train**0.5, "train_mse": train, **test}
 
     def of_estimator(self, estimator: Any) -> dict[str, float]:
-        """The error on the test part in percent, or its mean squared error and the root of that."""
+        """Return the error on the test part in percent, or its mean squared error and the root of it."""
         return self._on_test(estimator.predict(np.asarray(self.data.x_test)))
 
     def _on_test(self, predictions: Any) -> dict[str, float]:
@@ -42,28 +42,28 @@ class Predictions(Measure):
 
 
 class TimedPredictions(Predictions):
-    """As `Predictions`, with ``fit_seconds``, for machines whose times are compared within one computer."""
+    """Like `Predictions`, with ``fit_seconds``, for comparisons of times on one computer."""
 
     times_fit = True
 
 
 class RelativeErrors(Predictions):
-    """The root mean square of the errors over that of the targets, on the test part, in percent.
+    """The root mean square of the errors divided by the root mean square of the targets, on the test part, in percent.
 
-    That is 100 ‖f − y‖ / ‖y‖ with the targets as they are, not centred: a target that is far from zero makes it small
-    (A. Rahimi and B. Recht, 2007, "Random features for large-scale kernel machines", NIPS 20, table 1).
+    This is 100 ‖f − y‖ / ‖y‖ with uncentered targets: a target with a large mean makes it small (A. Rahimi and
+    B. Recht, 2007, "Random features for large-scale kernel machines", NIPS 20, table 1).
     """
 
     def of_snapshot(self, snapshot: Any) -> dict[str, float]:
-        """See `of_estimator`; a snapshot predicts as a model does."""
+        """See `of_estimator`; a snapshot predicts like a model."""
         return self.of_estimator(snapshot)
 
     def of_estimator(self, estimator: Any) -> dict[str, float]:
-        """``relative_error`` in percent, with ``test_rmse`` and ``test_mse`` in the units of the targets."""
+        """Return ``relative_error`` in percent, with ``test_rmse`` and ``test_mse`` in the units of the targets."""
         if self.task != "regression":
-            raise ShallowsError(f"Relative errors are those of regression, and the task is {self.task}.")
+            raise ShallowsError(f"Relative errors need regression, but the task is {self.task}.")
         size = float(np.sqrt(np.mean(np.asarray(self.data.y_test, dtype=np.float64) ** 2)))
         if size == 0:
-            raise ShallowsError("All targets of the test part are 0, so that no error is relative to them.")
+            raise ShallowsError("All targets of the test part are 0, so that relative errors are not defined.")
         found = super().of_estimator(estimator)
         return {**found, "relative_error": 100.0 * found["test_rmse"] / size}

@@ -10,10 +10,10 @@ from shallows import streams
 
 from . import Measure
 
-#: Training rows on which a model is measured that sees its data once.
+#: Training rows for the measurements of a model that sees its data once.
 MEASURED_ROWS = 10_000
 
-#: What was chosen or estimated for a training, as numbers at no mark.
+#: Numbers without a mark: what was chosen or estimated for a training.
 CHOSEN = ("batch_size", "block_size", "regularization", "bandwidth", "step_size", "feature_variance", "gradient_rms")
 
 
@@ -32,7 +32,7 @@ class Sampled(Measure):
         self.x, self.y = data.x_train[chosen], np.asarray(data.y_train)[chosen]
 
     def of_snapshot(self, snapshot: Any) -> dict[str, float]:
-        """Errors in percent or in the units of the targets, the loss (½ (f − y)² in regression), features in use."""
+        """Return errors in percent or in the targets' units, the loss (½ (f − y)² in regression), features in use."""
         found = self.of_estimator(snapshot)
         if self.task == "regression":
             found["train_loss"] = 0.5 * found["train_rmse"] ** 2
@@ -42,7 +42,7 @@ class Sampled(Measure):
         return found if n_random_features is None else {**found, "n_random_features": float(n_random_features)}
 
     def of_estimator(self, estimator: Any) -> dict[str, float]:
-        """Errors in percent or in the units of the targets."""
+        """Return errors in percent or in the units of the targets."""
         found = {}
         for part, x, y in (("train", self.x, self.y), ("test", self.data.x_test, np.asarray(self.data.y_test))):
             predicted = np.asarray(estimator.predict(x)).reshape(y.shape)
@@ -54,11 +54,11 @@ class Sampled(Measure):
         return found
 
     def at_iteration(self, estimator: Any, iteration: int) -> dict[str, float]:
-        """The training examples seen so far, where batches have one size."""
+        """Return the number of training examples seen so far, if all batches have the same size."""
         batch_size = estimator.report_.get("batch_size")
         return {"examples": iteration * batch_size} if batch_size else {}
 
     def of_training(self, estimator: Any) -> dict[str, float]:
-        """What the program chose where the user did not."""
+        """Return what the program chose because the user did not."""
         chosen = estimator.report_
         return {name: float(chosen[name]) for name in CHOSEN if chosen.get(name) is not None}
