@@ -121,3 +121,11 @@ def test_a_class_of_kernels_that_is_not_positive_semidefinite_is_refused():
 def test_an_unknown_parameter_of_a_kernel_is_refused_with_the_name_of_its_class(name):
     with pytest.raises(TypeError, match=f"^{name} has no parameter 'gamma'. It has .*(bandwidth|scale)"):
         getattr(kernels, name)(gamma=0.1)
+
+
+def test_parameters_of_kernels_may_be_any_numbers_of_numpy():
+    for kernel in (kernels.Gaussian(np.float32(2.5)), kernels.Gaussian(np.float64(2.5)), kernels.Gaussian(2.5)):
+        assert kernels.from_description(kernels.describe(kernel)) == kernels.Gaussian(2.5)
+    assert kernels.Polynomial(np.int8(2), offset=np.float32(0.5)) == kernels.Polynomial(2, offset=0.5)
+    searched = shallows.KernelRidgeRegressor(kernels.Gaussian()).set_params(kernel__bandwidth=np.float32(2.5))
+    assert fitted(searched).bandwidth_ == 2.5

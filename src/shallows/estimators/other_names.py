@@ -121,6 +121,8 @@ def refuse_old_arguments(function: _Function) -> _Function:
 
 def _advice(estimator: type[Any], name: str, parameters: Mapping[str, Any], known: set[str]) -> str:
     value = parameters[name]
+    if name == "cache_size" and isinstance(value, (int, float)):
+        value = f"{value:g}MB"
     if name == "probability" and issubclass(estimator, ClassifierMixin):
         if not hasattr(estimator, "predict_proba"):
             return "for probabilities, wrap it in sklearn.calibration.CalibratedClassifierCV"

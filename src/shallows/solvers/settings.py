@@ -182,8 +182,9 @@ def resolve(solver: Any, solvers: Mapping[str, type[Any]], estimator: str) -> An
         )
     if _name_of_class(type(solver), solvers) is None:
         raise ShallowsError(f"{estimator} cannot use the solver {type(solver).__name__}. Its solvers are {names}.")
-    solver.check()
-    return with_plain_numbers(solver)
+    found = with_plain_numbers(solver)
+    found.check()
+    return found
 
 
 def name_of(solver: Settings, solvers: Mapping[str, type[Any]]) -> str:

@@ -13,13 +13,15 @@ _Made = TypeVar("_Made", bound=Callable[..., Any])
 
 
 def plain_numbers(value: Any) -> Any:
-    """Replace NumPy integers by Python integers, also inside lists, tuples and dictionaries.
+    """Replace NumPy integers, and floats other than float64, by Python's, also inside lists, tuples and dictionaries.
 
-    Arithmetic with NumPy integers overflows, such as ``20 * np.int8(20)``. Other values are returned as the same
-    object, because `sklearn.base.clone` checks this.
+    Arithmetic with them overflows, such as ``20 * np.int8(20)``. Other values are returned as the same object, because
+    `sklearn.base.clone` checks this.
     """
     if isinstance(value, np.integer):
         return int(value)
+    if isinstance(value, np.floating) and not isinstance(value, float):
+        return float(value)
     if type(value) in (list, tuple):
         replaced = [plain_numbers(item) for item in value]
         changed = any(new is not old for new, old in zip(replaced, value, strict=True))
