@@ -102,7 +102,7 @@ def test_the_eigenspectrum_descends_in_absolute_value_and_ends_in_zeros():
     ("charges", "places", "size", "words"),
     [
         ([1, 1, 1], np.eye(3), 2, "3 atoms"),
-        ([1, 1], [[0, 0, 0], [0, 0, 0]], 2, "one place"),
+        ([1, 1], [[0, 0, 0], [0, 0, 0]], 2, "same position"),
         ([1, 1], [[0, 0, 0]], 2, r"shape \(2, 3\)"),
     ],
 )
@@ -151,8 +151,8 @@ def test_the_order_follows_the_stated_noise():
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ({"molecules": (np.zeros((2, 3, 4)), [0, 1])}, "square"),
-        ({"molecules": (several(), [0.0])}, "4 molecules and 1 targets"),
+        ({"molecules": (np.zeros((2, 3, 4)), [0, 1])}, "must have the shape"),
+        ({"molecules": (several(), [0.0])}, "4 molecules, but 1 targets"),
         ({"molecules": (several(), np.arange(4.0)), "representation": "binary"}, "sorted, eigenspectrum"),
         ({"molecules": (several(), np.arange(4.0)), "noise": -1.0}, "noise"),
         ({}, "needs molecules"),

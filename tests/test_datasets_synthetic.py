@@ -173,7 +173,7 @@ def test_a_block_that_does_not_exist_is_refused(bounds):
 
 
 def test_data_without_a_truth_say_so():
-    with pytest.raises(ShallowsError, match="no truth"):
+    with pytest.raises(ShallowsError, match=r"true function of .* is unknown"):
         make("endless_mnist", digits=drawn_digits()).truth(np.zeros((1, 784)))
 
 

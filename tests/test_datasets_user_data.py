@@ -302,7 +302,7 @@ def test_a_number_written_otherwise_among_categories_is_a_category(tmp_path, cel
 def test_one_word_among_numbers_written_otherwise_is_told(tmp_path):
     lines = [f"{i % 9 + 1} 234;{i % 7};{i % 2}" for i in range(40)] + ["abc;1;0"]
     with pytest.raises(
-        DatasetError, match="column a holds 'abc' in row 41, where nearly all its other values are numbers"
+        DatasetError, match="column a holds 'abc' in row 41, but nearly all its other values are numbers"
     ):
         described(write(tmp_path / "my.csv", "\n".join(["a;b;y", *lines])))
 
@@ -368,7 +368,7 @@ def test_identifiers_row_numbers_and_empty_columns_are_left_out_and_told(tmp_pat
     path = table(tmp_path, "id,name,empty,b,y", row="{i},person{i},,{j}.5,{c}")
     description = described(path)
     assert description["entry"]["n_features"] == 1
-    for word in ("id (it counts the rows)", "name (nearly every row", "empty (it has no value at all)"):
+    for word in ("id (it counts the rows)", "name (nearly every row", "empty (it has no value)"):
         assert word in description["told"]
 
 
@@ -412,7 +412,7 @@ def test_an_entry_is_found_by_its_name_and_the_command_line_comes_first(tmp_path
 
 
 def test_a_setting_without_a_dataset_is_told():
-    with pytest.raises(DatasetError, match="target is set, and no dataset"):
+    with pytest.raises(DatasetError, match="target is set, but dataset is not"):
         request.resolve({"dataset": None, "target": "y"})
 
 

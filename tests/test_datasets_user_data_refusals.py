@@ -17,14 +17,14 @@ from user_data_example import described, table, write
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({20: "1,2"}, r"Line 22 of .* has 2 fields, where the first line has 3"),
+        ({20: "1,2"}, r"Line 22 of .* has 2 fields, but the first line has 3"),
         ({20: "1,2,3,0"}, r"Line 22 of .* has 4 fields"),
         ({20: "a,b,y"}, r"column a holds 'a' in row 21, .* looks like a header in the middle"),
-        ({20: "1,abc,0"}, r"column b holds 'abc' in row 21, where nearly all its other values are numbers"),
+        ({20: "1,abc,0"}, r"column b holds 'abc' in row 21, but nearly all its other values are numbers"),
         ({20: "1,,0"}, r"lacks 1 value; the first is in row 21, column b.*missing=median"),
         ({20: "1,2,"}, r"The target of .* is missing in row 21"),
         ({20: "1,2,high"}, r"The target y holds 'high' in row 21"),
-        ({20: "1,2,7"}, r"The class 7 of .* has 1 row, and needs three"),
+        ({20: "1,2,7"}, r"The class 7 of .* has 1 row, but needs three"),
         ({20: '1,"2,0'}, r"has \d+ fields"),
     ],
 )
@@ -44,7 +44,7 @@ def test_a_bad_row_is_told_with_its_place_and_a_remedy(tmp_path, change, words):
         ("a,y\n" + "1,5\n2,5\n" * 20, "is the same in all rows: 5"),
         ("y\n" + "0\n1\n" * 20, "no column of features"),
         ("<!DOCTYPE html><html></html>", "is a web page"),
-        ("a\0b", "is no text"),
+        ("a\0b", "is not text"),
         ("1\u00a02\u00a00\n2\u00a01\u00a01\n" * 20, r"separated by the character '.*' \(U\+00A0, no-break space\)"),
         ("# a,a,y\n" + "1,2,0\n2,1,1\n" * 20, "Two columns of .* are called 'a'"),
     ],
@@ -57,8 +57,8 @@ def test_a_file_that_is_no_table_of_data_is_told(tmp_path, text, words):
 @pytest.mark.parametrize(
     ("target", "task", "words"),
     [
-        ("{t}", "regression", r"task=regression was asked for, .* is text, such as 'u'"),
-        ("{i}.5", "classification", r"40 different values in 40 rows: those are no classes"),
+        ("{t}", "regression", r"task=regression is set, .* is text, such as 'u'"),
+        ("{i}.5", "classification", r"40 different values in 40 rows: too many for classes"),
     ],
 )
 def test_a_target_that_does_not_suit_the_task_is_told(tmp_path, target, task, words):
@@ -70,14 +70,14 @@ def test_a_target_that_does_not_suit_the_task_is_told(tmp_path, target, task, wo
     ("settings", "error", "words"),
     [
         ({"target": "z"}, UnknownNameError, "no column 'z'"),
-        ({"target": 7}, DatasetError, "names column 7, and there are 3"),
-        ({"target": "9:"}, DatasetError, "holds none of the 3 columns"),
+        ({"target": 7}, DatasetError, "names column 7, but there are 3"),
+        ({"target": "9:"}, DatasetError, "contains no column. There are 3 columns"),
         ({"target": "0:3"}, DatasetError, "leaves no features"),
         ({"task": "ranking"}, UnknownNameError, "no task 'ranking'"),
         ({"missing": "meen"}, UnknownNameError, "Did you mean 'mean'"),
         ({"scaling": "zscor"}, UnknownNameError, "Did you mean 'zscore'"),
         ({"tagret": "y"}, UnknownNameError, "Did you mean 'target'"),
-        ({"ignore": ["y"]}, DatasetError, "is the target, and cannot be left out"),
+        ({"ignore": ["y"]}, DatasetError, "is the target, so it cannot be left out"),
         ({"header": "perhaps"}, DatasetError, "header must be true or false"),
     ],
 )
@@ -134,7 +134,7 @@ def test_a_table_that_does_not_fit_into_memory_is_told_with_the_forms_that_do(tm
     path = table(tmp_path)
     if ending == "parquet":
         pandas.read_csv(path).to_parquet(tmp_path / "my.parquet")
-    with pytest.raises(DatasetError, match=r"needs about 0\.0 GB of memory as a table.* Save its numbers by numpy"):
+    with pytest.raises(DatasetError, match=r"needs about 0\.0 GB of memory as a table.* Save its numbers with numpy"):
         described(tmp_path / f"my.{ending}")
 
 

@@ -496,12 +496,15 @@ NPZ = {
     "features of objects": ({"X": X.astype(object), "y": np.array(WORDS)}, "features X of .* holds Python objects"),
     "two candidates": (
         {"X": X, "a": np.arange(N), "b": np.arange(N)},
-        r"target cannot be told: .*a \(40,\), b \(40,\)",
+        r"not clear which array of .* is the target.*a \(40,\), b \(40,\)",
     ),
-    "a target of several columns": ({"X": X, "z": X}, r"target cannot be told: .*z \(40, 2\)"),
-    "two of features": ({"left": X, "right": X}, r"features cannot be told. It holds left \(40, 2\), right \(40, 2\)"),
+    "a target of several columns": ({"X": X, "z": X}, r"not clear which array of .* is the target.*z \(40, 2\)"),
+    "two of features": (
+        {"left": X, "right": X},
+        r"not clear which array of .* holds the features. It holds left \(40, 2\), right \(40, 2\)",
+    ),
     "a test part without its target": ({"X": X, "y": np.array(WORDS), "x_test": X}, WORDS),
-    "nothing but dates": ({"arr_0": DATES}, "features cannot be told.* arr_0 .*dates"),
+    "nothing but dates": ({"arr_0": DATES}, "not clear which array of .* holds the features.* arr_0 .*dates"),
 }
 MATLAB = {
     "cells of words": ({"X": X, "y": np.array(WORDS, dtype=object)}, WORDS),

@@ -147,13 +147,13 @@ def test_a_first_line_of_names_is_told_from_a_row(tmp_path, first, other, header
 
 #: A column that no method gets as it stands: its cells in a row of number i, and what is said of it.
 DROPPED = {
-    "texts of their own": ("n{i}", "Left out: col (nearly every row has a text of its own, such as 'n0')."),
+    "texts of their own": ("n{i}", "Left out: col (nearly every row has a different text, such as 'n0')."),
     "numbers written otherwise": (
         "1.{i:03d},50",
-        "Left out: col (nearly every row has a text of its own, such as '1.000,50').",
+        "Left out: col (nearly every row has a different text, such as '1.000,50').",
     ),
     "dates": ("2024-01-{d:02d}", "Left out: col (dates; numbers such as"),
-    "nothing": ("", "Left out: col (it has no value at all)."),
+    "nothing": ("", "Left out: col (it has no value)."),
     "some words among numbers": (
         "{w}",
         "Read as categories, though most of their values are numbers: col ('low' in row 1).",
@@ -187,17 +187,17 @@ NUMBERINGS = {
     "1, as before": (DENSE, 1, DENSE, 1, None),
     "0, as before": (DENSE, 0, DENSE, 0, None),
     "0, a row without the first feature": (SPARSE, 0, SPARSE[SPARSE[:, 0] == 0][:1], 0, None),
-    "1, then 0": (DENSE, 1, DENSE, 0, "has the index 0 in row 1, and the training file counts from 1"),
-    "1, then 0, sparse": (SPARSE, 1, SPARSE, 0, r"has the index 0 in row \d+, and the training file counts from 1"),
-    "0, then 1": (DENSE, 0, DENSE, 1, "has the index 5 in row 1; in the training file indices count from 0 to 4"),
+    "1, then 0": (DENSE, 1, DENSE, 0, "has the index 0 in row 1, but the training file counts from 1"),
+    "1, then 0, sparse": (SPARSE, 1, SPARSE, 0, r"has the index 0 in row \d+, but the training file counts from 1"),
+    "0, then 1": (DENSE, 0, DENSE, 1, "has the index 5 in row 1, but indices of the training file are from 0 to 4"),
     "0, then 1, no last feature": (
         DENSE,
         0,
         NO_LAST,
         1,
-        "No row of .* has the index 0, which 100% of the training rows",
+        "No row of .* has the index 0, but 100% of the training rows",
     ),
-    "an index too many": (DENSE[:, :3], 1, DENSE, 1, "has the index 5 in row 1; .* count from 1 to 3"),
+    "an index too many": (DENSE[:, :3], 1, DENSE, 1, "has the index 5 in row 1, .* are from 1 to 3"),
 }
 
 
@@ -219,7 +219,7 @@ def test_indices_of_new_rows_count_as_those_of_the_training_file(tmp_path, kind)
     with pytest.raises(DatasetError, match=words):
         read()
     if "too many" not in kind:  # A test file may show features that the training file lacks.
-        with pytest.raises(DatasetError, match=r"has the index|has the index 0, which"):
+        with pytest.raises(DatasetError, match=r"has the index|has the index 0, but"):
             source(path, test_file=str(other))
 
 
@@ -251,7 +251,7 @@ def test_rows_of_another_shape_are_refused_even_where_they_hold_as_many_numbers(
     np.savez(tmp_path / "new.npz", X=x.reshape(30, 6, 2))
     asked = request.make("my", {"file": str(tmp_path / "my.npz")}, "a test")
     columns = columns_of(describe.write(asked, tmp_path / "verified.json"))
-    with pytest.raises(DatasetError, match=r"has the shape \(6, 2\), where those of the training file have \(2, 6\)"):
+    with pytest.raises(DatasetError, match=r"has the shape \(6, 2\), but rows of the training file have \(2, 6\)"):
         list(raw_rows(tmp_path / "new.npz", columns, fills_missing=False))
 
 

@@ -108,7 +108,7 @@ def test_the_saved_model_predicts_new_rows(compared):
     (root / "less.csv").write_text("area,kind\n100,a\n")
     refused = predict(root, "less.csv")
     assert refused.returncode == 2
-    assert refused.stderr.startswith("shallows: less.csv lacks the column age, which the model was fitted with")
+    assert refused.stderr.startswith("shallows: less.csv lacks the column age, which the model needs")
 
 
 def predict(root, rows):
@@ -144,5 +144,5 @@ def test_a_ragged_file_ends_with_its_line_and_without_a_traceback(compared):
     write_houses(root / "ragged.csv", spoilt="1,2,a")
     done = snakemake(root, "--cores", "1", "compare", "--config", "dataset=ragged.csv")
     assert done.returncode != 0
-    assert "Error: Line 11 of ragged.csv has 3 fields, where the first line has 4." in done.stdout
+    assert "Error: Line 11 of ragged.csv has 3 fields, but the first line has 4." in done.stdout
     assert "Traceback" not in done.stdout and "report: " not in done.stdout

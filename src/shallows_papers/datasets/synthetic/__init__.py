@@ -1,4 +1,4 @@
-"""Generated data: example i of a seed is a function of both, the same on every machine and never stored.
+"""Generated data. An example depends only on the seed and its number, on every machine, so it is not stored.
 
 >>> from shallows_papers.datasets import synthetic
 >>> data = synthetic.make("fourier_teacher", seed=0, dimension=20)
@@ -6,7 +6,7 @@
 >>> x.shape, y.shape
 ((4, 20), (4,))
 
-`make` returns a `Generator` by its name. The truth of most is known in closed form or by construction.
+`make` returns a `Generator` by name. For most generators the true function is known in closed form or by construction.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["GENERATORS", "make"]
 
-#: Every generator by its name.
+#: Every generator by name.
 GENERATORS = LazyTable(
     "generator",
     __name__,
@@ -46,8 +46,8 @@ GENERATORS = LazyTable(
 def make(name: str, seed: int = 0, **parameters: Any) -> Generator:
     """Make a generator.
 
-    Another seed gives other examples of the same problem (and another teacher, where there is one). The other
-    parameters are those of the generator's class; unknown, missing and senseless ones are errors.
+    Another seed gives other examples of the same problem, and another teacher if the problem has a teacher. The other
+    parameters belong to the generator's class. Unknown, missing and invalid parameters raise an error.
     """
     kind = GENERATORS[name]
     if missing := missing_parameters(kind, parameters, f"parameter of the generator '{name}'"):

@@ -1,4 +1,4 @@
-"""Functions on the circle under the heat kernel: what gradient descent can reach of them, in closed form."""
+"""Functions on the circle with the heat kernel, for which the progress of gradient descent has a closed form."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NEGLIGIBLE = 1e-18
 
 @dataclass(frozen=True, eq=False)
 class CircleFunction(Generator):
-    r"""Angles, uniform in [0, 2 pi), a function of them of norm 1, and a kernel whose eigenfunctions are sines."""
+    r"""Uniform angles in [0, 2 pi), a target function of norm 1, and a kernel with sines as eigenfunctions."""
 
     task = "regression"
     d = 1
@@ -27,17 +27,17 @@ class CircleFunction(Generator):
 
     @abstractmethod
     def energies(self, j: np.ndarray) -> np.ndarray:
-        """Return the share of the target's squared norm that lies at the frequencies `j`."""
+        """Return the share of the target's squared norm at the frequencies `j`."""
 
     @abstractmethod
     def energy_above(self, j: int) -> float:
-        """Return the share of the target's squared norm that lies above the frequency `j`."""
+        """Return the share of the target's squared norm above the frequency `j`."""
 
     def eigenvalues(self, j: np.ndarray) -> np.ndarray:
         r"""Return the eigenvalues of the heat kernel at the frequencies `j`: :math:`e^{-j^2 s}`.
 
-        They are those of the operator :math:`f \mapsto E[k(\cdot, x) f(x)]`. Each belongs to a sine and a cosine, that
-        of j = 0 to the constant.
+        The operator is :math:`f \mapsto E[k(\cdot, x) f(x)]`. Its eigenfunctions are a sine and a cosine for each j,
+        and the constant function for j = 0.
         """
         return np.exp(-self.width * np.asarray(j, dtype=np.float64) ** 2)
 
@@ -50,18 +50,18 @@ class CircleFunction(Generator):
         return value
 
     def residual(self, t: float, step_size: float = 1.0) -> float:
-        r"""Return the relative error in :math:`L_2` that `t` steps of gradient descent from zero leave.
+        r"""Return the relative :math:`L_2` error after `t` steps of gradient descent from zero.
 
-        A step :math:`f \leftarrow f - \eta K (f - f^*)` multiplies what is missing at the frequency j by
+        A step :math:`f \leftarrow f - \eta K (f - f^*)` multiplies the error at the frequency j by
         :math:`1 - \eta e^{-j^2 s}`.
         """
         if t == 0:
             return 1.0
-        # Beyond `last` nothing has been fitted to double precision: the tail is summed as it is.
+        # Above `last`, nothing has been fitted in double precision, so the error is the whole tail.
         last = self._last_frequency(_NEGLIGIBLE / max(1.0, 2 * t * step_size))
         j = np.arange(1, last + 1)
         fitted = step_size * self.eigenvalues(j)
-        with np.errstate(divide="ignore"):  # a frequency that one step fits: the logarithm of 0
+        with np.errstate(divide="ignore"):  # a frequency that one step fits gives log(0)
             logarithm = np.where(fitted < 1, np.log1p(-np.minimum(fitted, 1)), np.log(np.abs(1 - fitted)))
         return math.sqrt(float(self.energies(j) @ np.exp(2 * t * logarithm)) + self.energy_above(last))
 
@@ -101,11 +101,11 @@ class HeavisideCircle(CircleFunction):
         return np.where(j % 2 == 1, 8 / (math.pi * np.maximum(j, 1)) ** 2, 0.0)
 
     def energy_above(self, j: int) -> float:
-        """Return what the frequencies up to `j` leave of 1."""
+        """Return 1 minus the shares of the frequencies up to `j`."""
         return 1 - float(self.energies(np.arange(j + 1)).sum())
 
     def truth(self, x: np.ndarray) -> np.ndarray:
-        """Return the step at the angles `x`."""
+        """Return the step function at the angles `x`."""
         return np.where(points(x, 1)[:, 0] % (2 * math.pi) < math.pi, 1.0, -1.0)
 
 
@@ -120,8 +120,8 @@ class SmoothCircle(CircleFunction):
 
     name = "smooth_circle"
 
-    # How the coefficients fall: "exponential" as exp(-rj) (an analytic function, which gradient descent reaches), or
-    # "power" as j^(-r) (a function of finitely many derivatives, which it does not reach)
+    # Decay of the coefficients. "exponential": exp(-rj), an analytic function, which gradient descent reaches. "power":
+    # j^(-r), a function with finitely many derivatives, which gradient descent does not reach.
     decay: str = field(default="exponential", metadata=one_of("exponential", "power"))
     rate: float = field(default=1.0, metadata=POSITIVE)  # r
     n_frequencies: int = field(default=64, metadata=COUNT)  # J

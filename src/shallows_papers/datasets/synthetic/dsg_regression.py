@@ -1,4 +1,4 @@
-"""A radial wave in few dimensions: the synthetic regression for doubly stochastic gradients."""
+"""A radial wave in few dimensions, the synthetic regression problem for doubly stochastic gradients."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class DSGRegression(Generator):
 
     Notes
     -----
-    Dai et al. (2014) compare solvers on a synthetic regression that their text does not define; it points to an
-    appendix, which is not among this project's sources. This function is a stand-in of the same kind: smooth and
-    nonlinear in few dimensions, with noise that no solver can fit. Results on it are not comparable with theirs.
+    Dai et al. (2014) compare solvers on a synthetic regression problem that their text does not define. It refers to an
+    appendix that this project does not have. This function replaces it: it is smooth and nonlinear in few dimensions,
+    with noise that no solver can fit. Results on it are not comparable with the paper.
 
     References
     ----------

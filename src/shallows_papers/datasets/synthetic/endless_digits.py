@@ -1,8 +1,8 @@
 """Endless MNIST: the digits under small random affine and elastic deformations.
 
-From the random bits to the pixels, all is computed in whole numbers, or in floating-point operations that IEEE 754
-rounds in one way only (sums, products and quotients, but no sine and no logarithm; and matrix products of whole numbers
-below 2^53, which are exact in any order). So a pixel is the same to the bit on every machine.
+All computations use whole numbers or floating-point operations with a unique result under IEEE 754: sums, products and
+quotients, but no sine and no logarithm. Matrix products have whole numbers below 2^53, so they are exact in any order.
+So pixels are identical on every machine.
 """
 
 from __future__ import annotations
@@ -19,47 +19,48 @@ from shallows.errors import ShallowsError
 from shallows_papers.datasets.parameter_rules import between, broken_rule, missing_parameters
 from shallows_papers.datasets.synthetic.generator import Generator
 
-_CHUNK = 64  # images; their arrays stay in the processor's cache
-_N_AFFINE = 6  # random words of an image before those of its displacement field
-_FRACTION = 256  # steps of a source coordinate in a pixel
-_KERNEL_SUM = 1 << 12  # what the whole numbers of the smoothing kernel sum to, about
+_CHUNK = 64  # images per chunk; their arrays fit into the processor's cache
+_N_AFFINE = 6  # random words of an image for the affine part; the words for the displacement field follow
+_FRACTION = 256  # fixed-point steps of a source coordinate per pixel
+_KERNEL_SUM = 1 << 12  # approximate sum of the whole-number weights of the smoothing kernel
 
 
 @dataclass(frozen=True)
 class Deformation:
-    r"""The sizes of the deformations; all but the elastic field are uniform in plus or minus the stated number.
+    r"""The sizes of the deformations. All except the elastic field are uniform between minus and plus the given number.
 
     Notes
     -----
-    Loosli, Canu and Bottou (2007) deform digits by translations of about a pixel and by random smooth fields whose
-    low-order parts are rotations, scalings and shears. Here the low-order parts are drawn on their own, so that their
-    size can be stated, and the image is resampled at the displaced places (bilinear) where they add the displacement
-    times the image's gradient; their thickening of the strokes is left out. Each of the defaults moves a stroke by
-    about half a pixel, and all together by about one, less than half its width. The labels then hold: of 1,000 deformed
-    training digits the nearest of the 60,000 plain ones has the right label for 98.3 %, and the mean brightness is
-    kept to 1 %. With translations of 1 pixel, rotations to 10 degrees and displacements of 0.75 it is 90 %,
-    although a person still reads them.
+    Loosli, Canu and Bottou (2007) deform digits by translations of about a pixel and by random smooth fields, which
+    include rotations, scalings and shears. There are three differences. Here rotations, scalings and shears are drawn
+    separately, so their size is known. The image is resampled at the displaced positions (bilinear), while the authors
+    add the displacement times the image's gradient. Strokes are not thickened.
+
+    Each default moves a stroke by about half a pixel, and all together by about one pixel, less than half the width of
+    a stroke. So the labels remain correct: for 98.3 % of 1,000 deformed training digits, the nearest of the 60,000
+    original digits has the right label. The mean brightness changes by at most 1 %. With translations of 1 pixel,
+    rotations up to 10 degrees and displacements of 0.75, the share is 90 %, although the digits are still readable.
     """
 
-    translation: float = field(default=0.5, metadata=between(0, 14))  # Pixels, in both directions
+    translation: float = field(default=0.5, metadata=between(0, 14))  # Pixels, in each direction
     rotation: float = field(default=7.5, metadata=between(0, 90))  # Degrees
     # Relative change of size, the same in both directions
     scaling: float = field(default=0.08, metadata=between(0, 0.5))
-    # Relative change of the width, and the opposite one of the height
+    # Relative change of the width; the height changes by the opposite amount
     stretch: float = field(default=0.05, metadata=between(0, 0.5))
-    shear: float = field(default=0.08, metadata=between(0, 1))  # Pixels to the side for every pixel of height
-    # Root mean square of the elastic displacement, in pixels and in each direction. The field is white noise, smoothed
-    # by a Gaussian.
+    shear: float = field(default=0.08, metadata=between(0, 1))  # Horizontal pixels per pixel of height
+    # Root mean square of the elastic displacement in each direction, in pixels. The field is white noise that is
+    # smoothed by a Gaussian.
     displacement: float = field(default=0.45, metadata=between(0, 14))
     smoothness: float = field(default=4.0, metadata=between(1, 28))  # Standard deviation of that Gaussian, in pixels
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class EndlessDigits(Generator):
-    """The training digits of MNIST, repeated without end and deformed anew each time.
+    """The training digits of MNIST, repeated endlessly with new deformations.
 
-    Example i is the digit ``i % n_digits``. The first pass has the digits themselves, as the published MNIST-8M;
-    each later one deforms them by a function of the seed and of i.
+    Example i is the digit ``i % n_digits``. The first pass has the original digits, as in the published MNIST-8M. Later
+    passes deform them; the deformation depends on the seed and on i.
 
     References
     ----------
@@ -74,8 +75,8 @@ class EndlessDigits(Generator):
     n_classes = 10
 
     digits: tuple[np.ndarray, np.ndarray]  # uint8 of shape (n, 28, 28) or (n, 784), and labels
-    deformation: Deformation = Deformation()  # How far they are deformed
-    plain_first: bool = True  # Whether the first pass leaves the digits as they are
+    deformation: Deformation = Deformation()  # Sizes of the deformations
+    plain_first: bool = True  # Whether the first pass has the original digits
 
     def __post_init__(self) -> None:
         if isinstance(self.deformation, Mapping):
@@ -94,16 +95,16 @@ class EndlessDigits(Generator):
 
     @property
     def d(self) -> int:
-        """Pixels of an image."""
+        """The number of pixels of an image."""
         return self.side**2
 
     @property
     def side(self) -> int:
-        """Pixels of a row."""
+        """The side of an image in pixels."""
         return self.images.shape[1]
 
     def source(self, start: int, stop: int) -> np.ndarray:
-        """Return the numbers of the digits that the examples ``start``, ..., ``stop - 1`` are made of."""
+        """Return the indices of the digits from which the examples ``start``, ..., ``stop - 1`` are made."""
         return np.arange(start, stop) % len(self.images)
 
     def _problem(self) -> str | None:
@@ -121,7 +122,7 @@ class EndlessDigits(Generator):
         images, labels = self.images[source], self.labels[source]
         n_plain = len(self.images) - first if self.plain_first else 0
         if n_plain < n_rows:
-            # Words of 8 random bytes: two bytes for every pixel's displacement.
+            # Each word has 8 random bytes; a pixel's displacement needs two bytes.
             words = _N_AFFINE + -(-2 * self.d // 8)
             drawn = streams.integers(self.seed, self.name, chunk, n_rows * words).reshape(n_rows, words)
             deformed = deform(images, drawn, self.deformation)
@@ -133,14 +134,14 @@ class EndlessDigits(Generator):
 def deform(images: np.ndarray, words: np.ndarray, deformation: Deformation) -> np.ndarray:
     """Deform every image by the random words of its row.
 
-    Images are uint8 of shape (n, side, side), and words uint64 of shape (n, 6 + ceil(side^2 / 4)).
+    `images` is uint8 of shape (n, side, side), `words` is uint64 of shape (n, 6 + ceil(side^2 / 4)).
     """
     side = images.shape[1]
     xx, xy, yx, yy, move_x, move_y = _affine(words[:, :_N_AFFINE], deformation)
     elastic_x, elastic_y = _fields(words[:, _N_AFFINE:], side, deformation)
     centre = (side - 1) / 2
     offsets = np.arange(side) - centre
-    # Where every pixel of the result comes from, in pixels of the source.
+    # The position in the source, in pixels, for every pixel of the result.
     x = (xx * offsets)[:, None, :] + (xy * offsets + (centre + move_x))[:, :, None] + elastic_x
     y = (yx * offsets)[:, None, :] + (yy * offsets + (centre + move_y))[:, :, None] + elastic_y
     return _resampled(images, x, y)
@@ -150,7 +151,7 @@ def _affine(words: np.ndarray, deformation: Deformation) -> tuple[np.ndarray, ..
     """Return the matrix (xx, xy, yx, yy) and the translation of every image, each of shape (n, 1)."""
     u = (words >> np.uint64(40)).astype(np.float64) * 2.0**-23 - 1  # uniform in [-1, 1)
     u = u[:, :, None]
-    # The rotation by its half-angle's tangent: cosine and sine are then quotients, the same on every machine.
+    # With the tangent of the half angle, cosine and sine are quotients, which are the same on every machine.
     tangent = u[:, 0] * (round(math.tan(math.radians(deformation.rotation) / 2) * 2**20) / 2**20)
     cosine = (1 - tangent * tangent) / (1 + tangent * tangent)
     sine = 2 * tangent / (1 + tangent * tangent)
@@ -163,14 +164,14 @@ def _affine(words: np.ndarray, deformation: Deformation) -> tuple[np.ndarray, ..
 
 
 def _fields(words: np.ndarray, side: int, deformation: Deformation) -> tuple[np.ndarray, np.ndarray]:
-    """Return the elastic displacements of every image in either direction, in pixels."""
+    """Return the elastic displacements of every image in both directions, in pixels."""
     n = len(words)
-    # Odd whole numbers from -255 to 255. The bytes are taken in the same order on big- and little-endian machines.
+    # Odd whole numbers from -255 to 255. The order of the bytes is the same on big- and little-endian machines.
     noise = np.ascontiguousarray(words, "<u8").view(np.uint8)[:, : 2 * side * side].astype(np.float64)
     noise *= 2
     noise -= 255
     kernel = _smoothing(side, deformation.smoothness)
-    # Columns, then rows. No sum exceeds 255 * 2^12 * 2^12 < 2^33, so all of them are exact.
+    # Columns, then rows. No sum exceeds 255 * 2^12 * 2^12 < 2^33, so all sums are exact.
     smooth = (noise.reshape(-1, side) @ kernel).reshape(n, 2, side, side)
     smooth = kernel.T @ smooth
     rms = math.sqrt((256**2 - 1) / 3) * float((kernel[0] ** 2).sum())
@@ -182,7 +183,7 @@ def _fields(words: np.ndarray, side: int, deformation: Deformation) -> tuple[np.
 def _smoothing(side: int, deviation: float) -> np.ndarray:
     """Return the matrix of a Gaussian filter on a circle of `side` pixels, in whole numbers.
 
-    On a circle, since the displacements then are as large at the border as in the middle.
+    On a circle, displacements are as large at the border as in the middle.
     """
     distance = np.arange(side)
     distance = np.minimum(distance, side - distance)
@@ -192,28 +193,28 @@ def _smoothing(side: int, deviation: float) -> np.ndarray:
 
 
 def _resampled(images: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return the images at fractional places, bilinearly, black outside."""
+    """Return the images at fractional positions by bilinear interpolation, with black outside."""
     n, side = images.shape[:2]
-    # Two rings of black around; places beyond the first are moved to it.
+    # Add two rings of black pixels. Positions beyond the first ring are moved to it.
     padded = np.zeros((n, side + 2, side + 2), np.uint32)
     padded[:, 1:-1, 1:-1] = images
     column, x = _split(x, side)
     row, y = _split(y, side)
-    # The four pixels around a place in one word, so that they are gathered at once: above left, below left (16 bits
-    # up), above right (8 bits up), below right.
+    # Pack the four pixels around a position into one word to read them at once: above left, below left (16 bits up),
+    # above right (8 bits up), below right.
     quads = padded[:, :-1, :-1] | padded[:, 1:, :-1] << 16 | padded[:, :-1, 1:] << 8 | padded[:, 1:, 1:] << 24
     row *= side + 1
     row += column
     row += (np.arange(n, dtype=np.int32) * (side + 1) ** 2)[:, None, None]
     found = np.take(quads.ravel(), row)
-    # Both rows of the quad at once, in the halves of the word: at most 255 * 256 each, so nothing is carried.
+    # Process both rows of the four pixels at once, in the halves of the word. Each is at most 255 * 256: no overflow.
     both = (found & 0x00FF00FF) * (_FRACTION - x) + (found >> 8 & 0x00FF00FF) * x
     value = (both & 0xFFFF) * (_FRACTION - y) + (both >> 16) * y
     return (value + (1 << 15) >> 16).astype(np.uint8)
 
 
 def _split(place: np.ndarray, side: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the whole part of a place, counted from the black ring, and its fraction in 256ths."""
+    """Return the whole part of a position, counted from the black ring, and its fraction in 256ths."""
     fixed = np.rint((place + 1) * _FRACTION)
     np.clip(fixed, 0, (side + 1) * _FRACTION - 1, out=fixed)
     fixed = fixed.astype(np.int32)

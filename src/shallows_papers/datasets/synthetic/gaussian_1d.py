@@ -1,4 +1,4 @@
-"""Normal numbers under a Gaussian kernel: the kernel eigenproblem that is solved by Hermite functions."""
+"""Normal numbers with a Gaussian kernel. The eigenfunctions are Hermite functions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from shallows_papers.datasets.synthetic.generator import Generator, points
 
 @dataclass(frozen=True, eq=False)
 class Gaussian1D(Generator):
-    r"""Points :math:`x \sim N(0, s^2)` without targets, with the eigenpairs of a Gaussian kernel under their law.
+    r"""Points :math:`x \sim N(0, s^2)` without targets, with the eigenpairs of a Gaussian kernel.
 
     With :math:`k(x, z) = \exp(-(x - z)^2 / (2 \sigma^2))`, :math:`a = 1/(4 s^2)`, :math:`b = 1/(2 \sigma^2)` and
     :math:`c = \sqrt{a^2 + 2ab}`, the operator :math:`f \mapsto E[k(\cdot, x) f(x)]` has, for i = 0, 1, ...,
@@ -23,7 +23,7 @@ class Gaussian1D(Generator):
         \lambda_i = \sqrt{\tfrac{2a}{a + b + c}} \Big(\tfrac{b}{a + b + c}\Big)^i, \qquad
         e_i(x) = \frac{(c/a)^{1/4}}{\sqrt{2^i i!}} e^{-(c - a) x^2} H_i(\sqrt{2c}\, x),
 
-    the factor in front being the one that makes :math:`E[e_i(x)^2] = 1`.
+    with :math:`E[e_i(x)^2] = 1`.
 
     References
     ----------
@@ -37,12 +37,12 @@ class Gaussian1D(Generator):
     d = 1
 
     scale: float = field(default=1.0, metadata=POSITIVE)  # Standard deviation s of the points
-    # :math:`\sigma` of the kernel. Xie et al. (2015) name neither number. With these the first eigenvalues are 0.39,
-    # 0.24 and 0.15: three that stand apart from the rest and from each other.
+    # :math:`\sigma` of the kernel. Xie et al. (2015) give neither number. With these two, the first eigenvalues are
+    # 0.39, 0.24 and 0.15, which are well separated.
     bandwidth: float = field(default=0.5, metadata=POSITIVE)
 
     def eigenvalues(self, k: int) -> np.ndarray:
-        """Return the `k` largest eigenvalues, descending; all of them sum to 1, the value of the kernel at 0."""
+        """Return the `k` largest eigenvalues, descending. The sum over all eigenvalues is 1."""
         a, b, c = self._constants()
         return math.sqrt(2 * a / (a + b + c)) * (b / (a + b + c)) ** np.arange(k)
 
@@ -51,7 +51,7 @@ class Gaussian1D(Generator):
         a, _, c = self._constants()
         x = points(x, 1)[:, 0]
         z = math.sqrt(2 * c) * x
-        # The recursion of the Hermite polynomials over sqrt(2^i i!), which neither overflows nor cancels.
+        # The recursion for the Hermite polynomials divided by sqrt(2^i i!) has no overflow and no cancellation.
         e = np.empty((len(x), max(k, 1)))
         e[:, 0] = (c / a) ** 0.25 * np.exp(-(c - a) * x**2)
         if k > 1:

@@ -1,4 +1,4 @@
-"""Base class of the generators: examples by their number, in blocks of any size, without a state."""
+"""Base class of the generators, which make examples by their numbers, in blocks of any size, without a state."""
 
 from __future__ import annotations
 
@@ -13,29 +13,28 @@ from shallows import streams
 from shallows.errors import ShallowsError
 from shallows_papers.datasets.parameter_rules import broken_rule
 
-# Numbers that one chunk may hold: some megabytes, so that a chunk stays near the processor.
+# Maximal numbers per chunk: some megabytes, so that a chunk fits into the processor's cache.
 _CHUNK_NUMBERS = 1 << 18
 _MOST_ROWS = 4096
 
 
 @dataclass(frozen=True, eq=False)
 class Generator(ABC):
-    """Examples 0, 1, 2, ... of a seed; the parameters are fields of a dataclass, each with its rule as metadata.
+    """Examples 0, 1, 2, ... of a seed. The parameters are dataclass fields with their rules as metadata.
 
-    The examples are made in chunks of a fixed number of rows, always whole, and every random number of a chunk comes
-    from `shallows.streams` by the chunk's number. So neither the order nor the bounds of blocks change an example: on
-    one machine it is the same to the bit. On another machine integers and pixels are the same to the bit, and other
-    numbers agree to the rounding of its mathematical functions.
+    Examples are made in whole chunks of a fixed number of rows. The random numbers of a chunk come from
+    `shallows.streams` and depend on the chunk's number. So an example does not depend on the order or the bounds of
+    blocks, and on one machine it is always identical. On another machine integers and pixels are identical, and other
+    numbers agree up to the rounding of mathematical functions.
     """
 
-    name: ClassVar[str]  # The name that `make` knows it by
-    # {"classification", "regression", "none"}: The targets are class indices, numbers, or nothing (``y`` then has no
-    # columns)
+    name: ClassVar[str]  # Its name for `make`
+    # {"classification", "regression", "none"}: the targets are class indices or numbers, or ``y`` has no columns
     task: ClassVar[str]
     d: ClassVar[int]  # Features of an example
-    n: ClassVar[int | None] = None  # Number of examples; None: no end
-    n_classes: ClassVar[int] = 0  # 0 in other tasks than classification
-    # The parameter that takes the rows of another dataset, for data that are made of some
+    n: ClassVar[int | None] = None  # Number of examples; None: unlimited
+    n_classes: ClassVar[int] = 0  # 0 unless the task is classification
+    # For generators that transform another dataset: the parameter for its rows
     made_of: ClassVar[str | None] = None
 
     seed: int = 0
@@ -45,13 +44,13 @@ class Generator(ABC):
             raise ShallowsError(f"The seed of '{self.name}' must be a whole number of at least 0, not {self.seed!r}.")
         problem = self._problem()
         if problem:
-            raise ShallowsError(f"The generator '{self.name}' cannot be made: {problem}.")
+            raise ShallowsError(f"The generator '{self.name}' cannot be used: {problem}.")
 
     def block(self, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the examples ``start``, ..., ``stop - 1``."""
         for bound in (start, stop):
             if isinstance(bound, bool) or not isinstance(bound, int | np.integer):
-                raise ShallowsError(f"A block of '{self.name}' has whole numbers as bounds, not {bound!r}.")
+                raise ShallowsError(f"The bounds of a block of '{self.name}' must be whole numbers, not {bound!r}.")
         start, stop = int(start), int(stop)
         if not 0 <= start <= stop or (self.n is not None and stop > self.n):
             end = "" if self.n is None else f" and at most {self.n:,}"
@@ -67,8 +66,8 @@ class Generator(ABC):
         return x, y
 
     def blocks(self, start: int, stop: int, n_rows: int = 8192) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Give the examples ``start``, ..., ``stop - 1`` in blocks of at most `n_rows`, each made once."""
-        # Bounds at whole chunks where the blocks are larger than these, slices of a few chunks where they are not.
+        """Yield the examples ``start``, ..., ``stop - 1`` in blocks of at most `n_rows`; each is computed once."""
+        # If blocks are larger than chunks, they end at whole chunks. Otherwise they are slices of a few chunks.
         chunk = self._rows_per_chunk()
         step = max(n_rows // chunk, 1) * chunk
         while start < stop:
@@ -80,10 +79,10 @@ class Generator(ABC):
 
     def truth(self, x: np.ndarray) -> np.ndarray:
         """Return the target at `x` of shape (n, d) without noise, or the scores or probabilities of the classes."""
-        raise ShallowsError(f"The data of '{self.name}' have no truth in closed form.")
+        raise ShallowsError(f"The true function of '{self.name}' is unknown.")
 
     def test_rows(self, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the test rows of the data that this is made of, in the form of the generated ones."""
+        """Return test rows of the dataset that this is made from, in the form of the generated rows."""
         return x, y
 
     def _problem(self) -> str | None:
@@ -91,11 +90,11 @@ class Generator(ABC):
         return broken_rule(self)
 
     def _numbers_per_row(self) -> int:
-        """Return how many numbers one example takes while it is made."""
+        """Return the memory for making one example, as a count of numbers."""
         return self.d
 
     def _rows_per_chunk(self) -> int:
-        # A part of the definition of the data: another number of rows gives other examples.
+        # This defines the data: another number of rows gives other examples.
         return max(1, min(_MOST_ROWS, _CHUNK_NUMBERS // max(1, self._numbers_per_row())))
 
     def _empty(self, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
@@ -105,7 +104,7 @@ class Generator(ABC):
         return x, np.empty(n_rows, np.int64 if self.task == "classification" else np.float64)
 
     def _noisy(self, target: np.ndarray, chunk: int) -> np.ndarray:
-        """Return the targets of a chunk with normal noise of the standard deviation `noise`."""
+        """Return the targets of a chunk plus normal noise with standard deviation `noise`."""
         if not self.noise:
             return target
         return target + self.noise * streams.normal(self.seed, f"{self.name}/noise", chunk, target.shape)
@@ -116,10 +115,10 @@ class Generator(ABC):
 
 
 def points(x: Any, d: int) -> np.ndarray:
-    """Return `x` as float64 rows of `d` features; a flat array is taken as one column where d is 1."""
+    """Return `x` as float64 rows of `d` features. If d is 1, a flat array is one column."""
     x = np.asarray(x, dtype=np.float64)
     if x.ndim <= 1 and d == 1:
         x = x.reshape(-1, 1)
     if x.ndim != 2 or x.shape[1] != d:
-        raise ShallowsError(f"Points of {d} features are wanted, as an array of shape (n, {d}), not {x.shape}.")
+        raise ShallowsError(f"Points must have {d} features: expected shape (n, {d}), got {x.shape}.")
     return x

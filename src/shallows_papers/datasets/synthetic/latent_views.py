@@ -1,4 +1,4 @@
-"""Views of a hidden class: the nonparametric latent variable model of kernel SVD."""
+"""Views of a hidden class, the nonparametric latent variable model for kernel SVD."""
 
 from __future__ import annotations
 
@@ -14,20 +14,19 @@ from shallows_papers.datasets.synthetic.generator import Generator
 
 @dataclass(frozen=True, eq=False)
 class LatentViews(Generator):
-    r"""Views that are independent once a hidden class is known, and have the same law in it.
+    r"""Views that are independent and identically distributed given a hidden class.
 
-    The class is 0 with probability `weight`; then every view is normal. Otherwise every view has a Gamma law of shape
-    1.2. The features are the views, the target is the hidden class (which the method that recovers the laws must not
-    see). The covariance operator of two views, :math:`E[k(x, \cdot) \otimes k(x', \cdot)]`, has rank 2: it is
-    :math:`\sum_h w_h \mu_h \otimes \mu_h` with the mean embeddings :math:`\mu_h` of the two laws.
+    The class is 0 with probability `weight`; then every view is normal. Otherwise every view is Gamma distributed with
+    shape 1.2. The features are the views. The target is the hidden class, which a method that recovers the
+    distributions must not use. The covariance operator of two views, :math:`E[k(x, \cdot) \otimes k(x', \cdot)]`, has
+    rank 2: it is :math:`\sum_h w_h \mu_h \otimes \mu_h` with the mean embeddings :math:`\mu_h` of the two
+    distributions.
 
-    ``mean, deviation``: of the normal component. ``shape, scale``: of the Gamma component.
+    ``mean, deviation``: parameters of the normal component. ``shape, scale``: parameters of the Gamma component.
 
-    Notes
-    -----
-    The shape 1.2 is all that Xie et al. (2015) print. The other defaults fill the axes of their figure 3, which go from
-    -10 to 15 and up to a density of 0.25: the normal law ends at -10 and peaks at 0.2, the Gamma law ends at 15 and
-    peaks at 0.22.
+    Notes ----- Xie et al. (2015) give only the shape 1.2. The other defaults are chosen to fill the axes of their
+    figure 3, from -10 to 15 and up to a density of 0.25. The normal distribution ends at -10 and its density has the
+    maximum 0.2; the Gamma distribution ends at 15 and its density has the maximum 0.22.
 
     References
     ----------
@@ -40,7 +39,7 @@ class LatentViews(Generator):
     task = "classification"
     n_classes = 2
 
-    # Two for the SVD; a third separates the laws themselves from their mixtures
+    # Two for the SVD; with a third view the distributions are identifiable, not only their mixtures
     n_views: int = field(default=2, metadata=COUNT)
     weight: float = field(default=0.5, metadata=between(0, 1))  # Probability of the normal component
     mean: float = -4.0
@@ -50,7 +49,7 @@ class LatentViews(Generator):
 
     @property
     def d(self) -> int:
-        """One feature a view."""
+        """The number of features, one per view."""
         return self.n_views
 
     def densities(self, x: np.ndarray) -> np.ndarray:
@@ -78,7 +77,7 @@ class LatentViews(Generator):
         return self.n_views + 1
 
     def _chunk(self, chunk: int, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
-        # Through the inverse distribution functions: a fixed number of draws an example, which rejection has not.
+        # Inverse distribution functions need a fixed number of draws per example; rejection sampling does not.
         from scipy.special import gammaincinv, ndtri
 
         u = streams.uniform(self.seed, self.name, chunk, (n_rows, self.n_views + 1))

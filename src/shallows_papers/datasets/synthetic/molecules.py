@@ -1,9 +1,9 @@
-"""Molecules as numbers: Coulomb matrices, their invariant forms, and random orders of atoms as virtual examples.
+"""Coulomb matrices of molecules, their invariant forms, and random orders of atoms as virtual examples.
 
-The Coulomb matrix of atoms with charges Z at places R (in Bohr radii) has ``0.5 Z_i^2.4`` on its diagonal and
-``Z_i Z_j / |R_i - R_j|`` beside it; small molecules are filled up with zeros. It does not change when the molecule is
-moved or turned, but its rows are in the order in which somebody wrote down the atoms. Sorting the rows by their norm,
-or taking the eigenvalues, removes that order; sorting by the norm plus noise makes many examples of one molecule.
+The Coulomb matrix of atoms with charges Z at positions R (in Bohr radii) has the diagonal entries ``0.5 Z_i^2.4`` and
+the other entries ``Z_i Z_j / |R_i - R_j|``. Small molecules are padded with zeros. The matrix does not change when the
+molecule is moved or rotated, but its rows depend on the order of the atoms in the file. Sorting the rows by their norm,
+or using the eigenvalues, removes this dependence. Sorting by the norm plus noise makes many examples from one molecule.
 
 References
 ----------
@@ -29,27 +29,27 @@ from shallows_papers.datasets.synthetic.generator import Generator
 BOHR_IN_ANGSTROM = 0.529177210903
 REPRESENTATIONS = ("sorted", "eigenspectrum")
 
-# Norms are compared in these steps. Atoms that are alike have equal norms up to the rounding of a sum, which is not the
-# same on every machine; so near each other they keep the order that they have.
+# Norms are rounded to these steps before sorting. Equivalent atoms have equal norms up to rounding, which differs
+# between machines, so atoms with nearly equal norms keep their order.
 _NORM_STEP = 2.0**-20
 
 
 def coulomb_matrix(charges: Any, positions: Any, size: int | None = None) -> np.ndarray:
-    """Return the Coulomb matrix of a molecule, shape (size, size), filled up with zeros.
+    """Return the Coulomb matrix of a molecule, shape (size, size), padded with zeros.
 
-    Positions are in Bohr radii, shape (n_atoms, 3); `size` is the number of atoms if absent.
+    Positions are in Bohr radii, shape (n_atoms, 3); `size` defaults to the number of atoms.
     """
     charges, positions = np.asarray(charges, dtype=np.float64), np.asarray(positions, dtype=np.float64)
     n = len(charges)
     size = n if size is None else size
     if n > size:
-        raise DatasetError(f"The molecule has {n} atoms, and its Coulomb matrix is to have {size} rows.")
+        raise DatasetError(f"The molecule has {n} atoms, but its Coulomb matrix should have only {size} rows.")
     if positions.shape != (n, 3):
         raise DatasetError(f"{n} atoms need positions of shape ({n}, 3), not {positions.shape}.")
     distance = np.sqrt(((positions[:, None] - positions) ** 2).sum(axis=2))
     np.fill_diagonal(distance, 1.0)
     if (distance == 0).any():
-        raise DatasetError("Two atoms of the molecule are at one place.")
+        raise DatasetError("Two atoms of the molecule have the same position.")
     matrix = np.zeros((size, size))
     matrix[:n, :n] = charges[:, None] * charges / distance
     matrix[np.arange(n), np.arange(n)] = 0.5 * charges**2.4
@@ -59,8 +59,8 @@ def coulomb_matrix(charges: Any, positions: Any, size: int | None = None) -> np.
 def sort_rows(matrices: Any, noise: Any = 0.0) -> np.ndarray:
     """Order the atoms of every molecule by the norms of their rows, largest first.
 
-    The noise, of shape (n, size), is added to the norms before; the zeros that fill up a matrix stay last. Without
-    noise the result does not depend on the order of the input, but for atoms whose rows have one norm.
+    The noise, of shape (n, size), is added to the norms before sorting. Padding zeros stay last. Without noise the
+    result does not depend on the order of the input, except for atoms with equal norms.
     """
     matrices = np.asarray(matrices)
     norms = np.sqrt((matrices.astype(np.float64) ** 2).sum(axis=2))
@@ -81,7 +81,7 @@ def triangle(matrices: Any) -> np.ndarray:
 def eigenspectrum(matrices: Any) -> np.ndarray:
     """Return the eigenvalues of every matrix, the largest in absolute value first: shape (n, size).
 
-    They do not depend on the order of the atoms at all, but different molecules may share them.
+    They do not depend on the order of the atoms, but different molecules may have the same eigenvalues.
     """
     values = np.linalg.eigvalsh(np.asarray(matrices, dtype=np.float64))
     order = np.argsort(-np.abs(values), axis=1, kind="stable")
@@ -89,7 +89,7 @@ def eigenspectrum(matrices: Any) -> np.ndarray:
 
 
 def represent(matrices: Any, representation: str = "sorted", noise: Any = 0.0) -> np.ndarray:
-    """Return the features of molecules: the triangle of the sorted matrix, or the eigenspectrum."""
+    """Return the features of molecules: the triangle of the sorted matrix, or the eigenvalues."""
     if representation == "eigenspectrum":
         return eigenspectrum(matrices)
     return triangle(sort_rows(matrices, noise))
@@ -97,22 +97,22 @@ def represent(matrices: Any, representation: str = "sorted", noise: Any = 0.0) -
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class VirtualMolecules(Generator):
-    """Molecules over and over, with their atoms in another random order each time.
+    """Molecules, repeated endlessly with a new random order of atoms each time.
 
-    Example i is the molecule ``i % n_molecules`` in draw ``i // n_molecules``. Draw 0 is sorted by the norms alone; in
-    every later one, normal noise is added to the norms first, so that atoms of similar rows change places.
+    Example i is the molecule ``i % n_molecules`` in draw ``i // n_molecules``. Draw 0 is sorted by the norms. In later
+    draws, normal noise is added to the norms first, so that atoms with similar rows are swapped.
     """
 
     name = "virtual_molecules"
     task = "regression"
     made_of = "molecules"
 
-    # Coulomb matrices of shape (n, size, size) or (n, size^2) in any order of the atoms, and a number each
+    # Coulomb matrices of shape (n, size, size) or (n, size^2) with atoms in any order, and one target per molecule
     molecules: tuple[Any, Any]
-    # Standard deviation of the noise, as in Montavon et al. (2012): about the difference between the rows of a hydrogen
-    # at one place of a molecule and at another, and far below that between two elements.
+    # Standard deviation of the noise, as in Montavon et al. (2012). It is about the difference between the norms of two
+    # hydrogen atoms at different positions, and much smaller than the difference between two elements.
     noise: float = field(default=1.0, metadata=NOT_NEGATIVE)
-    # {"sorted", "eigenspectrum"}: What the features are. The eigenspectrum is the same in every draw.
+    # Features: {"sorted", "eigenspectrum"}. The eigenspectrum is the same in every draw.
     representation: str = field(default="sorted", metadata=one_of(*REPRESENTATIONS))
 
     def __post_init__(self) -> None:
@@ -120,7 +120,7 @@ class VirtualMolecules(Generator):
         object.__setattr__(self, "matrices", _square(self.molecules[0]))
         object.__setattr__(self, "targets", np.asarray(self.molecules[1], dtype=np.float64))
         if len(self.matrices) != len(self.targets) or not len(self.targets):
-            raise ShallowsError(f"There are {len(self.matrices):,} molecules and {len(self.targets):,} targets.")
+            raise ShallowsError(f"There are {len(self.matrices):,} molecules, but {len(self.targets):,} targets.")
 
     def test_rows(self, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return test molecules in the same representation, sorted without noise."""
@@ -128,7 +128,7 @@ class VirtualMolecules(Generator):
 
     @property
     def d(self) -> int:
-        """Numbers of a triangle, or eigenvalues."""
+        """The number of features: the size of a triangle, or the number of eigenvalues."""
         size = self.matrices.shape[1]
         return size if self.representation == "eigenspectrum" else size * (size + 1) // 2
 
@@ -147,5 +147,5 @@ def _square(matrices: Any) -> np.ndarray:
     if matrices.ndim == 2 and math.isqrt(matrices.shape[1]) ** 2 == matrices.shape[1]:
         matrices = matrices.reshape(len(matrices), math.isqrt(matrices.shape[1]), -1)
     if matrices.ndim != 3 or matrices.shape[1] != matrices.shape[2]:
-        raise ShallowsError(f"Coulomb matrices are square: (n, size, size), not {matrices.shape}.")
+        raise ShallowsError(f"Coulomb matrices must have the shape (n, size, size), not {matrices.shape}.")
     return matrices

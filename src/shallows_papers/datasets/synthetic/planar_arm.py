@@ -21,7 +21,7 @@ class PlanarArm(Generator):
     .. math:: (a + 2c\cos q_2)\ddot q_1 + (b + c\cos q_2)\ddot q_2 - c\sin q_2\,(2\dot q_1\dot q_2 + \dot q_2^2)
         + g_1\cos q_1 + g_2\cos(q_1 + q_2),
 
-    with the inertias of two links whose masses sit at their ends, and normal noise.
+    with the inertias of two links whose masses are at their ends, plus normal noise.
 
     References
     ----------

@@ -34,9 +34,9 @@ class GeneratedRows:
 def open_source(dataset: Dataset, paths: Mapping[str, Path]) -> sources.Source:
     """Open a generated dataset.
 
-    Its entry has under ``generator`` the ``name`` of the generator, its parameters, and under ``made_from`` the dataset
-    that it is made from, if any (digits, molecules), whose files are `paths`. The test part is that dataset's, or else
-    the examples that follow those of the training part.
+    In the catalogue entry, ``generator`` has the ``name`` of the generator, its parameters and, if the data are made
+    from another dataset (digits, molecules), its name ``made_from``. `paths` are the files of the other dataset. The
+    test part comes from the other dataset or, without one, from the examples after the training part.
     """
     parameters = dict(dataset.generator)
     name = parameters.pop("name")
@@ -50,19 +50,19 @@ def open_source(dataset: Dataset, paths: Mapping[str, Path]) -> sources.Source:
     if parameter is None:
         raise DatasetError(f"'{dataset.name}' cannot be made from '{made_from}': the generator '{name}' takes no data.")
     if not paths:
-        raise DatasetError(f"'{dataset.name}' is made from '{made_from}', whose files are not there. Fetch it again.")
+        raise DatasetError(f"'{dataset.name}' is made from '{made_from}', but its files are missing. Fetch it again.")
     base = sources.open_source(get(made_from), paths)
-    generator = make(name, **parameters, **{parameter: _whole(base.train)})
+    generator = make(name, **parameters, **{parameter: _read_all(base.train)})
     if generator.n is not None and n_train > generator.n:
         raise DatasetError(
-            f"'{dataset.name}' is to have {n_train:,} training rows, and '{made_from}' gives {generator.n:,}."
+            f"'{dataset.name}' should have {n_train:,} training rows, but '{made_from}' gives only {generator.n:,}."
         )
     test = None
     if n_test and base.test is not None:
-        test = sources.ArrayPart(*generator.test_rows(*_whole(base.test)))
+        test = sources.ArrayPart(*generator.test_rows(*_read_all(base.test)))
     return sources.Source(GeneratedRows(generator, 0, n_train), test)
 
 
-def _whole(part: sources.DataPart) -> tuple[Any, np.ndarray]:
+def _read_all(part: sources.DataPart) -> tuple[Any, np.ndarray]:
     blocks = list(part.blocks(_READ_ROWS))
     return np.concatenate([block.x for block in blocks]), np.concatenate([block.y for block in blocks])

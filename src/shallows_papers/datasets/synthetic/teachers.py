@@ -1,4 +1,4 @@
-"""Teachers: normal points whose targets are a known function in the space of a Gaussian kernel."""
+"""Teachers: normal points whose targets come from a known function related to a Gaussian kernel."""
 
 from __future__ import annotations
 
@@ -16,39 +16,39 @@ from shallows_papers.datasets.synthetic.generator import Generator, points
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class KernelTeacher(Generator):
-    """Normal points, and a sum of `n_units` random functions of them with mean 0 and variance 1 over all points."""
+    """Normal points, and a sum of `n_units` random functions, with mean 0 and variance 1 over all points."""
 
     dimension: int = field(metadata=COUNT)  # d
-    # 0 is regression. Otherwise every class has a function, and an example belongs to the one with the largest value.
+    # 0: regression. Otherwise each class has a function, and an example belongs to the class with the largest value.
     classes: int = field(
         default=0, metadata=rule(lambda n: is_whole(n) and n != 1, "0 (regression) or at least 2: one class is no task")
     )
     n_units: int = field(default=512, metadata=COUNT)  # m
-    # Of the Gaussian kernel; by default the root of d, near the median distance of two points over that of 2
+    # Of the Gaussian kernel. Default: the root of d, about the median distance of two points divided by the root of 2
     bandwidth: float | None = field(default=None, metadata=rule(lambda b: b is None or b > 0, "above 0 or None"))
-    # Standard deviation of the noise on the target, or on the functions before the class is chosen
+    # Standard deviation of the noise on the target; in classification, on the functions before choosing the class
     noise: float = field(default=0.1, metadata=NOT_NEGATIVE)
-    # Of the teacher alone: with one teacher, another `seed` gives another sample of the same problem
+    # Seed of the teacher only. With the same teacher, another `seed` gives another sample of the same problem.
     teacher_seed: int | None = None
 
     @property
     def task(self) -> str:
-        """Classification where there are classes."""
+        """Classification if there are classes, otherwise regression."""
         return "classification" if self.classes else "regression"
 
     @property
     def d(self) -> int:
-        """Features of an example."""
+        """The number of features."""
         return self.dimension
 
     @property
     def n_classes(self) -> int:
-        """Classes; 0 in regression."""
+        """The number of classes; 0 in regression."""
         return self.classes
 
     @property
     def sigma(self) -> float:
-        """The bandwidth that is used."""
+        """The bandwidth, with the default resolved."""
         return math.sqrt(self.d) if self.bandwidth is None else self.bandwidth
 
     def truth(self, x: np.ndarray) -> np.ndarray:
@@ -59,7 +59,7 @@ class KernelTeacher(Generator):
     @functools.cached_property
     def weights(self) -> np.ndarray:
         """Weights of the units, shape (n_units, classes or 1), scaled so that every function has variance 1."""
-        weights = self._drawn("weights", (self.n_units, max(self.classes, 1)))
+        weights = self._draw("weights", (self.n_units, max(self.classes, 1)))
         means, products = self._moments()
         variances = np.einsum("ic,ij,jc->c", weights, products, weights) - (means @ weights) ** 2
         return weights / np.sqrt(variances)
@@ -74,9 +74,9 @@ class KernelTeacher(Generator):
 
     @abstractmethod
     def _moments(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the means of the random functions over the points, and those of their products."""
+        """Return the expectations of the random functions and of their products."""
 
-    def _drawn(self, what: str, shape: tuple[int, ...]) -> np.ndarray:
+    def _draw(self, what: str, shape: tuple[int, ...]) -> np.ndarray:
         seed = self.seed if self.teacher_seed is None else self.teacher_seed
         return streams.normal(seed, f"{self.name}/{what}", 0, shape)
 
@@ -91,18 +91,18 @@ class KernelTeacher(Generator):
 
 @dataclass(frozen=True, eq=False)
 class FourierTeacher(KernelTeacher):
-    r"""Normal points, labelled by a random draw from the Gaussian process of a Gaussian kernel.
+    r"""Normal points, labeled by a random draw from the Gaussian process of a Gaussian kernel.
 
     The function is :math:`f(x) \propto \sum_{j=1}^m w_j \cos(\omega_j^\top x + b_j)` with normal weights, frequencies
-    of the Gaussian kernel's spectral density and uniform phases, less its mean and scaled to variance 1, both in closed
-    form. It is as rough as the kernel allows, so that the error falls slowly with the number of examples.
+    from the Gaussian kernel's spectral density, and uniform phases. Its mean is subtracted and it is scaled to variance
+    1, both in closed form. It is as rough as the kernel allows, so the error falls slowly with the number of examples.
     """
 
     name = "fourier_teacher"
 
     @functools.cached_property
     def _frequencies(self) -> np.ndarray:
-        return self._drawn("frequencies", (self.d, self.n_units)) / self.sigma
+        return self._draw("frequencies", (self.d, self.n_units)) / self.sigma
 
     @functools.cached_property
     def _phases(self) -> np.ndarray:
@@ -124,23 +124,23 @@ class FourierTeacher(KernelTeacher):
 
 @dataclass(frozen=True, eq=False)
 class RBFTeacher(KernelTeacher):
-    r"""Normal points, labelled by a function of the Gaussian kernel's own space.
+    r"""Normal points, labeled by a function in the reproducing kernel Hilbert space of a Gaussian kernel.
 
-    The function is :math:`f(x) \propto \sum_{j=1}^m w_j k(x, c_j)` with normal weights and centres of the points' own
-    law, less its mean and scaled to variance 1, both in closed form. Before the mean, a constant, is taken off, its
-    norm in the kernel's space is finite and known (`squared_norm`), so that the error falls fast with the number of
-    examples.
+    The function is :math:`f(x) \propto \sum_{j=1}^m w_j k(x, c_j)` with normal weights and centers that are distributed
+    like the points. Its mean is subtracted and it is scaled to variance 1, both in closed form. Before the mean is
+    subtracted, its norm in the kernel's space is finite and known (`squared_norm`), so the error falls fast with the
+    number of examples.
     """
 
     name = "rbf_teacher"
 
     @functools.cached_property
     def centres(self) -> np.ndarray:
-        """The centres, shape (n_units, d)."""
-        return self._drawn("centres", (self.n_units, self.d))
+        """The centers, shape (n_units, d)."""
+        return self._draw("centres", (self.n_units, self.d))
 
     def squared_norm(self) -> np.ndarray:
-        """Return the squared norm of every function in the kernel's space: one, or one a class."""
+        """Return the squared norm in the kernel's space, for one function or for each class."""
         kernel = _gaussian(self.centres, self.centres, self.sigma)
         return np.einsum("ic,ij,jc->c", self.weights, kernel, self.weights)
 
@@ -148,8 +148,8 @@ class RBFTeacher(KernelTeacher):
         return _gaussian(x, self.centres, self.sigma)
 
     def _moments(self) -> tuple[np.ndarray, np.ndarray]:
-        # Integrals of Gaussians. The product of two kernels is a kernel of half the squared bandwidth about the middle
-        # of their centres, times one between them of twice the squared bandwidth.
+        # Integrals of Gaussians. The product of two kernels is a kernel with half the squared bandwidth around the
+        # midpoint of their centers, times a kernel between the centers with twice the squared bandwidth.
         c, s2 = self.centres, self.sigma**2
         squares = (c**2).sum(axis=1)
         means = (1 + 1 / s2) ** (-self.d / 2) * np.exp(-squares / (2 * (s2 + 1)))

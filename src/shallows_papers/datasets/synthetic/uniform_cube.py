@@ -1,4 +1,4 @@
-"""Uniform points in a cube: a compact domain of any dimension, for what is said of the spectra of kernels."""
+"""Uniform points in a cube, to study the spectra of kernels on a compact domain of any dimension."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""A user's own file: the request for it, the description of what is in it, and its rows.
+"""Users' own files: the request, the description of the file, and its rows.
 
-The module `request` is light and serves the plan; `describe` reads the file once and says what it guessed;
-`file_forms` gives its rows to the preparation, as the description says.
+The module `request` needs few imports, because every plan uses it. `describe` reads the file once and reports what it
+guessed. `file_forms` reads the rows for the preparation according to the description.
 """

@@ -1,4 +1,4 @@
-"""Files of numbers only: NumPy's, MATLAB's and LIBSVM's."""
+"""Read users' files of numbers: NumPy, MATLAB and LIBSVM files."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from shallows_papers.datasets.user_data.request import FileRequest
 from shallows_papers.datasets.user_data.summary import some_of
 
 _FEATURES = ("x_train", "x", "data", "features", "inputs")
-# The least probability that no row has the index 0 by chance.
+# Smallest accepted probability that no row has the index 0 by chance.
 _CHANCE = 1e-3
 _TARGETS = ("y_train", "y", "target", "targets", "label", "labels", "class", "t")
-#: Contents of NumPy's arrays that are neither numbers nor words, by the kind of their type.
+#: Contents of NumPy arrays that are neither numbers nor words, by the kind of their dtype.
 _OTHER_KINDS = {
     "O": "Python objects (words are saved with y.astype(str))",
     "M": "dates (numbers are needed, such as days since a day)",
@@ -39,18 +39,17 @@ _OTHER_KINDS = {
 
 @dataclass(frozen=True)
 class _Unread:
-    """An array of neither numbers nor words; its shape is None where it is not known."""
+    """An array of neither numbers nor words. Its shape is None if unknown."""
 
     shape: tuple[int, ...] | None
     holds: str
 
 
 def arrays_layout(path: Path, request: FileRequest) -> dict[str, Any]:
-    """Find the arrays of a file that are the features and the target.
+    """Find the arrays of features and target in a file.
 
-    The result names ``x`` and ``y``, and where it is so ``x_test`` and ``y_test``; ``y`` is None where the target is
-    among the columns of ``x``. Where several arrays could be meant, or the right one cannot be read, a `DatasetError`
-    says so.
+    The result has the names ``x``, ``y`` and, if they exist, ``x_test`` and ``y_test``. ``y`` is None if the target is
+    a column of ``x``. It raises a `DatasetError` if the choice is ambiguous or the array cannot be read.
     """
     found = _named_arrays(path)
     by_lower = {name.lower(): name for name, array in found.items() if array.shape != ()}
@@ -64,13 +63,13 @@ def arrays_layout(path: Path, request: FileRequest) -> dict[str, Any]:
         wide = [name for name, array in found.items() if len(array.shape or ()) > 1 and min(array.shape) > 1]
         if len(set(wide) - {y}) != 1:
             raise DatasetError(
-                f"Which array of {path} holds the features cannot be told. It holds {_shapes(found)}. Name it: an "
+                f"It is not clear which array of {path} holds the features. It holds {_shapes(found)}. Name it in an "
                 "entry under config/datasets/ with features: NAME and target: NAME."
             )
         (x,) = set(wide) - {y}
     _refuse_unread(path, found, x, "features")
     if found[x].dtype.kind in "US":
-        raise DatasetError(f"The features {x} of {path} are words, and numbers are needed.")
+        raise DatasetError(f"The features {x} of {path} are words, but numbers are needed.")
     tests = [by_lower[part] for part in ("x_test", "y_test") if part in by_lower]
     n = found[x].shape[0]
     if request.target is None:
@@ -104,9 +103,9 @@ def _nameless_target(path: Path, others: Mapping[str, Any], x: str, n: int) -> s
         return found[0]
     if found:
         raise DatasetError(
-            f"Which array of {path} is the target cannot be told: as many entries as {x} has rows have "
-            f"{_shapes({name: others[name] for name in found})}. Say target=NAME; a column of {x} is the target by "
-            "target=NUMBER."
+            f"It is not clear which array of {path} is the target. These have an entry for each row of {x}: "
+            f"{_shapes({name: others[name] for name in found})}. Set target=NAME, or target=NUMBER for a column of "
+            f"{x}."
         )
     return None
 
@@ -125,7 +124,7 @@ def _shapes(found: Mapping[str, Any]) -> str:
 
 
 def _named_arrays(path: Path) -> dict[str, Any]:
-    """Return the arrays of a file, those of neither numbers nor words as `_Unread`."""
+    """Return the arrays of a file. Arrays of neither numbers nor words become `_Unread`."""
     suffix = path.suffix.lower()
     try:
         if suffix == ".npz":
@@ -134,13 +133,13 @@ def _named_arrays(path: Path) -> dict[str, Any]:
             found = {"array": NpyRows(path)}
         else:
             found = dict(_of_matlab(name, value) for name, value in load_matlab(path).items())
-    except Exception as error:  # zipfile, zlib, scipy and NumPy each have errors of their own for a damaged file
+    except Exception as error:  # zipfile, zlib, SciPy and NumPy raise different errors for a damaged file
         reason = "it holds Python objects" if "Python objects" in str(error) else str(error) or type(error).__name__
         raise DatasetError(f"{path} cannot be read: {reason}.") from error
     if {"indices", "indptr", "format", "shape"} <= set(found):
         raise DatasetError(
-            f"{path} holds a sparse matrix of SciPy, which is not read here. Write it with its target in LIBSVM form, "
-            "by sklearn.datasets.dump_svmlight_file."
+            f"{path} holds a sparse matrix of SciPy, which is not supported. Write it with its target in LIBSVM form "
+            "with sklearn.datasets.dump_svmlight_file."
         )
     for name, array in found.items():
         if not isinstance(array, _Unread) and array.dtype.kind not in "fiubUS":
@@ -150,16 +149,16 @@ def _named_arrays(path: Path) -> dict[str, Any]:
 
 
 def _of_matlab(name: str, value: Any) -> tuple[str, Any]:
-    """Return the name of a MATLAB variable and its content; cells of words or of single numbers become arrays."""
+    """Return the name and the content of a MATLAB variable. Cells of words or single numbers become arrays."""
     if hasattr(value, "toarray"):
         return name, value.toarray()
     if not hasattr(value, "dtype"):
         return name, _Unread(None, str(value))
-    if "s0" in (value.dtype.names or ()):  # scipy knows neither the name nor the shape of an object of a class
+    if "s0" in (value.dtype.names or ()):  # SciPy returns neither the name nor the shape of an object
         name, kind = (value.ravel()[0][part].decode() for part in ("s0", "s2"))
         return name, _Unread(None, f"a {kind} of MATLAB (convert it by cellstr or double)")
     if value.dtype.kind == "U":
-        return name, np.char.rstrip(value)  # the rows of a matrix of letters are filled up with blanks
+        return name, np.char.rstrip(value)  # rows of a matrix of letters are padded with blanks
     if value.dtype.kind == "O":
         cells = [np.asarray(cell) for cell in value.ravel()]
         kinds = {cell.dtype.kind for cell in cells}
@@ -170,7 +169,7 @@ def _of_matlab(name: str, value: Any) -> tuple[str, Any]:
 
 
 def of_test_arrays(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options by which the test arrays of a file are read, where it has some."""
+    """Return the options for reading the test arrays of a file."""
     layout = options["layout"]
     return {**options, "layout": {**layout, "x": layout.get("x_test"), "y": layout.get("y_test")}}
 
@@ -178,16 +177,16 @@ def of_test_arrays(options: Mapping[str, Any]) -> dict[str, Any]:
 def array_blocks(path: Path, options: Mapping[str, Any], rows: int) -> Iterator[Block]:
     """Read the rows of arrays in a NumPy or a MATLAB file.
 
-    NumPy's are read block by block; a MATLAB file, whose format ends at 2 GB a variable, at once.
+    NumPy files are read block by block. MATLAB files are read at once; their format allows at most 2 GB per variable.
     """
     layout = options["layout"]
     found = _named_arrays(path)
-    # A test file may call its one array otherwise.
+    # The single array of a test file may have another name.
     x_name = next(iter(found)) if layout["x"] not in found and len(found) == 1 else layout["x"]
     x = found[x_name]
     if len(x.shape) > 2 and list(x.shape[1:]) != layout.get("shape", list(x.shape[1:])):
         raise DatasetError(
-            f"In {path} each row of {x_name} has the shape {tuple(x.shape[1:])}, where those of the training file have "
+            f"In {path} each row of {x_name} has the shape {tuple(x.shape[1:])}, but rows of the training file have "
             f"{tuple(layout['shape'])}."
         )
     y = np.asarray(found[layout["y"]][:]) if layout["y"] else None
@@ -210,7 +209,7 @@ def array_blocks(path: Path, options: Mapping[str, Any], rows: int) -> Iterator[
 
 
 def libsvm_layout(path: Path, request: FileRequest) -> dict[str, Any]:
-    """Say whether the lines have numbers of queries; the rest is found when they are read."""
+    """Return whether the lines have query numbers. The other properties are found when the lines are read."""
     with open_binary(path) as file:
         ranked = b" qid:" in file.read(1 << 14)
     return {"guesses": ["the numbers of queries (qid) are left aside"] if ranked else []}
@@ -219,9 +218,9 @@ def libsvm_layout(path: Path, request: FileRequest) -> dict[str, Any]:
 def libsvm_rows(path: Path, options: Mapping[str, Any], rows: int) -> Iterator[Block]:
     """Read the rows of a LIBSVM file, as CSR.
 
-    The options are those of the training file: ``width``, the largest index plus 1; ``first_index``, 0 or 1, where its
-    indices start; and ``first_share``, the share of its rows that have the index 0. Until that is known, index 0 is a
-    column.
+    The options describe the training file: ``width`` is the largest index plus 1, ``first_index`` (0 or 1) is the
+    smallest possible index, and ``first_share`` is the share of rows with the index 0. While ``first_index`` is
+    unknown, index 0 is a column.
     """
     width, first = options.get("width"), options.get("first_index", 0)
     n_rows = n_zeros = 0
@@ -234,14 +233,14 @@ def libsvm_rows(path: Path, options: Mapping[str, Any], rows: int) -> Iterator[B
             zeros = np.flatnonzero(x.indices == 0)
             if first and len(zeros):
                 raise DatasetError(
-                    f"{path} has the index 0 in row {row_of(x, zeros[0]):,}, and the training file counts from 1. "
+                    f"{path} has the index 0 in row {row_of(x, zeros[0]):,}, but the training file counts from 1. "
                     "Write the indices of the new rows from 1, too."
                 )
             if width is not None:
                 if x.shape[1] > width:
                     raise DatasetError(
-                        f"{path} has the index {x.indices.max():,} in row {row_of(x, x.indices.argmax()):,}; in the "
-                        f"training file indices count from {first} to {width - 1:,}."
+                        f"{path} has the index {x.indices.max():,} in row {row_of(x, x.indices.argmax()):,}, but "
+                        f"indices of the training file are from {first} to {width - 1:,}."
                     )
                 x.resize(x.shape[0], width)
             n_rows, n_zeros = n_rows + x.shape[0], n_zeros + len(zeros)
@@ -251,6 +250,6 @@ def libsvm_rows(path: Path, options: Mapping[str, Any], rows: int) -> Iterator[B
     share = options.get("first_share", 0.0)
     if n_zeros == 0 and (1 - share) ** n_rows < _CHANCE:
         raise DatasetError(
-            f"No row of {path} has the index 0, which {share:.0%} of the training rows have, so it seems to count from "
-            "1, and the training file counts from 0. Write the indices of the new rows from 0, too."
+            f"No row of {path} has the index 0, but {share:.0%} of the training rows have it. So the file seems to "
+            "count from 1, and the training file counts from 0. Write the indices of the new rows from 0, too."
         )

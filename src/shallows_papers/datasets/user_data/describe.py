@@ -1,4 +1,4 @@
-"""The description of a user's file: task and scaling are guessed where nothing is said, and all is said in words."""
+"""Describe a user's file. Task and scaling are guessed if they are not set, and all guesses are reported."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ from shallows_papers.datasets.user_data.summary import (
     plain_value,
 )
 
-#: What a comparison does with the rows, and a fit to all of them does not.
+#: Sentence for a comparison; a fit uses all rows.
 HELD_OUT = "A fifth of the rows is held out for the test. "
-#: Fewer rows than this cannot be divided into three parts that mean anything.
+#: Fewer rows than this cannot be divided into three meaningful parts.
 LEAST_ROWS = 20
-# Whole numbers of at most so many different values, each of them on several rows, are taken for classes.
+# Whole numbers with at most this number of different values, each in several rows, are taken for classes.
 _MOST_CLASSES = 30
 _ROWS_PER_CLASS = 8
 _NUMBER = rb"[+-]?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?|[+-]?(?i:nan|inf)"
-# A label and pairs of an index and a value. Words and lists of labels have an error of their own. Numbers have no
-# leading zeros, and times have.
+# A label and pairs of an index and a value. Words and lists of labels raise another error later. Numbers have no
+# leading zeros, but times have.
 _LIBSVM_ROW = re.compile(
     rb"(?:%b|[A-Za-z]\w*|\d+(?:,\d+)+)(\s+qid:\d+)?((?:\s+(?:0|[1-9]\d*):(?:%b))*)\s*(?:#.*)?" % (_NUMBER, _NUMBER)
 )
@@ -46,9 +46,9 @@ _LIBSVM_ROW = re.compile(
 def describe(request: FileRequest) -> dict[str, Any]:
     """Read the files of a request and describe them.
 
-    The result has ``request``, ``told`` (a paragraph, and lines on what was dropped or taken for missing), ``scaling``,
-    ``missing`` (how many values), ``range`` and ``entry`` (the fields of a `Dataset`). Data that cannot be used are a
-    `DatasetError` that says what to do.
+    The result has ``request``, the report (a paragraph, and lines on what was dropped or taken for missing),
+    ``scaling``, ``missing`` (number of missing values), ``range`` and ``entry`` (the fields of a `Dataset`). Data that
+    cannot be used raise a `DatasetError` that says what to do.
     """
     form = request.form or form_of(request.file)
     if form == "table" and request.form is None and Path(request.file).suffix.lower() != ".xlsx":
@@ -62,7 +62,9 @@ def describe(request: FileRequest) -> dict[str, Any]:
         )
     _check_magnitude(request, summary)
     if summary.n_features == 0:
-        raise DatasetError(" ".join([f"{request.file} has no column of features beside the target.", *summary.notes]))
+        raise DatasetError(
+            " ".join([f"{request.file} has no column of features in addition to the target.", *summary.notes])
+        )
     words = _advice_on_words(summary)
     if summary.missing_in_target:
         raise DatasetError(
@@ -72,7 +74,7 @@ def describe(request: FileRequest) -> dict[str, Any]:
         cells = f" ({cells_of(summary.taken_for_missing, 6)})" if words else ""
         raise DatasetError(
             f"{request.file} lacks {count_of(summary.missing, 'value')}{cells}; the first is in "
-            f"{summary.first_missing}. Fill them in or remove those rows; or ask for it to be done: missing=mean, "
+            f"{summary.first_missing}. Fill them in, remove those rows, or set missing=mean, "
             f"missing=median, missing=most_frequent or a number, such as missing=0.{words}"
         )
     task = _guess_task(request, summary)
@@ -108,10 +110,10 @@ def describe(request: FileRequest) -> dict[str, Any]:
 
 
 def write(request: FileRequest, out: str | Path) -> dict[str, Any]:
-    """Write the description and the checksums of the files to `out`, the stamp that `datasets.prepare` takes.
+    """Write the description and the checksums of the files to `out`, the input of `datasets.prepare`.
 
-    A project that is moved keeps what was made of a file in it: the path is written relative to the stamp's folder
-    where both lie in the working folder, and absolute elsewhere.
+    If the file and `out` are in the working folder, its path is written relative to the folder of `out`, so that
+    results remain valid when the project is moved. Otherwise the path is absolute.
     """
     folder, project, files = Path(out).resolve().parent, Path.cwd(), []
     for part, path in zip(("train", "test"), request.files, strict=False):
@@ -125,7 +127,7 @@ def write(request: FileRequest, out: str | Path) -> dict[str, Any]:
 
 
 def read(stamp: str | Path) -> dict[str, Any]:
-    """The description that `write` wrote, with the absolute paths of the files."""
+    """Read a description written by `write`; the paths of the files are made absolute."""
     content = json.loads(Path(stamp).read_text(encoding="utf-8"))
     folder = Path(stamp).resolve().parent
     for file in content["files"]:
@@ -134,7 +136,7 @@ def read(stamp: str | Path) -> dict[str, Any]:
 
 
 def dataset_of(description: Mapping[str, Any]) -> Dataset:
-    """Return a description as an entry of the catalogue."""
+    """Convert a description to an entry of the catalogue."""
     entry = dict(description["entry"])
     entry["categorical"] = tuple(entry["categorical"])
     files = tuple(
@@ -144,38 +146,38 @@ def dataset_of(description: Mapping[str, Any]) -> Dataset:
 
 
 def _form_of_text(path: Path) -> str:
-    """Return the form of a text file by its first lines: LIBSVM and ARFF files often have the ending .txt, or none."""
+    """Guess the form of a text file from its first lines; LIBSVM and ARFF files often end in .txt or have no ending."""
     with open_binary(path) as file:
         lines = [line.strip() for line in file.readlines(1 << 14)[:200]]
     lines = [line for line in lines if line and not line.startswith((b"#", b"%"))]
     if lines and re.match(rb"(?i)@(relation|attribute)\b", lines[0]):
         return "arff"
     rows = [_LIBSVM_ROW.fullmatch(line) for line in lines]
-    # A few wrong lines do not make a table of a LIBSVM file; a wrong first line may be the header of a table.
+    # A LIBSVM file may have a few wrong lines. A wrong first line may be the header of a table.
     is_libsvm = rows and rows[0] and sum(map(bool, rows)) > 0.9 * len(rows) and any(row and row[2] for row in rows)
     return "libsvm" if is_libsvm else "table"
 
 
 def _guess_task(request: FileRequest, summary: FileSummary) -> str:
-    """Return the task, and note why it was guessed; refuse a target that does not suit the task asked for."""
+    """Return the task and store the reason for a guess; refuse a target that does not fit the requested task."""
     target, stated = summary.target, request.task
     values = target.values
     if values is not None and len(values) == 1:
         raise DatasetError(
             f"The target of {request.file} is the same in all rows: {plain_value(next(iter(values)))}. Nothing can be "
-            "learned of it; is another column the target? Say target=NAME or target=NUMBER."
+            "learned from it. If another column is the target, set target=NAME or target=NUMBER."
         )
     if target.text and stated == "regression":
         first = next(iter(values)) if values else "text"
         raise DatasetError(
-            f"task=regression was asked for, and the target of {request.file} is text, such as {first!r}. Regression "
-            "needs numbers: name another target, or say task=classification."
+            f"task=regression is set, but the target of {request.file} is text, such as {first!r}. Regression "
+            "needs numbers: set another target, or set task=classification."
         )
     rare = values is not None and len(values) > max(2, target.n_rows // _ROWS_PER_CLASS)
     few = values is not None and (len(values) <= 2 or (target.whole and len(values) <= _MOST_CLASSES and not rare))
     if target.width > 1:
         if stated == "classification":
-            raise DatasetError("task=classification was asked for, and there are several targets. Name one of them.")
+            raise DatasetError("task=classification is set, but there are several targets. Name one of them.")
         guess = "regression"
         why = f"there are {target.width} targets"
     elif target.text or few:
@@ -198,21 +200,21 @@ def _guess_task(request: FileRequest, summary: FileSummary) -> str:
 def _check_classes(request: FileRequest, target: TargetSummary) -> None:
     if target.values is None or len(target.values) > max(2, target.n_rows // 2):
         raise DatasetError(
-            f"The target of {request.file} has {target.how_many} different values in {target.n_rows:,} rows: those are "
-            "no classes. " + ("Name another target." if target.text else "Say task=regression, or name another target.")
+            f"The target of {request.file} has {target.how_many} different values in {target.n_rows:,} rows: too many "
+            "for classes. " + ("Set another target." if target.text else "Set task=regression, or set another target.")
         )
-    # One row each for training, for choosing and for testing.
+    # One row each for training, validation and testing.
     least = min(target.values, key=lambda value: target.values[value])
     if target.values[least] < 3:
         raise DatasetError(
-            f"The class {plain_value(least)} of {request.file} has {count_of(target.values[least], 'row')}, and needs "
-            "three: one to learn from, one to choose by and one to test on. Remove it or join it with another"
-            + ("." if target.text else ", or say task=regression.")
+            f"The class {plain_value(least)} of {request.file} has {count_of(target.values[least], 'row')}, but needs "
+            "three: one each for training, validation and testing. Remove it or merge it with another class"
+            + ("." if target.text else ", or set task=regression.")
         )
 
 
 def _shared_range(summary: FileSummary) -> list[float] | None:
-    """Return the range that most features share, as pixels do."""
+    """Return the range that most features share, as with pixels."""
     if summary.low is None or len(summary.low) < 16 or summary.categorical:
         return None
     low, high = float(np.min(summary.low)), float(np.max(summary.high))
@@ -221,7 +223,7 @@ def _shared_range(summary: FileSummary) -> list[float] | None:
 
 
 def _guess_scaling(request: FileRequest, summary: FileSummary) -> str:
-    """Return the scaling of the features, and note why."""
+    """Return the scaling of the features, and store the reason."""
     if request.scaling is not None:
         return request.scaling
     if summary.sparse:
@@ -255,7 +257,7 @@ def _paragraph(request: FileRequest, summary: FileSummary, form: str, task: str,
 
 
 def _check_magnitude(request: FileRequest, summary: FileSummary) -> None:
-    """Refuse infinite numbers and those that overflow, themselves or in distances, by their row and column."""
+    """Refuse infinite numbers, and numbers that overflow or have overflowing distances; name row and column."""
     unscaled = request.scaling == "none" or (request.scaling is None and summary.sparse)
     limits = ((summary.largest_target, LARGEST), (summary.largest, LARGEST_UNSCALED if unscaled else LARGEST))
     for (value, place), most in limits:
@@ -263,17 +265,17 @@ def _check_magnitude(request: FileRequest, summary: FileSummary) -> None:
             where = " where features are not scaled" if most < LARGEST else ""
             raise DatasetError(
                 f"{request.file} holds a number of the size {value:g} in {place}. Every number must be finite and at "
-                f"most {most:.2g}{where}, since methods compute in single precision. Mend it, or give the column "
-                "another unit."
+                f"most {most:.2g}{where}, since methods compute in single precision. Correct it, or change the "
+                "unit of the column."
             )
 
 
 def _advice_on_words(summary: FileSummary) -> str:
-    """Return what to do if a word that was taken for missing is a value; nothing where there was no word."""
+    """Return advice in case a word that was taken for missing is a value; "" if there was no such word."""
     words = " or ".join(dict.fromkeys(repr(word) for word, _, _ in summary.taken_for_missing if word))
     if not words:
         return ""
     return (
-        f" If {words} is a value, list the words that do stand for a missing one: na_values='?,null' for these two, "
-        "na_values='[]' for none but an empty cell."
+        f" If {words} is a value, list only the words for missing values: na_values='?,null' for these two, "
+        "na_values='[]' for empty cells only."
     )

@@ -1,4 +1,4 @@
-"""The forms of a user's own file, each with its readers of the layout and of the rows."""
+"""The forms of users' files, with their readers of the layout and of the rows."""
 
 from __future__ import annotations
 
@@ -15,10 +15,7 @@ from shallows_papers.datasets.user_data import array_files, table_files, table_l
 
 @dataclass(frozen=True)
 class FileForm:
-    """One form of file: its name in a sentence, and the functions that read its layout and its rows.
-
-    Tables also have a function that reads their columns.
-    """
+    """A file form: its name in sentences and its readers of layout, rows and, for tables, columns."""
 
     title: str
     layout: Callable[..., Any]
@@ -53,9 +50,9 @@ class UserPart:
 
 
 def open_source(dataset: Dataset, paths: Mapping[str, Path]) -> Source:
-    """Open the files of a dataset as `shallows_papers.datasets.user_data.describe.dataset_of` gives it.
+    """Open the files of a dataset from `shallows_papers.datasets.user_data.describe.dataset_of`.
 
-    `paths` are the file of "train", and that of "test" where there is one; see
+    `paths` has the file of "train" and, if there is one, the file of "test"; see
     `shallows_papers.datasets.sources.open_source`.
     """
     options = dataset.options

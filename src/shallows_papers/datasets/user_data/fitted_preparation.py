@@ -1,4 +1,4 @@
-"""The preparation of a user's data, learned from all rows: scikit-learn's transformers, applied to new rows."""
+"""The preparation of a user's data by scikit-learn transformers, fitted on all rows and applied to new rows."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 class FittedPreparation:
     """A fitted preparation of a user's rows.
 
-    The pipeline has an imputer ``impute``, a scaler ``zscore`` or ``unit``, and the encoder ``one_hot`` (a
-    ``ColumnTransformer``) of the categories, as far as the data need them; in regression, `target` has the mean and the
-    standard deviation of the target.
+    The pipeline has, if the data need them, an imputer ``impute``, a scaler ``zscore`` or ``unit``, and the encoder
+    ``one_hot`` of categories (a ``ColumnTransformer``). In regression, `target` has the mean and the standard deviation
+    of the target.
     """
 
     features: Pipeline
@@ -41,13 +41,13 @@ class FittedPreparation:
         return "impute" in self.features.named_steps
 
     def transform(self, block: Any) -> Any:
-        """Make features, float32, of raw rows: categories by their codes, missing values as NaN."""
+        """Convert raw rows (categories as codes, missing values as NaN) to float32 features."""
         features = self.features.transform(self._numbers(block))
-        with np.errstate(over="ignore"):  # the estimator refuses what is infinite then
+        with np.errstate(over="ignore"):  # the estimator refuses infinite features
             return features.astype(np.float32)
 
     def farthest(self, block: Any) -> tuple[int, int]:
-        """Return the row and the column of the value that is farthest from the training rows, in their scale."""
+        """Return row and column of the value that is farthest from the training rows, after scaling."""
         block = self._numbers(block)
         for name, transformer in self.features.steps:
             if name != "one_hot":
@@ -55,7 +55,7 @@ class FittedPreparation:
         return largest_of(block)[1:]
 
     def decode(self, predictions: Any) -> np.ndarray:
-        """Turn an estimator's predictions into names of classes, or into numbers in the units of the target."""
+        """Convert an estimator's predictions to class names, or to numbers in the units of the target."""
         predictions = np.asarray(predictions)
         if self.classes is not None:
             return np.asarray(self.classes, dtype=object)[predictions.astype(int)]
@@ -69,11 +69,11 @@ class FittedPreparation:
 def fit_preparation(
     description: Mapping[str, Any], steps: Sequence[Mapping[str, Any]], sparse: bool, folder: Path
 ) -> tuple[FittedPreparation, Any, np.ndarray]:
-    """Learn a preparation from all training rows of a user's file.
+    """Fit a preparation to all training rows of a user's file.
 
-    The steps hold no rows out, and sparse features stay CSR if asked for. Rows that do not fit into memory go to
-    `folder`. Returns the preparation, the features in float32, and numbers of classes or targets; a file that has
-    changed since it was described is refused.
+    The steps hold out no rows. With `sparse`, sparse features stay CSR. Rows that do not fit into memory go to
+    `folder`. Returns the preparation, the float32 features, and class indices or targets. A file that has changed since
+    it was described raises a `DatasetError`.
     """
     from sklearn.pipeline import Pipeline
     from sklearn.preprocessing import FunctionTransformer
@@ -95,10 +95,10 @@ def fit_preparation(
     features = Pipeline(features or [("unchanged", FunctionTransformer())])
     target = next(((step.mean_, step.scale_) for step in todo if step.name == "center_target"), None)
     preparation = FittedPreparation(features, table.sparse, table.classes, target)
-    return preparation, _joined(table.blocks("train")), np.concatenate(list(table.target_blocks("train")))
+    return preparation, _join(table.blocks("train")), np.concatenate(list(table.target_blocks("train")))
 
 
-def _joined(blocks: Iterable[Any]) -> Any:
+def _join(blocks: Iterable[Any]) -> Any:
     rows = [block.astype(np.float32) for block in blocks]
     if hasattr(rows[0], "toarray"):
         from scipy.sparse import vstack

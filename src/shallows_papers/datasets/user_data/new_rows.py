@@ -1,4 +1,4 @@
-"""Rows of a new file in the columns that a preparation was fitted to, or an error that names what does not fit."""
+"""Read rows of a new file in the columns of a fitted preparation; report columns and values that do not fit."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _MAGNITUDE = f"Every value must be a finite number of at most {LARGEST:.2g}."
 
 
 def columns_of(description: Mapping[str, Any]) -> dict[str, Any]:
-    """Return, as plain data, what finds the columns of a user's file again in a file of new rows."""
+    """Return, as plain data, what is needed to find the columns of a user's file in a file of new rows."""
     entry, request = description["entry"], description["request"]
     options = {key: value for key, value in entry["options"].items() if key != "test_layout"}
     stated = {key: request.get(key) for key in ("separator", "decimal")}
-    # A Parquet file has no words for a missing value; a table of new rows may have the usual ones.
+    # A Parquet file has no words for missing values, but a table of new rows may have the usual words.
     stated["na_values"] = None if options["form"] == "parquet" else options["layout"].get("na_values")
     file = description["files"][0]["name"]
     return {"file": file, "n_features": entry["n_features"], "options": options, "stated": stated}
@@ -41,11 +41,11 @@ def column_name(columns: Mapping[str, Any], column: int) -> str:
 
 
 def raw_rows(path: str | Path, columns: Mapping[str, Any], *, fills_missing: bool) -> Iterator[Any]:
-    """Give the rows of a file as numbers, in blocks: categories by their codes, missing values as NaN.
+    """Yield the rows of a file in blocks of numbers: categories as codes, missing values as NaN.
 
-    Tables may be text, ARFF or Parquet. Columns are found by their names, in any order, and further ones are left
-    alone; without names they must be the same in number and order, where the target may be left out. What does not fit
-    is a `DatasetError` that names the column and the row.
+    Tables may be text, ARFF or Parquet. Columns are found by their names, in any order, and other columns are ignored.
+    Without names, the columns must have the same number and order; the target may be omitted. A value or column that
+    does not fit raises a `DatasetError` with the column and the row.
     """
     path = Path(path)
     if not path.is_file():
@@ -61,7 +61,7 @@ def raw_rows(path: str | Path, columns: Mapping[str, Any], *, fills_missing: boo
 def _table_rows(path: Path, columns: Mapping[str, Any], fills_missing: bool) -> Iterator[np.ndarray]:
     form = FORMS[form_of(path)]
     if form.read is None:
-        raise DatasetError(f"{path} is {form.title}, and the model was fitted to a table, {columns['file']}.")
+        raise DatasetError(f"{path} is {form.title}, but the model was fitted to a table, {columns['file']}.")
     features, named = columns["options"]["features"], columns["options"]["layout"]["named"]
     asked = FileRequest(name="new", file=str(path), header=named or None, **columns["stated"])
     layout = form.layout(path, asked)
@@ -88,11 +88,11 @@ def _places(path: Path, columns: Mapping[str, Any], names: Sequence[str], *, nam
         return [names.index(one["name"]) for one in features]
     if len(names) == n_columns:
         return [one["column"] for one in features]
-    if len(names) == n_columns - len(targets):  # the same without the target
+    if len(names) == n_columns - len(targets):  # the same columns without the target
         return [one["column"] - sum(target < one["column"] for target in targets) for one in features]
     raise DatasetError(
-        f"{path} has {len(names)} columns, where {columns['file']}, to which the model was fitted, has "
-        f"{n_columns} with the target, and names none. Give the new rows the same columns in the same order."
+        f"{path} has {len(names)} columns, but the model was fitted to {columns['file']}, which has {n_columns} "
+        "with the target, and no column names. Give the new rows the same columns in the same order."
     )
 
 
@@ -100,17 +100,17 @@ def _lacking(path: Path, fitted_to: str, missing: Sequence[str], names: Sequence
     what = f"column {missing[0]}" if len(missing) == 1 else f"columns {some_of(missing)}"
     by_lower = {name.lower(): name for name in others}
     near = difflib.get_close_matches(missing[0].lower(), by_lower, n=1, cutoff=0.6)
-    hint = f" Is {missing[0]} what it calls {by_lower[near[0]]}? Then rename that column." if near else ""
+    hint = f" If {by_lower[near[0]]} is {missing[0]}, rename that column." if near else ""
     if not near and len(others) == len(names):
-        hint = " The first line has to name the columns."
+        hint = " The first line must contain the column names."
     return (
-        f"{path} lacks the {what}, which the model was fitted with (to {fitted_to}). Its columns are "
+        f"{path} lacks the {what}, which the model needs (it was fitted to {fitted_to}). Its columns are "
         f"{some_of(names, 10)}.{hint}"
     )
 
 
 def _check_column(path: Path, feature: Mapping[str, Any], column: Column, fills_missing: bool) -> None:
-    """Refuse a column with a value that the model cannot take, by its row."""
+    """Refuse a column with a value that the model does not accept; name the row."""
 
     def refuse(wrong: np.ndarray, what: str, why: str) -> None:
         if wrong.any():
@@ -123,15 +123,15 @@ def _check_column(path: Path, feature: Mapping[str, Any], column: Column, fills_
         refuse(
             column.gaps,
             "no value",
-            ", and the rows that the model was fitted to lacked none, so nothing says what to put there. Fill it in, "
+            ", but the training rows had no missing values, so the model cannot fill it in. Fill it in, "
             "or compare again with missing=median.",
         )
     if known is not None:
         strange = np.isnan(codes_of(column, known)) & ~column.gaps
-        why = f", a category that the rows did not have to which the model was fitted. Known are {some_of(known, 10)}."
+        why = f", a category that the training rows did not have. Known are {some_of(known, 10)}."
         refuse(strange, "{0!r}", why)
         return
-    refuse(column.is_text, "{0!r}", ", where the model needs a number. Correct that value.")
+    refuse(column.is_text, "{0!r}", ", but the model needs a number. Correct that value.")
     refuse(np.abs(column.numbers) > LARGEST, "{1:g}", f". {_MAGNITUDE}")
 
 
@@ -146,12 +146,12 @@ def _array_rows(path: Path, columns: Mapping[str, Any], fills_missing: bool) -> 
         form = fitted
     else:
         if form.title not in ("a NumPy file", "a MATLAB file"):
-            raise DatasetError(f"{path} is {form.title}; the model was fitted to {fitted.title}.")
+            raise DatasetError(f"{path} is {form.title}, but the model was fitted to {fitted.title}.")
         first_block = next(form.blocks(path, {"layout": layout, "targets": []}, 1), None)
         n_columns = 0 if first_block is None else first_block.x.shape[1]
         if n_columns not in (width, width + len(targets)):
             raise DatasetError(
-                f"{path} has {n_columns:,} columns of features, and the model was fitted to {width:,} "
+                f"{path} has {n_columns:,} columns of features, but the model was fitted to {width:,} "
                 f"(in {columns['file']})."
             )
         options = {"layout": layout, "targets": targets if n_columns > width else []}

@@ -1,4 +1,4 @@
-"""Numbers in tables of text: another minus sign, spaces between thousands, a decimal comma."""
+"""Read numbers in text tables, with other minus signs, spaces between thousands, or a decimal comma."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from collections import Counter
 from collections.abc import Iterable
 from functools import cache
 
-# Hyphens, dashes and minus signs that programs write in front of a number.
+# Hyphens, dashes and minus signs before a number.
 _MINUS = dict.fromkeys(map(ord, "\u2010\u2011\u2012\u2013\u2212\ufe63\uff0d"), "-")
-# What may stand next to a number, or in place of its digits.
+# Characters that may be next to a number or replace its digits.
 _BESIDE = re.compile(r"[^\x00-\x7f]|[$%]")
 # A blank, no-break and thin spaces, and apostrophes.
 _SPACES = " \u00a0\u2007\u2009\u202f'\u2019"
 
 
 def plain_number(cell: str, decimal: str = ".", thousands: str = "") -> str | None:
-    """Return a number as ``float`` reads it, or None where the cell is none.
+    """Return a number in the syntax of ``float``, or None if the cell is not a number.
 
-    `thousands` is a sign that may stand between thousands, as spaces may.
+    `thousands` is a separator of thousands that is accepted in addition to spaces.
     """
     text = cell.translate(_MINUS)
     if _pattern(decimal, thousands).fullmatch(text) is None:
@@ -28,7 +28,7 @@ def plain_number(cell: str, decimal: str = ".", thousands: str = "") -> str | No
 
 
 def odd_character(cells: Iterable[str], decimal: str = ".") -> str | None:
-    """Return a character that keeps most cells from being numbers, with its name, or None."""
+    """Return, with its name, a character without which most cells would be numbers; or None."""
     found: Counter[str] = Counter()
     n_cells = 0
     for cell in cells:
@@ -42,7 +42,7 @@ def odd_character(cells: Iterable[str], decimal: str = ".") -> str | None:
 
 
 def character(one: str) -> str:
-    """Return a character with its number and its name."""
+    """Return a character with its code point and its name."""
     return f"{one!r} (U+{ord(one):04X}, {unicodedata.name(one, 'a control character').lower()})"
 
 

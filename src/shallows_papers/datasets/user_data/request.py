@@ -1,6 +1,6 @@
-"""The request for a user's own file: its path and settings, from the command line or an entry under config/datasets/.
+"""The request for a user's file: path and settings, from the command line or an entry under config/datasets/.
 
-The workflow reads it whenever it is parsed, so it imports nothing heavy and opens no data.
+Every parsing of the workflow reads it, so it imports only light modules and opens no data.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ TASKS = ("classification", "regression")
 SCALINGS = ("zscore", "unit", "none")
 DECIMALS = (".", ",")
 IMPUTATIONS = ("mean", "median", "most_frequent")
-#: Words of a text table that stand for a missing value by default.
+#: Words for missing values in a text table, by default.
 NA_VALUES = ("?", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "#N/A", "-nan", "<NA>")
 
-#: Endings of file names, without that of a compression, and the form that they stand for.
+#: Endings of file names (without an ending for compression) and their forms.
 ENDINGS = {
     ".csv": "table",
     ".tsv": "table",
@@ -51,29 +51,29 @@ _NOT_READ = (".xls", ".ods", ".h5", ".hdf5", ".pkl", ".pickle", ".feather", ".zi
 
 @dataclass(frozen=True)
 class FileRequest:
-    """A user's file and the settings for reading it; a setting that is None is guessed.
+    """A user's file and the settings for reading it. Settings that are None are guessed.
 
-    ``separator, decimal``: the separator of columns, and the decimal sign ("." or ","), of a text table. ``categorical,
-    ignore``: columns to be taken as categories, and to be left out. ``title, licence, citation``: what the report says
-    of the data.
+    ``separator``, ``decimal``: column separator and decimal sign ("." or ",") of a text table. ``categorical``,
+    ``ignore``: columns to read as categories, and columns to leave out. ``title, licence, citation``: shown in the
+    report.
     """
 
-    name: str  # Its name in paths
-    file: str  # The data
-    test_file: str | None = None  # Rows to test on; None: a fifth of the rows of `file` is held out
+    name: str  # Name in paths
+    file: str  # Path of the data
+    test_file: str | None = None  # Path of the test rows; None: a fifth of the rows of `file` is held out
     form: str | None = None  # One of the values of `ENDINGS`
-    # Column of the target by its name or its number (from 0, or from the end when negative), several of them, a range
-    # such as ``"21:28"``, or the name of a variable in a NumPy or MATLAB file
+    # The target: the name or number of a column (from 0, or from the end if negative), several columns, a range such as
+    # ``"21:28"``, or the name of a variable in a NumPy or MATLAB file
     target: Any = None
-    features: str | None = None  # Name of the variable that holds the features, in a NumPy or MATLAB file
+    features: str | None = None  # Name of the variable with the features in a NumPy or MATLAB file
     task: str | None = None  # {"classification", "regression"}
-    header: bool | None = None  # Whether the first line of a table names the columns
+    header: bool | None = None  # Whether the first line of a table has the column names
     separator: str | None = None
     decimal: str | None = None
-    # The words of a text table that stand for a missing value, as an empty cell always does. None: `NA_VALUES` in a
-    # table, "?" in an ARFF file.
+    # Words for missing values in a text table, in addition to empty cells. None: `NA_VALUES` in a table, "?" in an ARFF
+    # file.
     na_values: tuple[str, ...] | None = None
-    # How missing values are filled in: "mean", "median", "most_frequent" or a number. None: they are an error.
+    # How to fill in missing values: "mean", "median", "most_frequent" or a number. None: missing values are an error.
     missing: str | float | None = None
     categorical: tuple[Any, ...] = ()
     ignore: tuple[Any, ...] = ()
@@ -84,12 +84,12 @@ class FileRequest:
 
     @property
     def dataset(self) -> str:
-        """Its name, which no dataset of the catalogue has."""
+        """The name of the dataset, which differs from all names in the catalogue."""
         return f"own-{self.name}"
 
     @property
     def files(self) -> list[str]:
-        """The files that it reads."""
+        """The paths of the files to read."""
         return [self.file] + ([self.test_file] if self.test_file else [])
 
     def as_data(self) -> dict[str, Any]:
@@ -98,21 +98,21 @@ class FileRequest:
 
 
 _KEYS = tuple(field.name for field in fields(FileRequest) if field.name not in ("name", "file"))
-#: Keys that the configuration and the command line may have besides `dataset`.
+#: Keys of the configuration and the command line in addition to `dataset`.
 SETTINGS = ("target", "task", "missing", "na_values", "test_file")
 
 
 def resolve(settings: Mapping[str, Any], root: str | Path = ".") -> FileRequest | None:
-    """Return the request that the configuration makes, or None where it makes none.
+    """Return the request in the configuration, or None if there is none.
 
-    The settings are ``config.yaml`` with what a person overrides: ``dataset`` and `SETTINGS`; `root` is the folder that
-    holds ``config/datasets/``.
+    `settings` are ``config.yaml`` with the user's overrides; the keys ``dataset`` and `SETTINGS` are read. `root` is
+    the folder that contains ``config/datasets/``.
     """
     wanted = settings.get("dataset")
     given = {key: settings.get(key) for key in SETTINGS if settings.get(key) is not None}
     if wanted is None:
         if given:
-            raise DatasetError(f"{next(iter(given))} is set, and no dataset that it could be about: set dataset too.")
+            raise DatasetError(f"{next(iter(given))} is set, but dataset is not. Set dataset, too.")
         return None
     wanted = str(wanted)
     entry = Path(root) / "config" / "datasets" / f"{wanted}.yaml"
@@ -125,18 +125,18 @@ def resolve(settings: Mapping[str, Any], root: str | Path = ".") -> FileRequest 
 
 
 def make(name: str, content: Any, where: str, **given: Any) -> FileRequest:
-    """Check an entry and make a request of it; `given` comes before what it says."""
+    """Check an entry and convert it to a request. `given` overrides the entry."""
     if not isinstance(content, Mapping) or "file" not in content:
-        raise DatasetError(f"{where} must hold names with values, among them file: the path of the data.")
+        raise DatasetError(f"{where} must have names with values, including file: the path of the data.")
     for key in content:
         if key not in (*_KEYS, "file"):
             raise UnknownNameError(f"key of a dataset (in {where})", key, (*_KEYS, "file"))
     values = {key: value for key, value in {**content, **given}.items() if value is not None}
     for key in ("categorical", "ignore"):
         if key in values:
-            values[key] = tuple(listed(values[key]))
+            values[key] = tuple(_split_columns(values[key]))
     if "target" in values and not isinstance(values["target"], str | int):
-        values["target"] = listed(values["target"])
+        values["target"] = _split_columns(values["target"])
     if "na_values" in values:
         values["na_values"] = _words(values["na_values"], where)
     choices = {"task": TASKS, "scaling": SCALINGS, "decimal": DECIMALS, "form": sorted(set(ENDINGS.values()))}
@@ -162,16 +162,16 @@ def make(name: str, content: Any, where: str, **given: Any) -> FileRequest:
     return request
 
 
-def listed(value: Any) -> list[Any]:
-    """Return a list of columns, a text divided at its commas; whole numbers become numbers."""
+def _split_columns(value: Any) -> list[Any]:
+    """Return a list of columns. A text is split at its commas, and whole numbers become integers."""
     parts = value if isinstance(value, list | tuple) else str(value).split(",")
     return [int(part) if re.fullmatch(r"-?\d+", str(part).strip()) else str(part).strip() for part in parts]
 
 
 def _words(value: Any, where: str) -> tuple[str, ...]:
-    """Return the words of `na_values`: a list, or a text that is divided at its commas."""
+    """Return the words of `na_values`, which is a list or a comma-separated text."""
     parts = value.split(",") if isinstance(value, str) else value if isinstance(value, list | tuple) else [value]
-    # YAML reads a question mark alone as a mapping.
+    # YAML reads a single question mark as a mapping.
     parts = ["?" if part in ({None: None}, {"": ""}) else part for part in parts]
     if any(isinstance(part, bool) or not isinstance(part, str | int | float) for part in parts):
         raise DatasetError(
@@ -182,7 +182,7 @@ def _words(value: Any, where: str) -> tuple[str, ...]:
 
 
 def form_of(path: str | Path) -> str:
-    """Return the form of a file by its ending, "table" if that is unknown; refuse forms that are not read."""
+    """Return the form of a file by its ending, "table" if it is unknown; refuse unsupported forms."""
     suffixes = [suffix.lower() for suffix in Path(path).suffixes]
     if suffixes and suffixes[-1] in COMPRESSIONS:
         suffixes.pop()
@@ -190,8 +190,8 @@ def form_of(path: str | Path) -> str:
         return ENDINGS[suffixes[-1]]
     if suffixes and suffixes[-1] in _NOT_READ:
         raise DatasetError(
-            f"Files such as {path} are not read here. Save it as CSV or Parquet. Known endings: {', '.join(ENDINGS)}; "
-            f"those of text also with {', '.join(COMPRESSIONS)}."
+            f"Files such as {path} are not supported. Save it as CSV or Parquet. Known endings: {', '.join(ENDINGS)}; "
+            f"for text files, also followed by {', '.join(COMPRESSIONS)}."
         )
     return "table"
 
@@ -204,9 +204,9 @@ def _stem(path: str) -> str:
 
 
 def _name_of(path: str | Path, word: str, settings: Mapping[str, Any]) -> str:
-    """Return a name for paths: the plain letters of a word, and a digest of the path to a file from the results.
+    """Return a name for paths: the letters of a word, and a digest of the file's path relative to the results.
 
-    So no two files share a name, and a project that is moved keeps its names.
+    So two files never have the same name, and the names stay the same when the project is moved.
     """
     ways = [os.path.relpath(path, settings.get(folder) or folder) for folder in ("results", "data")]
     plain = re.sub(r"[^A-Za-z0-9]+", "_", word).strip("_")[:40] or "data"

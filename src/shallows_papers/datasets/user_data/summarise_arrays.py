@@ -1,4 +1,4 @@
-"""Summary of a user's arrays or LIBSVM file: sizes, ranges, missing values, and where indices count from."""
+"""Summarize a user's arrays or LIBSVM file: sizes, ranges, missing values and the first index."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from shallows_papers.datasets.user_data.summarise_table import target_columns
 from shallows_papers.datasets.user_data.summary import FileSummary
 
 _ROWS = 16_384
-# A LIBSVM file that states more than this share of its values is not sparse in fact.
+# A LIBSVM file with more than this share of nonzero values is treated as dense.
 _DENSE_SHARE = 0.25
 
 
 def summarise_arrays(request: FileRequest, form: FileForm) -> FileSummary:
-    """Read the arrays of a request once."""
+    """Read and summarize the arrays of a request."""
     path = Path(request.file)
     layout = form.layout(path, request)
     summary = FileSummary(guesses=list(layout.pop("guesses")))

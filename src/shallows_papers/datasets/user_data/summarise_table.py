@@ -1,4 +1,4 @@
-"""Summary of a user's table: its features, categories and target, and what is missing in it."""
+"""Summarize a user's table: features, categories, target and missing values."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ROWS = 65_536
 
 
 def summarise_table(request: FileRequest, form: FileForm) -> FileSummary:
-    """Read the tables of a request."""
+    """Read and summarize the tables of a request."""
     layouts = [form.layout(path, request) for path in map(Path, request.files)]
     layout, other = layouts[0], layouts[-1]
     if other.names != layout.names:
@@ -29,13 +29,13 @@ def summarise_table(request: FileRequest, form: FileForm) -> FileSummary:
         what = next((f"column {k} is {a!r} there and {b!r} here" for k, (a, b) in pairs if a != b), "")
         if len(other.names) != len(layout.names):
             what = f"{len(other.names)} against {len(layout.names)}"
-        raise DatasetError(f"The columns of {request.test_file} are not those of {request.file}: {what}.")
+        raise DatasetError(f"The columns of {request.test_file} differ from {request.file}: {what}.")
     summary, names = FileSummary(guesses=list(layout.guesses)), list(layout.names)
     targets = target_columns(request, names, summary)
     ignored = {_column(one, names, "ignore") for one in request.ignore}
     asked = {_column(one, names, "categorical") for one in request.categorical}
     if both := ignored & set(targets):
-        raise DatasetError(f"The column {names[both.pop()]} is the target, and cannot be left out.")
+        raise DatasetError(f"The column {names[both.pop()]} is the target, so it cannot be left out.")
     declared = asked | (set(layout.declared) - set(targets if request.task == "regression" else ()))
     files, columns = _read(request, form, layouts, declared)
     summary.n_train = len(files[0][0].values)
@@ -64,7 +64,7 @@ def summarise_table(request: FileRequest, form: FileForm) -> FileSummary:
         if columns[place].is_stray:
             row, value = columns[place].first_text
             raise DatasetError(
-                f"The target {names[place]} holds {value!r} in row {row:,}, where the others are numbers. "
+                f"The target {names[place]} holds {value!r} in row {row:,}, but the other targets are numbers. "
                 + _remedy(value, names[place])
             )
     if not features:
@@ -72,7 +72,7 @@ def summarise_table(request: FileRequest, form: FileForm) -> FileSummary:
     summary.n_train = 0
     for number, found in enumerate(files):
         for block in row_blocks(found, summary.options, _ROWS):
-            summary.add(block, bool(number), lambda place: _named(features[place]["name"]))
+            summary.add(block, bool(number), lambda place: _column_title(features[place]["name"]))
     numeric = [place for place, one in enumerate(features) if one["values"] is None]
     summary.low, summary.high = summary.low[numeric], summary.high[numeric]
     return summary
@@ -81,7 +81,7 @@ def summarise_table(request: FileRequest, form: FileForm) -> FileSummary:
 def _read(
     request: FileRequest, form: FileForm, layouts: Sequence[Any], declared: set[int]
 ) -> tuple[list[dict[int, Column]], dict[int, Column]]:
-    """Return the columns of each file, and of both files together; a column holds words in both or in none."""
+    """Return the columns of each file and of both files together. A column has words in both files or in neither."""
     import pandas
 
     paths = [Path(path) for path in request.files]
@@ -126,13 +126,13 @@ def _features(
         if place < layout.index and place not in asked:
             left_out.append(f"{column.name} (the index of a data frame; categorical: {column.name} would use it)")
         elif column.n_values == 0:
-            left_out.append(f"{column.name} (it has no value at all)")
+            left_out.append(f"{column.name} (it has no value)")
         elif column.is_stray:
             row, value = column.first_text
             raise DatasetError(
-                f"In {request.file}, {_named(column.name)} holds {value!r} in row {row:,}, where nearly all its "
-                f"other values are numbers. {_remedy(value, column.name)} Or take the column as categories "
-                "(categorical), or leave it out (ignore), by an entry under config/datasets/."
+                f"In {request.file}, {_column_title(column.name)} holds {value!r} in row {row:,}, but nearly all its "
+                f"other values are numbers. {_remedy(value, column.name)} Or read the column as categories "
+                "(categorical) or leave it out (ignore) with an entry under config/datasets/."
             )
         elif place in as_text and len(column.words) > MOST_CATEGORIES:
             if place in asked:
@@ -143,8 +143,8 @@ def _features(
         elif place not in as_text and column.is_identifier:
             like = f", such as {column.first_text[1]!r}"
             if odd := odd_character(column.words, layout.decimal):
-                like += f"; they are no numbers because of the character {odd}: write them without it to use them"
-            left_out.append(f"{column.name} (nearly every row has a text of its own{like})")
+                like += f"; they are not numbers because of the character {odd}: remove it to use the column"
+            left_out.append(f"{column.name} (nearly every row has a different text{like})")
         elif column.counts_rows and _is_row_number(column.name):
             left_out.append(f"{column.name} (it counts the rows)")
         elif column.is_number:
@@ -160,17 +160,17 @@ def _features(
         summary.guesses.append(f"categories in {count_of(len(coded), 'column')} are one-hot coded: {some_of(coded)}")
     if mixed:
         summary.notes.append(
-            f"Read as categories, though most of their values are numbers: {some_of(mixed, 20)}. If that text stands "
-            "for a missing value, name it: na_values=..."
+            f"Read as categories, though most of their values are numbers: {some_of(mixed, 20)}. If that text means "
+            "a missing value, name it: na_values=..."
         )
     if left_out:
         summary.notes.append(f"Left out: {some_of(left_out, 20)}.")
     if ignored:
-        summary.guesses.append(f"left out as asked: {some_of([columns[place].name for place in sorted(ignored)])}")
+        summary.guesses.append(f"left out as requested: {some_of([columns[place].name for place in sorted(ignored)])}")
     return features
 
 
-def _named(name: str) -> str:
+def _column_title(name: str) -> str:
     return name if name.startswith("column ") else f"column {name}"
 
 
@@ -181,11 +181,11 @@ def _is_row_number(name: str) -> bool:
 def _remedy(value: str, name: str) -> str:
     if value.strip() == name:
         return "That looks like a header in the middle of the data: remove that line."
-    return "Mend that value or remove its row."
+    return "Correct that value or remove its row."
 
 
 def target_columns(request: FileRequest, names: Sequence[str], summary: FileSummary) -> list[int]:
-    """Return the numbers of the columns of the target, and note how they were found."""
+    """Return the column numbers of the target, and store how they were found."""
     wanted = request.target
     if wanted is None:
         lower = [name.lower() for name in names]
@@ -199,12 +199,12 @@ def target_columns(request: FileRequest, names: Sequence[str], summary: FileSumm
     if len(places) > len(names) - 1:
         raise DatasetError(f"The target takes {len(places)} of {len(names)} columns and leaves no features.")
     if len(places) > 1:
-        summary.guesses.append(f"the targets are {some_of([names[place] for place in places], 10)}, as asked")
+        summary.guesses.append(f"the targets are {some_of([names[place] for place in places], 10)}, as requested")
     return places
 
 
 def _columns(wanted: Any, names: Sequence[str]) -> list[int]:
-    """Return the numbers of the columns that a user names: one, several, or a range."""
+    """Return the numbers of one column, several columns or a range of columns named by the user."""
     if isinstance(wanted, list | tuple):
         return list(dict.fromkeys(_column(one, names, "target") for one in wanted))
     text = str(wanted)
@@ -213,7 +213,7 @@ def _columns(wanted: Any, names: Sequence[str]) -> list[int]:
     if match := re.fullmatch(r"(-?\d*):(-?\d*)", text):
         start, stop = (int(part) if part else None for part in match.groups())
         if not (places := list(range(len(names))[start:stop])):
-            raise DatasetError(f"The range {text} holds none of the {len(names)} columns.")
+            raise DatasetError(f"The range {text} contains no column. There are {len(names)} columns.")
         return places
     return list(dict.fromkeys(_column(one, names, "target") for one in text.split(",")))
 
@@ -226,7 +226,7 @@ def _column(wanted: Any, names: Sequence[str], what: str) -> int:
         place = int(text)
         if not -len(names) <= place < len(names):
             raise DatasetError(
-                f"{what} names column {place}, and there are {len(names)}: 0 to {len(names) - 1}, or from the end "
+                f"{what} names column {place}, but there are {len(names)}: 0 to {len(names) - 1}, or from the end "
                 f"-1 to {-len(names)}."
             )
         return place % len(names)

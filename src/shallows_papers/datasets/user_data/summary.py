@@ -1,4 +1,4 @@
-"""Summaries of a user's rows and of their targets, updated block by block."""
+"""Summaries of a user's rows and targets, updated block by block."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from shallows_papers.datasets.files import DatasetError
 from shallows_papers.datasets.sources import Block
 
-#: The largest number of single precision, and the largest whose square is one, with some room.
+#: Largest accepted number in single precision, and the largest number whose square is also accepted, with a margin.
 LARGEST, LARGEST_UNSCALED = float(np.finfo(np.float32).max), 1e18
 
 
@@ -42,7 +42,7 @@ class TargetSummary:
 
     @property
     def how_many(self) -> str:
-        """How many different values there are, in words."""
+        """The number of different values as text."""
         return f"{len(self.values):,}" if self.values else f"more than {self.MOST:,}"
 
 
@@ -57,23 +57,23 @@ class FileSummary:
     missing: int = 0
     first_missing: str = ""
     missing_in_target: str = ""
-    #: The least and the largest value of each feature; None where nobody needs them.
+    #: The smallest and the largest value of each feature; None if not needed.
     low: np.ndarray | None = None
     high: np.ndarray | None = None
     sparse: bool = False
-    #: The largest magnitudes of features and of targets, with their places in words.
+    #: The largest magnitudes of features and of targets, with their places as text.
     largest: tuple[float, str] = (0.0, "")
     largest_target: tuple[float, str] = (0.0, "")
     options: dict[str, Any] = field(default_factory=dict)
     categorical: tuple[int, ...] = ()
     guesses: list[str] = field(default_factory=list)
-    #: Sentences for lines of their own.
+    #: Sentences that are shown on separate lines.
     notes: list[str] = field(default_factory=list)
-    #: The words that were taken for missing (empty for an empty cell), each with its column and the number of cells.
+    #: Words that were taken for missing ("" for an empty cell), with column and number of cells.
     taken_for_missing: list[tuple[str, str, int]] = field(default_factory=list)
 
     def add(self, block: Block, is_test: bool, name_of: Callable[[int], str]) -> None:
-        """Add rows of the training or of the test part; `name_of` names a column in a sentence."""
+        """Add rows of the training or the test part. `name_of` returns the name of a column."""
         before, x, y = self.n_test if is_test else self.n_train, block.x, np.asarray(block.y)
 
         def place(row: int, column: str) -> str:
@@ -110,14 +110,14 @@ class FileSummary:
             from sklearn.utils.sparsefuncs import min_max_axis
 
             low, high = min_max_axis(x, axis=0)
-            if self.low is not None:  # a column that some rows do not reach is 0 there
+            if self.low is not None:  # columns beyond the width of a block are 0 in its rows
                 width = max(len(low), len(self.low))
                 parts = (low, high, self.low, self.high)
                 low, high, self.low, self.high = (np.pad(one, (0, width - len(one))) for one in parts)
         else:
             if self.n_features and x.shape[1] != self.n_features:
                 raise DatasetError(
-                    f"The test rows have {x.shape[1]:,} features, and the training rows {self.n_features:,}."
+                    f"The test rows have {x.shape[1]:,} features, but the training rows have {self.n_features:,}."
                 )
             self.n_features = x.shape[1]
             with np.errstate(invalid="ignore"):
@@ -127,7 +127,7 @@ class FileSummary:
 
 
 def largest_of(x: Any, nan: float = 0.0) -> tuple[float, int, int]:
-    """Return the largest magnitude in rows of numbers, shape (m, d), with its row and column; NaN counts as `nan`."""
+    """Return the largest magnitude in an array of shape (m, d) with its row and column. NaN counts as `nan`."""
     values = np.abs(np.asarray(x.data if hasattr(x, "indptr") else x, dtype=np.float64))
     if not values.size:
         return 0.0, 0, 0
@@ -139,20 +139,20 @@ def largest_of(x: Any, nan: float = 0.0) -> tuple[float, int, int]:
 
 
 def cells_of(taken: Sequence[tuple[str, str, int]], most: int = 20) -> str:
-    """Return what was taken for missing in words: ``'NA' in country (12 cells), no value in age (3 cells)``."""
+    """Return missing cells as text such as ``'NA' in country (12 cells), no value in age (3 cells)``."""
     return some_of([f"{repr(w) if w else 'no value'} in {name} ({count_of(n, 'cell')})" for w, name, n in taken], most)
 
 
 def count_of(number: int, noun: str) -> str:
-    """Return a number with its noun: 1 row, 2,000 rows."""
+    """Return a number with a noun, such as "1 row" or "2,000 rows"."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def some_of(names: Sequence[str], most: int = 6) -> str:
-    """Return the first of some names, and how many more there are."""
+    """Return the first `most` names and the number of other names as text."""
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def plain_value(value: Any) -> str:
-    """Return a value as a person writes it: 3 and not 3.0."""
+    """Return a value as text, with 3 instead of 3.0."""
     return str(int(value)) if isinstance(value, float) and value.is_integer() else repr(value)

@@ -1,4 +1,4 @@
-"""A column of a user's table: what it holds, and whether that is numbers, categories, dates or names of rows."""
+"""A column of a user's table, and its kind: numbers, categories, dates or identifiers of rows."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from typing import Any
 
 import numpy as np
 
-# More different texts than this in one column are not one-hot coded.
+# A column with more different texts than this is not one-hot encoded.
 MOST_CATEGORIES = 1000
-# Of the rows with a value, so many may be text before a column of numbers counts as a column of texts.
+# A column with at most this share of texts among its values is a column of numbers.
 _STRAY_SHARE = 0.1
-# Up to so many different texts are categories even where nearly every row has its own.
+# Up to this number of different texts are categories, even if nearly every row has a different text.
 _FEW = 20
 _DATE = re.compile(r"(\d{4}-\d{1,2}-\d{1,2}|\d{1,2}([./])\d{1,2}\2\d{2,4}|\d{4}/\d{1,2}/\d{1,2})([ T]\d{1,2}:\d{2}.*)?")
 
 
 @dataclass
 class Column:
-    """A column: a pandas Series of numbers or of words, with NaN where a value is missing.
+    """A column: a pandas Series of numbers or of words, with NaN for missing values.
 
-    `is_declared` says that it holds categories by the file's or the user's own word; `taken` counts the words that were
-    taken for missing values, and `plain` has the words that are numbers and that ``float`` does not read, as it does.
+    `is_declared`: the file or the user declares it as categories. `taken`: counts of the words that were taken for
+    missing values. `plain`: words that are numbers but that ``float`` cannot read, in the syntax of ``float``.
     """
 
     name: str
@@ -35,7 +35,7 @@ class Column:
 
     @property
     def plain_values(self) -> Any:
-        """The values, with words for numbers as ``float`` reads them."""
+        """The values, with numbers in the syntax of ``float``."""
         return (
             self.values.map(lambda word: self.plain.get(word, word), na_action="ignore") if self.plain else self.values
         )
@@ -47,7 +47,7 @@ class Column:
 
     @cached_property
     def numbers(self) -> np.ndarray:
-        """The values as float64, NaN where there is no number."""
+        """The values as float64; NaN for other values."""
         import pandas
 
         is_numeric = pandas.api.types.is_numeric_dtype(self.values)
@@ -56,7 +56,7 @@ class Column:
 
     @cached_property
     def is_text(self) -> np.ndarray:
-        """Whether each value is a word and no number."""
+        """Whether each value is a word and not a number."""
         return np.isnan(self.numbers) & ~self.gaps
 
     @cached_property
@@ -66,49 +66,49 @@ class Column:
 
     @property
     def n_texts(self) -> int:
-        """How many values are words and no numbers."""
+        """The number of values that are words and not numbers."""
         return int(self.is_text.sum())
 
     @property
     def n_values(self) -> int:
-        """How many values there are."""
+        """The number of values that are not missing."""
         return len(self.gaps) - int(self.gaps.sum())
 
     @property
     def first_text(self) -> tuple[int, str]:
-        """The row, counted from 1, and the word of the first value that is no number."""
+        """Row (counted from 1) and word of the first value that is not a number."""
         place = int(self.is_text.argmax())
         return place + 1, str(self.values.iloc[place])
 
     @property
     def is_number(self) -> bool:
-        """Whether every value is a number, and no category."""
+        """Whether every value is a number, and the column is not categorical."""
         return not (self.is_declared or self.n_texts)
 
     @property
     def is_stray(self) -> bool:
-        """Whether it has a few words among numbers."""
+        """Whether it has numbers and a few words."""
         return not self.is_declared and 0 < self.n_texts <= _STRAY_SHARE * self.n_values
 
     @property
     def is_date(self) -> bool:
-        """Whether every value is a date, with or without a time of the day."""
+        """Whether every value is a date, with or without a time."""
         return self.n_texts == self.n_values > 0 and all(map(_DATE.fullmatch, self.words))
 
     @property
     def is_identifier(self) -> bool:
-        """Whether nearly every row has its own text, or there are more of them than can be categories."""
+        """Whether nearly every row has a different text, or there are too many texts for categories."""
         return not self.is_number and len(self.words) > min(MOST_CATEGORIES, max(_FEW, 0.5 * len(self.gaps)))
 
     @property
     def counts_rows(self) -> bool:
-        """Whether each number is that of the row before plus 1."""
+        """Whether each number is the previous row's number plus 1."""
         with np.errstate(invalid="ignore"):
             return bool((np.diff(self.numbers) == 1).all()) and not np.isnan(self.numbers).any()
 
     @property
     def exceeds_integers(self) -> bool:
-        """Whether it has whole numbers too large for 64 bits, or for float64 where they are words."""
+        """Whether it has whole numbers too large for 64 bits, or words for numbers too large for float64."""
         seen, kind = self.numbers[~np.isnan(self.numbers)], self.values.dtype.kind
         if kind == "f" or not seen.size or not np.isfinite(seen).all() or (np.floor(seen) != seen).any():
             return False
@@ -116,6 +116,6 @@ class Column:
 
 
 def as_words(values: Any) -> Any:
-    """Return a Series as words, NaN where a value is missing."""
+    """Convert a Series to words, with NaN for missing values."""
     words = values.astype(object).astype(str).astype(object)
     return words.mask(values.isna(), np.nan)

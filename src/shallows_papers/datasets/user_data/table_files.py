@@ -1,4 +1,4 @@
-"""A user's table, read whole by pandas as columns of numbers and of words, and its rows as a preparation takes them."""
+"""Read a user's table by pandas: its columns, and its rows as numbers for the preparation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from shallows_papers.datasets.user_data.number_text import plain_number
 from shallows_papers.datasets.user_data.table_columns import Column, as_words
 from shallows_papers.datasets.user_data.table_layouts import TableLayout, open_parquet, records
 
-# Memory that pandas needs for a table, in bytes of its file.
+# Memory that pandas needs for a table, as a multiple of the file size.
 _MEMORY = 6
 
 
@@ -25,23 +25,20 @@ def _refuse_too_large(path: Path) -> None:
     needed, free = _MEMORY * path.stat().st_size, available_memory()
     if needed > free:
         raise DatasetError(
-            f"{path} needs about {needed / 1e9:,.1f} GB of memory as a table, and {free / 1e9:,.1f} GB are free. Save "
-            "its numbers by numpy.save as .npy, or in LIBSVM form: these files are read in blocks."
+            f"{path} needs about {needed / 1e9:,.1f} GB of memory as a table, but {free / 1e9:,.1f} GB are free. Save "
+            "its numbers with numpy.save as .npy, or in LIBSVM form. These files are read in blocks."
         )
 
 
 def check_rows(path: Path, layout: TableLayout) -> None:
-    """Refuse the first row that has another number of columns, by its line.
-
-    By the csv module, since pandas fills a short row with missing values in silence.
-    """
+    """Refuse a row with another number of columns; name its line. pandas would fill short rows silently."""
     width = len(layout.names)
     try:
         with layout.rows_of(path) as rows:
             for line, row in records(rows, layout.separator):
                 if row and len(row) != width:
                     raise DatasetError(
-                        f"Line {layout.skipped + line:,} of {path} has {len(row)} fields, where the first line has "
+                        f"Line {layout.skipped + line:,} of {path} has {len(row)} fields, but the first line has "
                         f"{width}. Every row needs the same columns: correct or remove that line, or state the "
                         "separator."
                     )
@@ -52,12 +49,12 @@ def check_rows(path: Path, layout: TableLayout) -> None:
 def read_text(
     path: Path, layout: TableLayout, as_text: Collection[int] = (), only: Sequence[int] | None = None
 ) -> dict[int, Column]:
-    """Read the columns of a text table, or `only` some, by their numbers from 0; those of `as_text` are words."""
+    """Read all columns of a text table, or `only` some, by number. Columns in `as_text` are read as words."""
     _refuse_too_large(path)
-    if not layout.arff:  # whose own reader does so
+    if not layout.arff:  # the ARFF reader checks this itself
         check_rows(path, layout)
     found = _parse(path, layout, only, as_text)
-    # pandas makes truth values of some words, and Python's integers of long ones.
+    # pandas converts some words to booleans and long numbers to Python integers.
     words = [place for place, column in found.items() if column.dtype == bool or column.dtype == object]
     found |= _parse(path, layout, words, words) if words else {}
     return {place: _cleaned(layout, place, column, place in as_text) for place, column in found.items()}
@@ -87,7 +84,7 @@ def _parse(path: Path, layout: TableLayout, only: Sequence[int] | None, as_text:
 
 
 def _cleaned(layout: TableLayout, place: int, values: Any, as_text: bool) -> Column:
-    """Make the words for missing values missing, remove blanks around words, and find the numbers among words."""
+    """Mark words for missing values as missing, strip blanks, and find the numbers among the words."""
     import pandas
 
     column = Column(layout.names[place], values)
@@ -97,7 +94,7 @@ def _cleaned(layout: TableLayout, place: int, values: Any, as_text: bool) -> Col
             column.taken.update({missing[number]: n for number, n in values[gaps].value_counts().items()})
             column.values = values.mask(gaps)
         return column
-    # A comma within a field cannot be the decimal sign where commas separate the fields and decimals have a point.
+    # If commas separate the fields and decimals have a point, a comma within a field is not a decimal sign.
     thousands = {",": ".", ".": "," if layout.separator == "," else ""}[layout.decimal]
     changed: dict[str, Any] = {}
     for cell, n in values.value_counts(sort=False).items():
@@ -112,7 +109,7 @@ def _cleaned(layout: TableLayout, place: int, values: Any, as_text: bool) -> Col
             column.plain[word] = number
     if changed:
         column.values = values.map(lambda cell: changed.get(cell, cell), na_action="ignore")
-    # Words keep the digits of whole numbers that float64 would round.
+    # As words, whole numbers keep digits that float64 would round.
     if not as_text and column.is_number and not column.exceeds_integers:
         column = Column(column.name, pandas.to_numeric(column.plain_values), taken=column.taken)
     return column
@@ -141,7 +138,7 @@ def _series(column: Any, as_text: bool) -> Any:
     if kinds.is_decimal(column.type) and column.type.scale <= 0:
         with contextlib.suppress(pyarrow.ArrowInvalid):
             column = column.cast(pyarrow.int64())
-    if as_text and kinds.is_integer(column.type):  # pandas would make floats of integers with gaps
+    if as_text and kinds.is_integer(column.type):  # pandas would convert integers with gaps to floats
         column = column.cast(pyarrow.string())
     if as_text or not (kinds.is_integer(column.type) or kinds.is_floating(column.type)):
         return as_words(column.to_pandas())
@@ -152,7 +149,7 @@ def _series(column: Any, as_text: bool) -> Any:
 
 
 def row_blocks(columns: Mapping[int, Column], options: Mapping[str, Any], rows: int) -> Iterator[Block]:
-    """Give the rows of a table as numbers: categories by their codes, missing values as NaN."""
+    """Yield the rows of a table as numbers: categories as codes, missing values as NaN."""
     features, targets = options["features"], [columns[place] for place in options["targets"]]
     for start in range(0, len(targets[0].values), rows):
         part = slice(start, start + rows)
@@ -169,7 +166,7 @@ def row_blocks(columns: Mapping[int, Column], options: Mapping[str, Any], rows: 
 
 
 def codes_of(column: Column, words: Sequence[str] | None, part: slice = slice(None)) -> np.ndarray:
-    """Return numbers, or the places of categories in a list of words; NaN where there is none."""
+    """Return numbers, or the indices of categories in a list of words; NaN for other values."""
     if words is None:
         return column.numbers[part]
     codes = category_codes(as_words(column.values[part]), words)
@@ -179,7 +176,7 @@ def codes_of(column: Column, words: Sequence[str] | None, part: slice = slice(No
 def table_blocks(
     read: Callable[..., dict[int, Column]], path: Path, options: Mapping[str, Any], rows: int
 ) -> Iterator[Block]:
-    """Read the rows of a table as numbers; `read` is the reader of its columns."""
+    """Read the rows of a table as numbers. `read` reads its columns."""
     words = [one["column"] for one in options["features"] if one["values"] is not None]
     words += options["targets"] if options["text_target"] else []
     yield from row_blocks(read(path, TableLayout(**options["layout"]), words), options, rows)

@@ -1,4 +1,4 @@
-"""The layout of a user's table in its file: guessed from the first lines, or read from its header."""
+"""The layout of a user's table, guessed from the first lines or read from the header."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ from shallows_papers.datasets.user_data.number_text import character, plain_numb
 from shallows_papers.datasets.user_data.request import DECIMALS, NA_VALUES, FileRequest
 from shallows_papers.datasets.user_data.summary import some_of
 
-# The first one is preferred where two of them divide the lines alike.
+# If two separators divide the lines equally well, the earlier one is chosen.
 _SEPARATORS = {"\t": "tabs", ";": "semicolons", "|": "bars", ",": "commas", " ": "spaces"}
 _HEAD_BYTES = 1 << 18
 _THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2}(,\d{3})+\s*")
 # Blank lines and comments before the first row.
 _PREAMBLE = re.compile(r"([^\S\r\n]*(#[^\r\n]*)?(\r\n|\r|\n))*")
-# What pandas and Dask call an index without a name.
+# Names that pandas and Dask give to an index without a name.
 _UNNAMED_INDEX = re.compile(r"__index_level_\d+__|__null_dask_index__")
 
 
 @dataclass(frozen=True)
 class TableLayout:
-    """The columns of a table, and how its text is written.
+    """The columns of a table, and its text format.
 
-    Without names in the file they are "column 0" and so on. The first `index` columns are the index of a data frame,
-    and no data; `declared` columns are categories by the file's own word; `na_values` stand for a missing value, as an
-    empty cell does.
+    If the file has no column names, the columns are called "column 0" and so on. The first `index` columns are the
+    index of a data frame and are not data. The file declares the columns `declared` as categories. `na_values` are
+    words for missing values, in addition to empty cells.
     """
 
     names: tuple[str, ...]
@@ -55,7 +55,7 @@ class TableLayout:
     guesses: tuple[str, ...] = ()
 
     def as_data(self) -> dict[str, Any]:
-        """Return the layout for a record."""
+        """Return the layout as plain data for a record."""
         found = asdict(self)
         del found["guesses"]
         return found | {"names": list(self.names)}
@@ -64,17 +64,17 @@ class TableLayout:
     def rows_of(self, path: Path) -> Iterator[io.TextIOBase]:
         """Open a text file at its first row."""
         with open_table(path) as file, io.TextIOWrapper(file, self.encoding, newline="") as text:
-            # Not by pandas' skiprows, which takes a quotation mark in a comment for the beginning of a field.
+            # pandas' skiprows would read a quotation mark in a comment as the beginning of a field.
             for _ in range(self.skipped):
                 next(text)
             yield arff.csv_of(text)[1] if self.arff else text
 
 
 def text_layout(path: Path, request: FileRequest) -> TableLayout:
-    """Guess separator, header and encoding of a text table from its first lines; refuse an empty file or no text.
+    """Guess separator, header and encoding of a text table from its first lines; refuse empty and binary files.
 
-    By hand, since neither `csv.Sniffer` nor DuckDB nor pandas recognises the header of columns of text, nor says what
-    it guessed; DuckDB also takes a table with a short row for one of one column.
+    `csv.Sniffer`, DuckDB and pandas do not recognize the header of text columns and do not report what they guessed.
+    DuckDB also reads a table with a short row as a single column.
     """
     text, whole, encoding, guesses = _head(path)
     begin = _PREAMBLE.match(text).end()
@@ -126,17 +126,17 @@ def text_layout(path: Path, request: FileRequest) -> TableLayout:
 def _commented_names(
     preamble: Sequence[str], rows: Sequence[Sequence[str]], separator: str, target: Any
 ) -> tuple[str, ...] | None:
-    """Return the names of the columns in a comment before the rows, as ``numpy.savetxt(header=...)`` writes them.
+    """Return the column names in a comment before the rows, as written by ``numpy.savetxt(header=...)``.
 
-    The names may have another separator than the rows. Of several such comments, the one with the target's name is
-    taken, else the last.
+    The names may have another separator than the rows. If several comments could be names, the one with the target's
+    name is used, otherwise the last.
     """
     found = []
     for line in preamble:
         text = line.strip(" \r\n").lstrip("#")
         for sign in dict.fromkeys([separator, ",", ";", "\t", " "]):
             cells = [cell.strip() for _, row in records([text], sign) for cell in row]
-            if cells and not cells[0] and sign != " ":  # the name of the first column is the number sign
+            if cells and not cells[0] and sign != " ":  # the number sign is the name of the first column
                 cells[0] = "#"
             if len(cells) == len(rows[0]) and _are_names(cells, rows, may_repeat=sign != " "):
                 found.append(tuple(cells))
@@ -145,14 +145,14 @@ def _commented_names(
 
 
 def _are_names(cells: Sequence[str], rows: Sequence[Sequence[str]], *, may_repeat: bool) -> bool:
-    """Return whether the cells of a comment can be names of columns, and are no row and no sentence."""
+    """Return whether the cells of a comment can be column names, and not a row or a sentence."""
     words = [place for place, cell in enumerate(cells) if not _is_number(cell, ".")]
     of_a_row = any(cells[place] in (row[place].strip() for row in rows if place < len(row)) for place in words)
     return bool(words) and all(cells) and not of_a_row and (may_repeat or len(set(cells)) == len(cells))
 
 
 def open_table(path: Path) -> BinaryIO:
-    """Open a text file, or the first sheet of an Excel file as CSV (by openpyxl)."""
+    """Open a text file, or the first sheet of an Excel file as CSV with openpyxl."""
     if path.suffix.lower() != ".xlsx":
         return open_binary(path)
     import pandas
@@ -169,7 +169,7 @@ def open_table(path: Path) -> BinaryIO:
 
 
 def _head(path: Path) -> tuple[str, bool, str, list[str]]:
-    """Return the beginning of a file, whether that is all of it, its encoding, and what was guessed."""
+    """Return the beginning of a file, whether it is the whole file, its encoding, and the guesses."""
     with open_table(path) as file:
         head = file.read(_HEAD_BYTES)
     if not head.strip():
@@ -177,22 +177,22 @@ def _head(path: Path) -> tuple[str, bool, str, list[str]]:
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise DatasetError(f"{path} is text in UTF-16. Save it again as UTF-8 (in Excel: 'CSV UTF-8').")
     if b"\0" in head:
-        raise DatasetError(f"{path} is no text: it holds zero bytes. Give it the ending of what it is.")
+        raise DatasetError(f"{path} is not text: it holds zero bytes. Give it the ending of its format.")
     if head.lstrip()[:15].lower().startswith((b"<!doctype html", b"<html")):
-        raise DatasetError(f"{path} is a web page and no table. Download the data themselves.")
+        raise DatasetError(f"{path} is a web page and not a table. Download the data file itself.")
     whole = len(head) < _HEAD_BYTES
     try:
         return head.decode("utf-8-sig"), whole, "utf-8-sig", []
     except UnicodeDecodeError as error:
-        if error.start > len(head) - 4:  # the end of what was read cuts a letter in two
+        if error.start > len(head) - 4:  # the last letter may be cut off
             return head[: error.start].decode("utf-8-sig"), whole, "utf-8-sig", []
     return head.decode("latin-1"), whole, "latin-1", ["it is not UTF-8 and was read as Latin-1"]
 
 
 def records(lines: Iterable[str], separator: str) -> Iterator[tuple[int, list[str]]]:
-    """Give the fields of each row with the number of its last line; a blank line has none.
+    """Yield the fields of each row with the number of its last line; a blank line has no fields.
 
-    A line break within quotes belongs to its field. A field that is too long for the csv module is a ValueError.
+    A line break within quotes belongs to its field. A field that is too long for the csv module raises a ValueError.
     """
     if separator == " ":
         lines = (line.replace("\t", " ").strip() + "\n" for line in lines)
@@ -213,7 +213,7 @@ def _first_rows(path: Path, text: str, separator: str, whole: bool) -> list[list
 
 
 def _refuse_odd_separators(path: Path, rows: Sequence[Sequence[str]]) -> None:
-    """Refuse rows of one field that most probably are several, separated by a character that is no separator here."""
+    """Refuse rows with one field if they seem to have several fields with an unsupported separator."""
     for sign in "\u00a0\u2007\u2009\u202f\u3000\uff0c\uff1b":
         if max(map(len, rows)) == 1 and sum(sign in row[0] for row in rows) > 0.9 * len(rows):
             raise DatasetError(
@@ -225,11 +225,11 @@ def _refuse_odd_separators(path: Path, rows: Sequence[Sequence[str]]) -> None:
 def _refuse_repeated_names(path: Path, names: Sequence[str]) -> None:
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise DatasetError(f"Two columns of {path} are called {twice!r}. Give each a name of its own.")
+        raise DatasetError(f"Two columns of {path} are called {twice!r}. Give them different names.")
 
 
 def _separator(path: Path, text: str) -> str:
-    """Return the separator that gives most lines the same number of columns; of several, that with most numbers."""
+    """Return the separator that gives most lines the same number of columns; break ties by the count of numbers."""
     if ".tsv" in [suffix.lower() for suffix in path.suffixes]:
         return "\t"
     best, most = ",", (0.0, 0.0, 0)
@@ -241,7 +241,7 @@ def _separator(path: Path, text: str) -> str:
             continue
         numbers = max(sum(_is_number(cell.strip(), sign) for row in rows for cell in row) for sign in DECIMALS)
         score = (widths.count(width) / len(widths), numbers / sum(widths), width)
-        # Spaces within texts are common; where commas divide as evenly, they are the separator of numbers alone.
+        # Texts often contain spaces. If commas divide the lines as evenly, spaces are the separator only of numbers.
         if separator == " " and most[0] > 0.9 and (best != "," or score[1] <= max(0.5, most[1])):
             continue
         if score > most:
@@ -265,13 +265,13 @@ def _are_numbers(cells: Sequence[str], decimal: str) -> bool:
 
 
 def _decimal(rows: Sequence[Sequence[str]], separator: str, na_values: Sequence[str]) -> str:
-    """Return the sign by which more columns have numbers with decimals; columns of text do not count."""
+    """Return the decimal sign with which more columns are decimal numbers; ignore columns of text."""
     columns = _columns(rows[1:] or rows, len(rows[0]), na_values)
     points, commas = (
         [cells for cells in columns if any(sign in cell for cell in cells) and _are_numbers(cells, sign)]
         for sign in DECIMALS
     )
-    if separator == ",":  # here, quoted commas often divide thousands
+    if separator == ",":  # quoted commas often separate thousands
         commas = [cells for cells in commas if not _has_thousands(cells, ",")]
     elif commas:
         points = [cells for cells in points if not _has_thousands(cells, ".")]
@@ -279,7 +279,7 @@ def _decimal(rows: Sequence[Sequence[str]], separator: str, na_values: Sequence[
 
 
 def _has_thousands(cells: Sequence[str], sign: str) -> bool:
-    """Return whether a sign can divide thousands in all cells that contain it."""
+    """Return whether a sign can be the thousands separator in all cells that contain it."""
     return all(_THOUSANDS.fullmatch(cell.replace(sign, ",")) for cell in cells if sign in cell)
 
 
@@ -288,17 +288,17 @@ def _has_header(rows: Sequence[Sequence[str]], decimal: str, na_values: Sequence
     first = [cells[0] if cells else "" for cells in _columns(rows[:1], width, na_values)]
     numbers = [cell for cell in first if _is_number(cell, decimal)]
     if numbers:
-        # pandas numbers columns without names, and writes that.
+        # pandas writes numbers for columns without names.
         return len(numbers) > 2 and numbers == [str(place) for place in range(len(numbers))]
     below = _columns(rows[1:], width, na_values)
     if any(word and cells and _are_numbers(cells, decimal) for word, cells in zip(first, below, strict=True)):
         return True
-    # All columns are text: a header's words do not come again below it.
+    # All columns are text: words of a header do not occur again below it.
     return not any(word in cells for word, cells in zip(first, below, strict=True))
 
 
 def arff_layout(path: Path, request: FileRequest) -> TableLayout:
-    """Read the header of an ARFF file; its data are a table of text, in which ? stands for a missing value."""
+    """Read the header of an ARFF file. Its data are a text table with ? for missing values."""
     encoding = _head(path)[2]
     try:
         with open_table(path) as file, io.TextIOWrapper(file, encoding, newline="") as text:
@@ -318,7 +318,7 @@ def arff_layout(path: Path, request: FileRequest) -> TableLayout:
 
 
 def parquet_layout(path: Path, request: FileRequest) -> TableLayout:
-    """Read the names of a Parquet file's columns, those of a data frame's index first, and which are categories."""
+    """Read the column names of a Parquet file, with the data frame's index first, and which columns are categories."""
     with open_parquet(path) as file:
         schema, stored = file.schema_arrow, (file.metadata.metadata or {}).get(b"ARROW:schema")
     described = schema.pandas_metadata or {}
@@ -327,7 +327,7 @@ def parquet_layout(path: Path, request: FileRequest) -> TableLayout:
     n_index = len(names)
     names += [name for name in schema.names if name not in index]
     _refuse_repeated_names(path, names)
-    # Parquet stores categories as their values; that they are categories is in the schema of Arrow or of pandas.
+    # Parquet stores categories as values. The schema of Arrow or pandas marks them as categories.
     categories = {one["field_name"] for one in described.get("columns", ()) if one["pandas_type"] == "categorical"}
     if stored is not None:
         import pyarrow
@@ -340,7 +340,7 @@ def parquet_layout(path: Path, request: FileRequest) -> TableLayout:
 
 
 def open_parquet(path: Path) -> Any:
-    """Open a Parquet file by pyarrow (extra ``parquet``)."""
+    """Open a Parquet file with pyarrow (extra ``parquet``)."""
     try:
         from pyarrow import ArrowInvalid
         from pyarrow.parquet import ParquetFile
@@ -349,4 +349,4 @@ def open_parquet(path: Path) -> Any:
     try:
         return ParquetFile(path)
     except (ArrowInvalid, OSError) as error:
-        raise DatasetError(f"{path} is no Parquet file: {error}.") from error
+        raise DatasetError(f"{path} is not a Parquet file: {error}.") from error
