@@ -113,6 +113,11 @@ def test_a_preconditioner_goes_with_the_names_of_scikit_learn():
         (FourierFeatures, {"n_components": 10}, "use n_features"),
         (KernelRidgeRegressor, {"max_iter": 10}, r"belongs to the solver: solver=EigenPro\(max_epochs=10\)"),
         (KernelRidgeRegressor, {"n_jobs": 2}, "OMP_NUM_THREADS"),
+        (
+            KernelRidgeRegressor,
+            {"solver": "cholesky", "rank": 9},
+            "another solver than Cholesky, which has none: solver=",
+        ),
         (shallows.KernelSVMClassifier, {"cache_size": 200}, r"solver=SMO\(cache='200MB'\)"),
         (KernelRidgeRegressor, {"degree": 2}, r"use kernel \(kernel=Polynomial\(degree=2\)\)"),
     ],

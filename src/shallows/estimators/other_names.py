@@ -153,7 +153,12 @@ def _advice(estimator: type[Any], name: str, parameters: Mapping[str, Any], know
     where = _solver_with(estimator, (name, ours, *(["step"] if ours == "step_size" else [])), parameters)
     if where and ours not in known:
         cls, own = where
-        return f"it belongs to the solver: solver={cls}({own}={value!r})" + ("" if own == name else f" ({meaning})")
+        named, table = parameters.get("solver"), estimator._named["solver"]
+        given = table[named] if isinstance(named, str) and named in table else type(named)
+        place = "the solver"
+        if given in table.values() and given.__name__ != cls:
+            place = f"another solver than {given.__name__}, which has none"
+        return f"it belongs to {place}: solver={cls}({own}={value!r})" + ("" if own == name else f" ({meaning})")
     if not meaning or (ours and ours not in known):
         return ""
     return (f"use {ours} ({meaning})" if ours else meaning) + in_units
