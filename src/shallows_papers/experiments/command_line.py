@@ -72,10 +72,7 @@ def _print_report_if_nothing_is_to_be_done(comparison: Comparison) -> None:
 
 
 def _check_targets(words: list[str], known: list[str], folders: list[str], names: list[str]) -> None:
-    """Raise an error for a target that is not a name, not a file and not below one of our folders.
-
-    Snakemake's own parser decides which words are targets.
-    """
+    """Raise an error for a target that is not a name, not a file and not below one of our folders."""
     unknown = [
         one
         for one in words
@@ -84,7 +81,7 @@ def _check_targets(words: list[str], known: list[str], folders: list[str], names
     ]
     if not unknown:
         return
-    from snakemake.cli import get_argument_parser
+    from snakemake.cli import get_argument_parser  # it decides which words are targets
 
     for one in get_argument_parser().parse_known_args(words)[0].targets:
         if one in unknown:

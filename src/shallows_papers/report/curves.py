@@ -127,15 +127,15 @@ def _where(table: pandas.DataFrame, key: str | None, value: str) -> pandas.DataF
 
 
 def _looks(names: Sequence[str]) -> dict[str, dict[str, Any]]:
-    colours, dashes = itertools.cycle(sheet.PALETTE), itertools.cycle(sheet.DASHES)
+    colors, dashes = itertools.cycle(sheet.PALETTE), itertools.cycle(sheet.DASHES)
     numbers = len(names) > 3 and all(map(_is_size, names))
     if numbers:  # sizes are ordered, so their colors are ordered too: from pale to dark
         import seaborn
 
-        colours, dashes = seaborn.color_palette("flare", len(names)).as_hex(), itertools.repeat("")
+        colors, dashes = seaborn.color_palette("flare", len(names)).as_hex(), itertools.repeat("")
     return {
-        name: {"color": colour, "linestyle": (0, dash) if dash else "-"}
-        for name, colour, dash in zip(names, colours, dashes, strict=False)
+        name: {"color": color, "linestyle": (0, dash) if dash else "-"}
+        for name, color, dash in zip(names, colors, dashes, strict=False)
     }
 
 

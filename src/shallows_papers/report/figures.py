@@ -29,11 +29,11 @@ def scatter(target: Target) -> Figure:
     import seaborn
 
     spec, marks = target.figure, target.marks
-    key, across, up, colour = spec.get("columns", "method"), spec["x"], spec["metric"], spec["lines"]
+    key, across, up, hue = spec.get("columns", "method"), spec["x"], spec["metric"], spec["lines"]
     table = frame(target, key)
     if table["mean"].notna().any() and (not marks or marks[0] not in table):
         raise ShallowsError(f"The figure of {target.id} needs a mark, the key by which rows belong to one point.")
-    values = table.loc[table["metric"] == colour, "mean"].dropna()
+    values = table.loc[table["metric"] == hue, "mean"].dropna()
     is_class = values.nunique() <= MOST_CLASSES
     if is_class:
         names = [f"{value:g}" for value in sorted(values.unique())]
@@ -49,15 +49,15 @@ def scatter(target: Target) -> Figure:
         if not len(part):
             write_inside(ax, "not run")
             continue
-        points = part.pivot_table(index=marks[0], columns="metric", values="mean").dropna(subset=[across, up, colour])
+        points = part.pivot_table(index=marks[0], columns="metric", values="mean").dropna(subset=[across, up, hue])
         if is_class:
-            points[colour] = points[colour].map("{:g}".format)
-        shown = {"data": points, "x": across, "y": up, "hue": colour, "legend": "auto" if ax is axes[-1] else False}
+            points[hue] = points[hue].map("{:g}".format)
+        shown = {"data": points, "x": across, "y": up, "hue": hue, "legend": "auto" if ax is axes[-1] else False}
         seaborn.scatterplot(**shown, **look, s=9, linewidth=0, ax=ax)
         ax.set_xlabel(name_of(target, "metric", across))
         ax.set_ylabel(name_of(target, "metric", up) if ax is axes[0] else "")
         if ax is axes[-1]:
-            title = name_of(target, "metric", colour)
+            title = name_of(target, "metric", hue)
             seaborn.move_legend(ax, "upper left", bbox_to_anchor=(1.02, 1.0), borderaxespad=0, title=title)
     return figure
 

@@ -160,10 +160,7 @@ def _relative(path: str | Path, folder: Path) -> str:
 
 
 def _run(folder: Path, page_folder: Path) -> dict[str, Any]:
-    """Describe a run behind a target for the page; its job is the folder that names its dataset and its method.
-
-    Its name is its own folder without seed and identifier, so that repetitions are listed together.
-    """
+    """Describe a run; its name is its folder without seed and identifier, so that repetitions are together."""
     record_path, curve_path = folder / "record.json", folder / "curve.csv"
     try:
         record = json.loads(record_path.read_text(encoding="utf-8"))
@@ -247,7 +244,6 @@ def _name(target: Target, row: Row, varying: list[str]) -> str:
 
 
 def _words(target: Target) -> str:
-    """Return the text that a search for a target covers."""
     named = [name_of(target, key, value) for key in NAMED_KEYS for value in target.values(key) if value]
     about = [str(target.meta.get(key) or "") for key in ("citation", "caption")]
     return " ".join([target.id, target.title, target.source, *about, *named]).lower()

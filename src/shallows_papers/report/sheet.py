@@ -173,8 +173,8 @@ def write_inside(ax: Axes, text: str, width: int = 34) -> None:
     """Write a text into the middle of axes that have nothing to show, and remove their ticks."""
     ax.set(xticks=[], yticks=[])
     ax.minorticks_off()
-    centred = {"transform": ax.transAxes, "ha": "center", "va": "center"}
-    ax.text(0.5, 0.5, textwrap.fill(text, width), color=QUIET, fontsize=8.5, **centred)
+    centered = {"transform": ax.transAxes, "ha": "center", "va": "center"}
+    ax.text(0.5, 0.5, textwrap.fill(text, width), color=QUIET, fontsize=8.5, **centered)
 
 
 def same_limits(axes: Sequence[Axes]) -> None:

@@ -106,7 +106,6 @@ class Target:
 
     @cached_property
     def _ends(self) -> dict[tuple[tuple[str, str], ...], float]:
-        """The last evaluation point of every curve."""
         ends: dict[tuple[tuple[str, str], ...], float] = {}
         for row in self.rows:
             if self._point(row) and row.measured_mean is not None:

@@ -117,7 +117,6 @@ def _judged(
     runs: Sequence[RunResult],
     point: str | None,
 ) -> tuple[Verdict, str]:
-    """Return the verdict on a cell with its reason."""
     spec, n_runs = maker.comparison["spec"], measured.repetitions
     definition, along = spec["metrics"][metric], spec.get("mark", "")
     changes = series["altered"].items()

@@ -146,7 +146,6 @@ def _judged(
     margin: float | None,
     interval: tuple[float, float] | None,
 ) -> tuple[Verdict, str]:
-    """Return the verdict on a number with its reason."""
     measured, unreached = number.measured, _unreached(claim, number.measured)
     incomparable = next(filter(None, (maker.incomparable(word, runs) for word in number.words)), None)
     if unreached and printed and not incomparable and "at_most" in claim:
@@ -220,22 +219,17 @@ def _of_bound(claim: Mapping[str, Any], bound: float, printed: Mapping[str, str]
 
 @dataclass(frozen=True)
 class _OfSeries:
-    """The numbers that a claim takes from the runs of one series.
-
-    ``values`` has a number for each run that gave one, or a curve if the claim compares curves. ``bounds`` has lower
-    bounds for all runs if some never passed the level. ``passed`` counts those that did; None without a level.
-    """
+    """The numbers that a claim takes from the runs of one series."""
 
     series: Mapping[str, Any]
     n_runs: int
-    values: Sequence[Any]
-    passed: int | None = None
-    bounds: Sequence[float] = ()
+    values: Sequence[Any]  # for each run that gave one: a number, or a curve if the claim compares curves
+    passed: int | None = None  # how many runs passed the level; None without a level
+    bounds: Sequence[float] = ()  # lower bounds for all runs if some never passed the level
     counted: float | None = None
 
     @property
     def is_incomplete(self) -> bool:
-        """Whether a run never passed the level."""
         return self.passed is not None and self.passed < self.n_runs
 
 

@@ -83,7 +83,6 @@ def describe(comparison: Mapping[str, Any], results: Mapping[str, RunResult]) ->
 
 
 def _sources(comparison: Mapping[str, Any]) -> dict[str, dict[str, str]]:
-    """Return the sources of each method's settings as text, where the target gives them."""
     return {
         word: {
             last_name(name): f"{kind}: {place}"

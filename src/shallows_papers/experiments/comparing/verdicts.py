@@ -65,7 +65,7 @@ class Verdict(StrEnum):
 
     @property
     def css(self) -> str:
-        """The class that colours it."""
+        """The CSS class that sets its color."""
         return self.replace(",", "").replace(" ", "-")
 
 

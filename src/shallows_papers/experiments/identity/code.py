@@ -92,7 +92,6 @@ def _words(places: Iterable[str], parameters: Mapping[str, Any]) -> Iterator[str
 
 
 def _texts(given: Any) -> Iterator[str]:
-    """Yield the texts in parameters, at any depth."""
     if isinstance(given, Mapping):
         given = list(given.values())
     if isinstance(given, list | tuple):

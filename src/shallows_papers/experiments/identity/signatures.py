@@ -241,11 +241,7 @@ def _constant(node: ast.expr | None) -> Any:
 
 
 def _function(found: tuple[str, ast.stmt] | None) -> tuple[ast.FunctionDef, dict[str, ast.expr]] | None:
-    """Return the function that a name calls, and its parameters that are not in its own signature.
-
-    It is the function itself, or the constructor of a class. The constructor may be a base class's, or made from
-    another one in `estimators.constructors` by ``__init__ = with_parameters(Other.__init__, name=default)``.
-    """
+    """Return the function or constructor that a name calls, and its parameters that are not in its own signature."""
     if found is None:
         return None
     module, node = found
@@ -254,6 +250,7 @@ def _function(found: tuple[str, ast.stmt] | None) -> tuple[ast.FunctionDef, dict
     for one in node.body:
         if isinstance(one, ast.FunctionDef) and one.name == "__init__":
             return one, {}
+        # __init__ = with_parameters(Other.__init__, name=default), see `estimators.constructors`
         if (
             isinstance(one, ast.Assign)
             and ast.unparse(one.targets[0]) == "__init__"

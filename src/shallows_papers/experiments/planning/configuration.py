@@ -295,7 +295,6 @@ def _add_paper(papers: dict[str, Any], paper: dict[str, Any], path: Path) -> Non
 
 
 def _flatten_method(method: dict[str, Any]) -> None:
-    """Flatten the parameters of a method to their paths."""
     if "parameters" in method:
         method["parameters"] = flat(method["parameters"])
     for key, own in method.get("parameters_in", {}).items():
@@ -303,7 +302,6 @@ def _flatten_method(method: dict[str, Any]) -> None:
 
 
 def _flatten_target(spec: dict[str, Any]) -> None:
-    """Flatten the parameters of a target, of its methods, settings and scales, to their paths."""
     scales = spec["scales"].values()
     entries = [*spec["methods"].values(), *(data for at in scales for data in at["data"].values())]
     for entry in [*entries, *(group for at in scales for group in at["runs"])]:

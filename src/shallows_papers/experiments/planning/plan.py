@@ -219,7 +219,6 @@ class Plan:
                 yield Series(word, method, setting, marks, ids, altered, parameters), runs
 
     def _with_preconditioner(self, run: PlannedRun, definition: Mapping[str, Any]) -> PlannedRun:
-        """Return a run with the preconditioner that its method takes, if any."""
         if not definition.get("preconditioner"):
             return run
         wanted = definition["preconditioner"]
@@ -413,23 +412,18 @@ def _changed(
 
 
 def _known_paths(definition: Mapping[str, Any], task: str, parameters: Mapping[str, Any]) -> Collection[str]:
-    """Return the paths of all parameters of what a method calls for a task."""
     place = definition["call"].get(task) or definition["call"].get("any")
     return {*((place and signatures.paths(place, parameters)) or ())}
 
 
 def _path(name: str, known: Collection[str]) -> str:
-    """Return the shortest path of a parameter that the user names only by its last part, such as ``rank``.
-
-    Other names, and names with several shortest paths, are returned as they are.
-    """
+    """Return the shortest path of a parameter given by its last part, such as ``rank``; else the name itself."""
     ending = sorted((path for path in known if path.endswith(f"__{name}")), key=lambda path: path.count("__"))
     is_unique = bool(ending) and [path.count("__") for path in ending].count(ending[0].count("__")) == 1
     return ending[0] if name not in known and is_unique else name
 
 
 def _last_names(paths: Iterable[str]) -> list[str]:
-    """Return the last parts of paths, each once."""
     return [*dict.fromkeys(map(last_name, paths))]
 
 

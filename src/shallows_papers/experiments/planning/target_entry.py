@@ -120,7 +120,6 @@ def parents(path: str) -> list[str]:
 
 
 def _given_parameters(word: str, spec: Mapping[str, Any]) -> set[str]:
-    """Return the parameters that a method gets from its entry, the settings and the scales of its target."""
     given = set(spec["methods"][word].get("parameters", {}))
     for choices in spec["settings"].values():
         given |= {choices} if isinstance(choices, str) else {name for choice in choices.values() for name in choice}

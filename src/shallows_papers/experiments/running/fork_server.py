@@ -120,7 +120,6 @@ def _end_with_parent(address: Path) -> None:
 
 
 def _import() -> None:
-    """Import what jobs need, without anything that opens a GPU."""
     import importlib
     import pkgutil
 

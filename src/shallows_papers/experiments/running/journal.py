@@ -15,16 +15,13 @@ from . import batch_system
 
 
 class _Tee:
-    """Writes whole lines to two streams; everything else, such as ``isatty``, is answered by the first.
-
-    Parallel jobs share their output. `print` writes a text and then its end of line, and an unbuffered stream passes
-    them on separately, so that the lines of two jobs would mix.
-    """
+    """Writes whole lines to two streams; everything else, such as ``isatty``, is answered by the first."""
 
     def __init__(self, seen: TextIO, kept: TextIO):
         self.seen, self.kept, self.begun = seen, kept, ""
 
     def write(self, text: str) -> int:
+        # `print` writes a text and its end of line separately, so that the lines of parallel jobs would mix.
         self.begun += text
         if self.begun.endswith("\n") or "\r" in text:
             self._pass_on()

@@ -104,7 +104,6 @@ def outcome(path: Path, ended: str) -> dict[str, Any]:
 
 @contextmanager
 def _terminated_after(process: subprocess.Popen[str]) -> Iterator[None]:
-    """End the processes if this one fails, so that none remains."""
     try:
         yield
     finally:

@@ -103,7 +103,6 @@ class _Table:
         )
 
     def add_absent(self, method: str, metric: str, reason: str) -> None:
-        """Add a method that was not run."""
         self._add(method, metric, Verdict.NOT_RUN, reason=reason)
 
     def _add(self, method: str, metric: str, verdict: Verdict, **columns: Any) -> None:
