@@ -196,7 +196,7 @@ def test_a_largest_ratio_tells_what_it_leaves_out():
 
 
 def test_a_median_over_settings_needs_all_of_them():
-    claim = {"across": "median", "by": [], "at_least": 1}
+    claim = {"across": "statistics:median", "by": [], "at_least": 1}
     verdict, _, row = bounded([{**NEVER, 8: 3.2}], claim, others=two_kernels({1: 2.0}, NEVER))
     assert (verdict, row.values, row.left_out) == ("not run", (), ("Toy, l",))
 

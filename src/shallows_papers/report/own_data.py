@@ -176,7 +176,7 @@ def _scatter(target: Target) -> Figure:
 def bandwidths(target: Target) -> Figure:
     """Draw the validation error over the bandwidth, with a line for each of the best methods, or the reason why not."""
     if any(row.measured_mean is not None for row in target.rows):
-        # The best on the test rows come first; each color has one style of lines.
+        # The best on the test rows come first; the number of line styles limits how many are shown.
         shown = list(dict.fromkeys(row.method for row in target.rows))[: len(PALETTE)]
         return curves(replace(target, rows=tuple(row for row in target.rows if row.method in shown)))
     return empty_sheet(target, f"Not drawn: {target.rows[0].reason}.")

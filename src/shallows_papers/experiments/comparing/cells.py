@@ -97,7 +97,7 @@ def row_of(
 def _interval(
     series: Mapping[str, Any], definition: Mapping[str, Any], measured: Measured
 ) -> tuple[float, float] | None:
-    """Return a 95 % interval of the mean; if some runs never passed a level, it starts at the mean with their ends."""
+    """Return a 95 % interval of the mean; runs that never passed a level count with their last point as lower bound."""
     if not (measured.n_without and "first_passage" in definition and measured.passed is not None):
         return uncertainty.interval(measured)
     end = float(max(series["marks"]))
