@@ -108,7 +108,7 @@ def test_the_warning_says_what_was_seen_and_what_is_known_to_help(losses, valida
     run = SimpleNamespace(losses=losses, validation_errors=validation_errors, stopped_by="max_epochs")
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        warn_if_unconverged(run, SimpleNamespace(max_epochs=len(losses), tol=5e-3, step_size=step_size, damping=1.0))
+        warn_if_unconverged(run, SimpleNamespace(max_epochs=len(losses), tol=5e-3, step=step_size, damping=1.0))
     if says is None:
         assert told == []
     else:
