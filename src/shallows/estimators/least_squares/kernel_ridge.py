@@ -313,6 +313,7 @@ class KernelRidgeClassifier(SquareLossLabels, KernelRidgeMachine):
         Training rows that are centers, without held-out rows; None if the user gave the centers.
     centers_ : ndarray or CSR matrix, shape (n_centers, n_features), with a solver on centers
     coef_ : ndarray, shape (n_outputs, n_features), with a linear kernel
+        Of the outputs before calibration: a calibrated classifier's scores are another function of ``X @ coef_.T``.
     bandwidth_, alpha_, step_size_ : float
     n_epochs_, n_iter_ : int
     losses_ : list of float
