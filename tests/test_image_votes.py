@@ -134,7 +134,7 @@ def test_votes_err_less_than_the_middle_piece_and_than_whole_digits():
     ("parameters", "words"),
     [
         ({"image_shape": (1, 5, 6)}, "image_shape must be three whole numbers, channels, height and width, .* 60"),
-        ({"image_shape": None}, "60 features are no square images of one or of three channels. State what they are"),
+        ({"image_shape": None}, "60 features are not square images with one or three channels. Set"),
         ({"crop": 6}, "crop must be a whole number from 1 to 5, the smaller side of the images, or None; got 6"),
         ({"crop": 0}, "crop must be a whole number"),
         ({"crop": 2.5}, "crop must be a whole number"),

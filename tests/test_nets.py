@@ -58,21 +58,21 @@ def test_square_images_need_no_description_and_others_do():
     assert shape_of_examples(3072, True) == (3, 32, 32)
     assert shape_of_examples(24, True, (1, 4, 6)) == (1, 4, 6)
     assert shape_of_examples(17, False) == (17,)
-    with pytest.raises(ShallowsError, match=r"17 features are no square images.*image_shape=\(channels"):
+    with pytest.raises(ShallowsError, match=r"17 features are not square images.*image_shape=\(channels"):
         shape_of_examples(17, True)
     with pytest.raises(ShallowsError, match="whose product is the number of features, 784"):
         shape_of_examples(784, True, (1, 28, 27))
 
 
 def test_images_that_are_too_small_are_refused():
-    with pytest.raises(ShallowsError, match="too small to be cut to 24"):
+    with pytest.raises(ShallowsError, match="too small to be cut to a side of 24"):
         ARCHITECTURES["cuda_convnet"].shapes((3, 20, 20), 10)
     with pytest.raises(ShallowsError, match="too small for Convolution"):
         Architecture(body=(Convolution(2, 5, 0),)).shapes((1, 4, 4), 2)
 
 
 def test_windows_that_would_leave_pixels_out_are_refused():
-    with pytest.raises(ShallowsError, match="leave pixels out"):
+    with pytest.raises(ShallowsError, match="skip pixels"):
         MaxPool(2, 3)
 
 

@@ -266,7 +266,7 @@ def test_a_gpu_that_is_not_there_is_told():
 
     if torch.cuda.is_available():
         pytest.skip("there is a GPU")
-    with pytest.raises(ShallowsError, match=r"device='gpu' was asked for, but PyTorch finds no such GPU"):
+    with pytest.raises(ShallowsError, match=r"device='gpu' was requested, but PyTorch finds no such GPU"):
         tiny(device="gpu").fit(*bars())
 
 

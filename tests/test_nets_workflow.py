@@ -220,7 +220,7 @@ def test_a_split_after_a_net_is_refused():
 
 @needs_torch
 def test_features_that_are_no_images_are_told(tmp_path):
-    with pytest.raises(DatasetError, match=r"net_features.*no square images"):
+    with pytest.raises(DatasetError, match=r"net_features.*not square images"):
         features_of(tmp_path, [{"pca": {"n_components": 7}}, STEP])
 
 

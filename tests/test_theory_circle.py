@@ -98,7 +98,7 @@ def test_a_function_that_is_not_known_names_the_nearest():
 
 
 def test_an_accuracy_out_of_reach_is_refused():
-    with pytest.raises(ShallowsError, match="frequencies at hand"):
+    with pytest.raises(ShallowsError, match="available frequencies"):
         iterations_needed(None, inverse_errors=[2, 1000])
 
 

@@ -1,4 +1,4 @@
-"""Methods that the papers compare with, besides the neural nets: votes of changed images, CCA of random features."""
+"""Methods that the papers compare with, other than neural nets: votes of image copies, and CCA on random features."""
 
 from __future__ import annotations
 

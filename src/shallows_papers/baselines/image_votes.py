@@ -1,4 +1,4 @@
-"""Votes of changed copies: a classifier of images that learns from pieces and mirror images, and decides by all."""
+"""An image classifier that is trained on pieces and mirror images, and averages the scores of all copies."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ __all__ = ["ImageVotes", "image_copies"]
 def image_copies(
     X: np.ndarray, image_shape: tuple[int, int, int], crop: int | None = None, mirror: bool = True
 ) -> Iterator[np.ndarray]:
-    """Changed copies of images, one of all images after the other.
+    """Yield pieces and mirror images; each array has one copy of every image.
 
-    The pieces are the one in the middle and those of the four corners: upper left, upper right, lower left, lower
-    right. After them come their mirror images, left and right exchanged, in the same order.
+    The pieces are the middle one and the four corners: upper left, upper right, lower left, lower right. Then come
+    their mirror images, with left and right exchanged, in the same order.
 
     Parameters
     ----------
@@ -36,12 +36,12 @@ def image_copies(
     image_shape : (int, int, int)
         Channels, height and width.
     crop : int, optional
-        Side of the pieces, in pixels. None takes whole images.
+        Side of the pieces in pixels. None: whole images.
     mirror : bool
 
     Yields
     ------
-    ndarray, shape (m, channels · crop²) or that of X
+    ndarray, shape (m, channels · crop²) or the shape of X
     """
     channels, height, width = image_shape
     images = X.reshape(len(X), channels, height, width)
@@ -62,32 +62,32 @@ def _can(method: str) -> Callable[[Any], bool]:
 
 
 class ImageVotes(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
-    """A classifier of images whose decision is that of several copies: pieces of an image, and mirror images.
+    """An image classifier that averages over several copies of an image: pieces and mirror images.
 
     The classifier is trained on all copies of the training images, and the score of a new image is the mean of the
-    scores of its copies. With pieces and mirror images there are ten, as in the experiments with photos of Dai and
-    others.
+    scores of its copies. With pieces and mirror images there are ten copies, as in the experiments of Dai and others
+    with photos.
 
     Parameters
     ----------
     estimator : classifier
-        With ``decision_function`` or ``predict_proba``. A clone is trained; one that is fitted to pieces already goes
-        into scikit-learn's `FrozenEstimator`. Copies of an image resemble each other, so that an error on rows that are
-        left out of a fit to copies is too small: choose parameters on other images, or without copies.
+        With ``decision_function`` or ``predict_proba``. A clone is trained. Put a fitted classifier into scikit-learn's
+        `FrozenEstimator`. Copies of an image are similar, so an error on held-out copies is too small: choose
+        parameters on other images, or without copies.
     image_shape : (int, int, int)
         Channels, height and width of the images. The pixels of an image are one row, channel after channel.
     crop : int, optional
-        Side of the square pieces: the middle one and those of the four corners. None takes whole images.
+        Side of the square pieces (the middle and the four corners). None: whole images.
     mirror : bool, default=True
-        Take mirror images too. Digits and letters have none.
+        Whether to use mirror images, too. Set it to False for digits and letters.
     train_on : {"copies", "middle"}, default="copies"
-        "copies" trains on all copies, which are up to ten times the memory of X and as many rows; "middle" on the
-        middle pieces alone.
+        "copies" trains on all copies, with up to ten times the rows and the memory of X; "middle" trains only on the
+        middle pieces.
 
     Attributes
     ----------
     estimator_ : classifier
-        The one that was trained on the copies. `shallows.save` writes it; read again, it votes as a `FrozenEstimator`.
+        The classifier trained on the copies. `shallows.save` writes it; after reading, wrap it in a `FrozenEstimator`.
     classes_ : ndarray, shape (n_classes,)
 
     References
@@ -133,7 +133,7 @@ class ImageVotes(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         X : array-like, shape (n_samples, channels · height · width)
         y : array-like, shape (n_samples,)
         sample_weight : array-like, shape (n_samples,), optional
-            For a classifier that takes weights. Each copy has that of its image.
+            For a classifier that accepts weights. Each copy has the weight of its image.
 
         Returns
         -------
@@ -142,10 +142,10 @@ class ImageVotes(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            NaN or infinity, or shapes that do not agree.
+            NaN or infinity, or shapes that do not match.
         ShallowsError
-            An ``estimator`` that is no classifier, an ``image_shape`` that is not that of the rows, or pieces that are
-            larger than the images.
+            ``estimator`` is not a classifier, ``image_shape`` does not fit the rows, or pieces are larger than the
+            images.
         """
         check_kinds(self)
         check_choice(self, train_on=("copies", "middle"))
@@ -170,7 +170,7 @@ class ImageVotes(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return image_copies(X, shape, crop, mirror)
 
     def _mean(self, method: str, X: Any) -> np.ndarray:
-        """The mean over the copies of what a method of the classifier gives."""
+        """Return the mean over the copies of the result of a classifier's method."""
         check_is_fitted(self, "estimator_")
         X = validate_data(self, to_host(X), dtype=[np.float64, np.float32], reset=False)
         copies = self._copies(X, *self._copying)
@@ -186,7 +186,7 @@ class ImageVotes(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
         Returns
         -------
-        ndarray, shape (n_samples,) for two classes, else as the classifier gives them
+        ndarray, shape (n_samples,) for two classes, else the shape of the classifier's result
         """
         return self._mean("decision_function", X)
 
@@ -205,7 +205,7 @@ class ImageVotes(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return self._mean("predict_proba", X)
 
     def predict(self, X: Any) -> np.ndarray:
-        """Classes of the largest mean score; of a classifier without scores, of the largest mean probability.
+        """Classes with the largest mean score or, without scores, with the largest mean probability.
 
         Parameters
         ----------

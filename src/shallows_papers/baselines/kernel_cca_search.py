@@ -1,4 +1,4 @@
-"""Doubly stochastic kernel CCA with the ridge and the fall of its steps chosen on examples that are held out."""
+"""Doubly stochastic kernel CCA with ridge and step decrease chosen on held-out examples."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ class KernelCCASearch(BaseEstimator):
     """`DoublyStochasticKernelCCA` with the parameters that have the largest total correlation on a validation part.
 
     Every combination of ``ridges`` and ``decreases`` is fitted on four fifths of the training part and scored on the
-    last fifth; the best one, ``best_estimator_``, is then fitted on all of it. ``scores_`` has the total correlation of
-    every combination (ridge, decrease). The other parameters are those of `DoublyStochasticKernelCCA`.
+    last fifth; the best one, ``best_estimator_``, is then fitted on the whole training part. ``scores_`` has the total
+    correlation of every combination (ridge, decrease). The other parameters are the same as in
+    `DoublyStochasticKernelCCA`.
     """
 
     @stores_parameters
@@ -76,7 +77,7 @@ class KernelCCASearch(BaseEstimator):
     def dual_coef_(self) -> np.ndarray:
         """Coefficients of the features of the first view, shape (n_blocks, width, n_components)."""
         if not hasattr(self, "best_estimator_"):
-            raise AttributeError("dual_coef_ is there after fit.")
+            raise AttributeError("dual_coef_ is available after fit.")
         return self.best_estimator_.dual_coef_
 
 

@@ -18,22 +18,23 @@ from shallows.spectrum.eigensystems import eigensystem, top_eigensystem
 
 MAPS = {"fourier": FourierFeatures, "nystroem": NystroemFeatures, "linear": None}
 RIDGES = tuple(10.0**-e for e in range(1, 8))
-"""Ridges that are tried where none is given, as shares of the mean variance of a view's features times their number."""
+"""Ridges that are tried by default, as shares of the mean variance of a view's features times their number."""
 
 VALIDATION = 0.2
 
 FULL_BELOW = 500
-"""Columns up to which all correlations are computed, and only the largest beyond."""
+"""Up to this number of columns, all correlations are computed; above, only the largest ones."""
 
 
 class RandomisedCCA(BaseEstimator):
     """Ridge CCA on random features, on landmarks, or on the inputs themselves, by factoring their covariances.
 
-    ``features`` is "fourier", "nystroem", or "linear" for linear CCA, with ``n_features`` columns a view. ``ridge`` is
-    added to either covariance, as a share of its trace; None tries seven of them on a fifth of the training part, and
-    takes the one with the largest total correlation there. A fit sets ``coef_`` (p, n_components) and ``second_coef_``
-    (q, n_components) of the views' features, and ``correlations_`` in the training part, with the ridge in both
-    covariances; without it they would be larger. There are no more of them than columns of the smaller view.
+    ``features`` is "fourier", "nystroem", or "linear" for linear CCA, with ``n_features`` columns per view. ``ridge``
+    is added to both covariances, as a share of the trace. None: seven values are tried on a fifth of the training part,
+    and the value with the largest total correlation is used. A fit sets ``coef_`` (p, n_components) and
+    ``second_coef_`` (q, n_components) of the views' features, and ``correlations_`` on the training part, with the
+    ridge in both covariances (they would be larger without it). Their number is at most the number of columns of the
+    smaller view.
 
     References
     ----------
@@ -96,24 +97,25 @@ class RandomisedCCA(BaseEstimator):
 
     @staticmethod
     def _total(Z: list[np.ndarray], rows: np.ndarray, directions: Any) -> float:
-        """The canonical correlations of the projections of some rows, summed."""
+        """Return the sum of canonical correlations of the projections of some rows."""
         return total_correlation(*(one[rows] @ direction for one, direction in zip(Z, directions[:2], strict=True)))
 
 
 def total_correlation(u: np.ndarray, v: np.ndarray) -> float:
-    """The canonical correlations of two projections of the same examples, shape (n, k) each, summed.
+    """Return the sum of canonical correlations of two projections of the same examples, shape (n, k) each.
 
-    Directions in which a projection does not vary, as of constant or copied columns, have none.
+    Directions without variance, such as from constant or copied columns, do not contribute.
     """
     left, right = (_orthonormal(np.asarray(one)) for one in (u, v))
     return float(np.linalg.svd(left.T @ right, compute_uv=False).sum())
 
 
 def _orthonormal(values: np.ndarray) -> np.ndarray:
-    """Orthonormal columns that span the centred columns of a matrix, shape (n, rank)."""
+    """Return orthonormal columns that span the centered columns of a matrix, shape (n, rank)."""
     centred = values - values.mean(axis=0)
     rounding = max(values.shape) * np.finfo(centred.dtype).eps
-    # A constant column leaves what its mean is rounded by. Others in one unit, so that a small one counts as well.
+    # A constant column is only rounding error after centering. Scale the other columns, so that small columns count,
+    # too.
     lengths = np.linalg.norm(centred, axis=0)
     varies = lengths > rounding * np.linalg.norm(values, axis=0)
     vectors, sizes, _ = np.linalg.svd(centred[:, varies] / lengths[varies], full_matrices=False)

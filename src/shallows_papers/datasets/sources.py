@@ -42,7 +42,7 @@ class DataPart(Protocol):
 
 @dataclass(frozen=True)
 class Source:
-    """The rows of a dataset. `test` is None if there is no test part."""
+    """The rows of a dataset. Without a test part, `test` has the value None."""
 
     train: DataPart
     test: DataPart | None = None

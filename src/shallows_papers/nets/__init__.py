@@ -2,11 +2,10 @@
 
 Those papers compare their methods with nets: convolutional nets, trained jointly; two fully connected layers on the
 features of such a net ("fixed"); and a fully connected net for molecules. `transform` returns the features of a net's
-last pooling layer, and the preparation step ``net_features`` makes a dataset of them.
+last pooling layer, and the preparation step ``net_features`` makes a dataset from these features.
 
-PyTorch is imported when a net is first used. Weights and whatever else is random come from `shallows.streams`, and
-training goes through `shallows.training`, so that curves, checkpoints and the watch for divergence are those of every
-other method.
+PyTorch is imported when a net is first used. All random numbers come from `shallows.streams`, and training uses
+`shallows.training`, so curves, checkpoints and divergence checks are the same as for all other methods.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _MODULES = LazyTable(
     __name__,
     {"NeuralNetClassifier": ".net_classifier", "NeuralNetRegressor": ".net_regressor"},
 )
-"""The modules of the names that are loaded at their first use. Editors and type checkers read the imports above."""
+"""Modules of names that are imported at first use. Editors and type checkers read the imports above."""
 
 __all__ = ["ARCHITECTURES", "Architecture", "NeuralNetClassifier", "NeuralNetRegressor"]
 

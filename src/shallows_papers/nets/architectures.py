@@ -1,6 +1,6 @@
 """Architectures as data: the layers of each net, the shapes of their outputs and the sizes of their weights.
 
-Nothing here computes with PyTorch, so that a plan can know the width of a net's features without importing it.
+This module does not use PyTorch, so a plan can compute the width of a net's features without importing it.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Layer:
-    """A layer; shapes are those of one example, (channels, height, width) or (units,)."""
+    """A layer. Shapes are for one example, (channels, height, width) or (units,)."""
 
     def shape_after(self, shape: Shape) -> Shape:
-        """Shape of the output, given that of the input."""
+        """Return the shape of the output for a shape of the input."""
         return shape
 
     def weights(self, shape: Shape) -> dict[str, tuple[Shape, int]]:
-        """Shape of each weight and the inputs that a unit has, given the shape of the input; biases have 0."""
+        """Return the shape and the number of inputs per unit (0 for biases) of each weight, for an input shape."""
         return {}
 
     def products(self, shape: Shape) -> int:
-        """Multiplications and additions for one example, given the shape of the input."""
+        """Return the multiplications and additions for one example, for a shape of the input."""
         return 0
 
 
 @dataclass(frozen=True)
 class Convolution(Layer):
-    """Filters that slide over the image by one pixel, and what follows each: ``"relu"``, ``"tanh"`` or None."""
+    """Filters that slide over the image by one pixel, with the activation ``"relu"``, ``"tanh"`` or None."""
 
     filters: int
     size: int = 5
@@ -55,14 +55,14 @@ class Convolution(Layer):
 
 @dataclass(frozen=True)
 class MaxPool(Layer):
-    """The largest value of each window; a last window that reaches over the border counts, as in cuda-convnet."""
+    """The largest value of each window. A last window may extend beyond the border, as in cuda-convnet."""
 
     size: int
     stride: int
 
     def __post_init__(self) -> None:
         if not 1 <= self.stride <= self.size:
-            raise ShallowsError(f"Windows of {self.size} pixels that move by {self.stride} would leave pixels out.")
+            raise ShallowsError(f"Windows of {self.size} pixels with a stride of {self.stride} would skip pixels.")
 
     def shape_after(self, shape: Shape) -> Shape:  # noqa: D102
         channels, height, width = _image(shape)
@@ -72,7 +72,7 @@ class MaxPool(Layer):
 
 @dataclass(frozen=True)
 class ResponseNorm(Layer):
-    """Divides by ``(1 + scale/size Σ u²)^power``, the sum over ``size`` neighbouring channels at the same place."""
+    """Divides by ``(1 + scale/size Σ u²)^power``, the sum over ``size`` neighboring channels at the same position."""
 
     size: int = 9
     scale: float = 1e-3
@@ -85,7 +85,7 @@ class ResponseNorm(Layer):
 
 @dataclass(frozen=True)
 class Local(Layer):
-    """Filters as of a convolution, but others at every place."""
+    """Like a convolution, but with different filters at every position."""
 
     filters: int
     size: int = 3
@@ -104,7 +104,7 @@ class Local(Layer):
 
 @dataclass(frozen=True)
 class Dense(Layer):
-    """Units that see everything."""
+    """Fully connected units."""
 
     units: int
     activation: str | None = "relu"
@@ -122,22 +122,22 @@ class Dense(Layer):
 
 @dataclass(frozen=True)
 class Architecture:
-    """The layers of a net, without its output, which is linear and has one unit a class or target.
+    """The layers of a net without the output layer, which is linear with one unit per class or target.
 
     Attributes
     ----------
     body : tuple of Layer
-        Up to the layer whose outputs are the net's features: the last pooling layer where there is one.
+        Layers up to the layer whose outputs are the net's features, which is the last pooling layer if there is one.
     top : tuple of Layer
         Hidden layers above the features.
     crop : int or None
-        Images are cut to so many pixels a side: at random places and reflected at random while training, in the middle
-        otherwise.
+        Images are cut to squares with this side in pixels. In training, the position and a reflection are random;
+        otherwise the middle is used.
     steps : float or None
-        Each input x becomes several, tanh((x − v) / steps) for v = 0, steps, 2 steps, ... up to the largest that the
-        training data have.
+        Each input x becomes several, tanh((x − v) / steps) for v = 0, steps, 2 steps, ... up to the largest value
+        in the training data.
     source : str
-        Where it is from, and what was chosen here.
+        Origin of the architecture, and choices made here.
     """
 
     body: tuple[Layer, ...]
@@ -157,21 +157,23 @@ class Architecture:
         return {**named, "output": Dense(n_outputs, activation=None)}
 
     def cropped(self, shape: Shape) -> Shape:
-        """Shape of the first layer's input, given that of an example: images are cut to ``crop`` pixels a side."""
+        """Return the shape of the first layer's input for the shape of an example; images are cut to side ``crop``."""
         if self.crop is None:
             return shape
         channels, height, width = _image(shape)
         if min(height, width) < self.crop:
-            raise ShallowsError(f"Images of {height} x {width} pixels are too small to be cut to {self.crop} a side.")
+            raise ShallowsError(
+                f"Images of {height} x {width} pixels are too small to be cut to a side of {self.crop} pixels."
+            )
         return (channels, self.crop, self.crop)
 
     def shapes(self, shape: Shape, n_outputs: int) -> dict[str, Shape]:
-        """Shape of each layer's input by the layer's name, given that of an example after the coding of inputs.
+        """Return the shape of each layer's input by the layer's name, for the shape of a coded example.
 
         Raises
         ------
         ShallowsError
-            If the examples are no images and must be, or too small ones.
+            If the net needs images and the examples are not images, or if the images are too small.
         """
         shape, found = self.cropped(shape), {}
         for name, layer in self.layers(n_outputs).items():
@@ -253,7 +255,7 @@ ARCHITECTURES: dict[str, Architecture] = {
 
 
 def find(architecture: str | Architecture) -> Architecture:
-    """The architecture of a name; one that is handed in stays as it is."""
+    """Return the architecture with a name. An `Architecture` is returned unchanged."""
     if isinstance(architecture, Architecture):
         return architecture
     UnknownNameError.check("architecture of a neural net", architecture, ARCHITECTURES)
@@ -261,7 +263,7 @@ def find(architecture: str | Architecture) -> Architecture:
 
 
 def shape_of_examples(n_inputs: int, of_images: bool, image_shape: Any = None) -> Shape:
-    """Shape of one example: what is stated, or square images of one or of three channels.
+    """Return the shape of one example: the given shape, or square images with one or three channels.
 
     ``image_shape``: channels, height and width, in the order of a row (all of one channel before the next).
     """
@@ -283,14 +285,14 @@ def shape_of_examples(n_inputs: int, of_images: bool, image_shape: Any = None) -
         if side and channels * side * side == n_inputs:
             return (channels, side, side)
     raise ShallowsError(
-        f"{n_inputs:,} features are no square images of one or of three channels. State what they are, "
-        "image_shape=(channels, height, width), or take an architecture that needs no images."
+        f"{n_inputs:,} features are not square images with one or three channels. Set "
+        "image_shape=(channels, height, width), or use an architecture that does not need images."
     )
 
 
 def _image(shape: Shape) -> Shape:
     if len(shape) != 3:
-        raise ShallowsError(f"A layer for images was given examples of shape {shape}.")
+        raise ShallowsError(f"A layer for images got examples of shape {shape}.")
     return shape
 
 

@@ -30,7 +30,7 @@ def resolve_device(device: str) -> Any:
         return library.device("cpu")
     index = int(match[2] or 0)
     if not there or index >= library.cuda.device_count():
-        raise ShallowsError(f"device={device!r} was asked for, but PyTorch finds no such GPU; use device='cpu'.")
+        raise ShallowsError(f"device={device!r} was requested, but PyTorch finds no such GPU. Use device='cpu'.")
     return library.device("cuda", index)
 
 
@@ -41,7 +41,7 @@ def device_name(device: Any) -> str:
 
 @contextmanager
 def reproducibly() -> Iterator[None]:
-    """The same numbers run after run on one machine: no search for fast convolutions, no shortened float32."""
+    """Make runs reproducible on one machine: no search for fast convolutions, no reduced float32 precision."""
     library = torch()
     with library.backends.cudnn.flags(enabled=True, benchmark=False, deterministic=True, allow_tf32=False):
         yield

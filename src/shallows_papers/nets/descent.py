@@ -16,10 +16,10 @@ from .inputs import Coding
 
 @dataclass(frozen=True)
 class NetProblem:
-    """What a net is trained on; device and dtype are PyTorch's."""
+    """The training data of a net, with PyTorch's device and dtype."""
 
-    x: Any  # (n, d): rows as they were given; a memory map is read a batch at a time
-    targets: np.ndarray  # (n,) of int64 or (n, c): Class numbers, or values
+    x: Any  # (n, d): rows as given; a memory map is read batch by batch
+    targets: np.ndarray  # (n,) of int64 or (n, c): class numbers, or values
     order: np.ndarray  # (n,): batches are slices of this order of the rows
     architecture: Architecture
     coding: Coding
@@ -29,9 +29,9 @@ class NetProblem:
     dtype: Any
 
     def loss(self, scores: Any, targets: Any) -> tuple[Any, float]:
-        """Sums over a batch of the loss of these scores, and of that of zero scores.
+        """Return the loss of these scores and of zero scores, each summed over a batch.
 
-        Cross-entropy of the softmax where targets are class numbers, half the square loss where they are values.
+        The loss is the cross-entropy of the softmax for class numbers, and half the square loss for values.
         """
         if targets.is_floating_point():
             return 0.5 * ((scores - targets) ** 2).sum(), 0.5 * float((targets**2).sum())
@@ -39,14 +39,14 @@ class NetProblem:
         return loss, len(targets) * float(np.log(scores.shape[1]))
 
     def to_device(self, values: np.ndarray) -> Any:
-        """Values as a tensor beside the weights; floats in the precision of the weights."""
+        """Move values to the device of the weights; floats get the precision of the weights."""
         tensor = torch().from_numpy(np.ascontiguousarray(values)).to(self.device)
         return tensor.to(self.dtype) if tensor.is_floating_point() else tensor
 
 
 @dataclass
 class NetState:
-    """Weights and their velocities, by name, and how many steps they took."""
+    """Weights and velocities by name, and the number of steps."""
 
     weights: dict[str, Any]
     velocities: dict[str, Any]
@@ -57,24 +57,24 @@ class NetState:
     to_device: Callable[[np.ndarray], Any] = field(default=lambda values: values, repr=False)
 
     def monitored(self) -> tuple[float, float]:
-        """The loss of the last batch, held against that of zero scores."""
+        """Return the loss of the last batch and the loss of zero scores."""
         return self.loss, self.zero_loss
 
     def remember(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Copies of all there is to keep, as `shallows.training` asks for."""
+        """Return copies of the state, as `shallows.training` needs them."""
         held = {f"weight.{name}": value.detach().cpu().numpy().copy() for name, value in self.weights.items()}
         held |= {f"velocity.{name}": value.cpu().numpy().copy() for name, value in self.velocities.items()}
         return held, {"n_steps": self.n_steps}
 
     def recall(self, held: dict[str, np.ndarray], numbers: dict[str, Any]) -> None:
-        """Take up what `remember` gave."""
+        """Restore a state from `remember`."""
         for name in self.weights:
             self.weights[name] = self.to_device(held[f"weight.{name}"].copy()).requires_grad_()
             self.velocities[name] = self.to_device(held[f"velocity.{name}"].copy())
         self.n_steps = numbers["n_steps"]
 
     def is_finite(self) -> bool:
-        """Whether all weights are numbers."""
+        """Whether all weights are finite."""
         return all(bool(torch().isfinite(value).all()) for value in self.weights.values())
 
 
@@ -84,23 +84,23 @@ class MomentumDescent:
 
     References
     ----------
-    The rule, and steps a tenth near the end, are those of cuda-convnet.
+    The rule, and steps divided by ten near the end, come from cuda-convnet.
     """
 
     step_size: float  # ε
     momentum: float = 0.9  # μ
     weight_decay: float = 0.0  # δ; none on biases
-    smaller_after: tuple[int, ...] = ()  # After so many steps ε is a tenth, after the next so many a hundredth, ...
+    smaller_after: tuple[int, ...] = ()  # Numbers of steps after each of which ε is divided by ten
 
     def init(self, problem: NetProblem) -> NetState:
-        """Weights as they are drawn; no velocity."""
+        """Return random weights and zero velocities."""
         first = layers.first_weights(problem.architecture, problem.coding.shape, problem.n_outputs, problem.seed)
         weights = {name: problem.to_device(value).requires_grad_() for name, value in first.items()}
         velocities = {name: torch().zeros_like(value, requires_grad=False) for name, value in weights.items()}
         return NetState(weights, velocities, self.step_size, to_device=problem.to_device)
 
     def step(self, problem: NetProblem, state: NetState, batch: slice) -> NetState:
-        """One step on a batch; ``loss`` is that before it."""
+        """Run one step on a batch; ``loss`` is the loss before the step."""
         rows = problem.order[batch]
         x = problem.coding.random_pieces(problem.x[rows], problem.seed, state.n_steps)
         scores = layers.scores(problem.architecture, state.weights, problem.to_device(x))

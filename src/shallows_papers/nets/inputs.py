@@ -1,4 +1,4 @@
-"""How rows of features become inputs of a net: expansion in steps, centering, one common scale, crops of images."""
+"""Convert rows of features to inputs of a net: expansion in steps, centering, a common scale, crops of images."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ _ROWS = 1024
 
 @dataclass(frozen=True)
 class Coding:
-    """Turns rows of features into the inputs of a net's first layer.
+    """Converts rows of features to inputs of a net's first layer.
 
-    ``columns, values`` (k,): with steps: input i is tanh((x[columns[i]] - values[i]) / width).
+    ``columns, values`` (k,): if there are steps, input i is tanh((x[columns[i]] - values[i]) / width).
     """
 
-    shape: Shape  # Of one example before it is cut: (channels, height, width) or (inputs,)
+    shape: Shape  # Shape of one example before cutting: (channels, height, width) or (inputs,)
     columns: np.ndarray | None
     values: np.ndarray | None
     width: float | None
     mean: np.ndarray  # (inputs,): of the training data
-    # Root mean square of the centred training data over all inputs. One number, so that inputs that hardly vary are
-    # not blown up.
+    # Root mean square of the centered training data over all inputs. A single number, so that inputs with small
+    # variance are not enlarged.
     scale: float
     crop: int | None
 
     @classmethod
     def of(cls, x: np.ndarray, shape: Shape, architecture: Architecture) -> Coding:
-        """Measure mean and scale on the training rows, read in blocks."""
+        """Compute mean and scale of the training rows in blocks."""
         columns = values = None
         if architecture.steps is not None:
             largest = np.max([block.max(axis=0) for block in _blocks(x)], axis=0)
@@ -44,7 +44,7 @@ class Coding:
         raw = cls(shape, columns, values, architecture.steps, np.zeros(1), 1.0, architecture.crop)
         mean = sum(raw._coded(block).sum(axis=0) for block in _blocks(x)) / len(x)
         square = sum(((raw._coded(block) - mean) ** 2).sum() for block in _blocks(x)) / (len(x) * len(mean))
-        # Where all rows are alike there is nothing to scale.
+        # If all rows are equal, there is nothing to scale.
         scale = float(np.sqrt(square)) or 1.0
         return cls(shape, columns, values, architecture.steps, mean, scale, architecture.crop)
 
@@ -53,7 +53,7 @@ class Coding:
         return x if self.columns is None else np.tanh((x[:, self.columns] - self.values) / self.width)
 
     def middle(self, x: np.ndarray) -> np.ndarray:
-        """Inputs of rows, images cut in their middle: float64, shape (m, ...)."""
+        """Return the inputs of rows with images cut in the middle: float64, shape (m, ...)."""
         images = self._standardised(x)
         if self.crop is None:
             return images
@@ -61,7 +61,7 @@ class Coding:
         return images[:, :, top : top + self.crop, left : left + self.crop]
 
     def random_pieces(self, x: np.ndarray, seed: int, counter: int) -> np.ndarray:
-        """Inputs of rows, images cut and reflected at random as a function of (seed, counter)."""
+        """Return the inputs of rows with images cut and reflected at random, depending on (seed, counter)."""
         images = self._standardised(x)
         if self.crop is None:
             return images

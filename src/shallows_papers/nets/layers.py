@@ -1,4 +1,4 @@
-"""The forward pass of each layer, in PyTorch, and the weights that a training starts from."""
+"""The forward pass of each layer in PyTorch, and the initial weights."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from .backend import torch
 
 _GAINS = {"relu": 2.0, "tanh": 1.0, None: 1.0}
 OUTPUT_DEVIATION = 0.01
-"""Of the output layer's first weights, so that no class is preferred before anything was seen (cuda-convnet's)."""
+"""Standard deviation of the output layer's first weights; small, so that no class is preferred (from cuda-convnet)."""
 
 
 def first_weights(architecture: Architecture, shape: Shape, n_outputs: int, seed: int) -> dict[str, np.ndarray]:
-    """Weights as they are before training: float64, by the layer's name and ``weight`` or ``bias``.
+    """Return the initial weights in float64, by the layer's name and ``weight`` or ``bias``.
 
-    Normal with variance gain / inputs, where the gain is 2 for rectified units (He et al. 2015) and 1 for others, so
-    that activations keep their size from layer to layer; biases 0. Each layer has its own stream.
+    Normal with variance gain / inputs, where the gain is 2 for rectified units (He et al. 2015) and 1 otherwise, so
+    that activations have the same size in all layers. Biases are 0. Each layer has its own stream.
     """
     shapes, found = architecture.shapes(shape, n_outputs), {}
     for name, layer in architecture.layers(n_outputs).items():
@@ -37,14 +37,14 @@ def first_weights(architecture: Architecture, shape: Shape, n_outputs: int, seed
 
 
 def body(architecture: Architecture, weights: Mapping[str, Any], x: Any) -> Any:
-    """Features of inputs, shape (m, n_features)."""
+    """Return the features of inputs, shape (m, n_features)."""
     for place, layer in enumerate(architecture.body):
         x = apply(layer, _of(weights, f"body{place}"), x)
     return x.flatten(1)
 
 
 def scores(architecture: Architecture, weights: Mapping[str, Any], x: Any) -> Any:
-    """Outputs of the net for inputs, shape (m, n_outputs)."""
+    """Return the outputs of the net for inputs, shape (m, n_outputs)."""
     n_outputs = len(weights["output.bias"])
     for name, layer in architecture.layers(n_outputs).items():
         x = apply(layer, _of(weights, name), x)
@@ -58,7 +58,7 @@ def _of(weights: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 @functools.singledispatch
 def apply(layer: Layer, weights: Mapping[str, Any], x: Any) -> Any:
-    """Output of a layer for a batch of inputs."""
+    """Return the output of a layer for a batch of inputs."""
     raise NotImplementedError(f"no forward pass for {type(layer).__name__}")
 
 
@@ -75,14 +75,14 @@ def _(layer: MaxPool, weights: Mapping[str, Any], x: Any) -> Any:
 
 @apply.register
 def _(layer: ResponseNorm, weights: Mapping[str, Any], x: Any) -> Any:
-    # PyTorch divides the scale by the size of the neighbourhood, as cuda-convnet does.
+    # PyTorch divides the scale by the number of neighbors, as cuda-convnet does.
     return torch().nn.functional.local_response_norm(x, layer.size, alpha=layer.scale, beta=layer.power, k=1.0)
 
 
 @apply.register
 def _(layer: Local, weights: Mapping[str, Any], x: Any) -> Any:
     filters, height, width = layer.shape_after(tuple(x.shape[1:]))
-    # (m, inputs, places) -> (places, inputs, m): one product for each place.
+    # (m, inputs, places) -> (places, inputs, m): one product for each position.
     patches = torch().nn.functional.unfold(x, layer.size, padding=layer.padding).permute(2, 1, 0)
     out = torch().bmm(weights["weight"], patches).permute(2, 1, 0) + weights["bias"]
     return _activated(layer.activation, out.reshape(len(x), filters, height, width))

@@ -20,36 +20,35 @@ class NeuralNetClassifier(ClassifierMixin, NeuralNet):
     Parameters
     ----------
     architecture : str or Architecture, default="lenet"
-        A name of `shallows_papers.nets.ARCHITECTURES`, each of which says where it is from: ``"lenet"`` (digits),
-        ``"cuda_convnet"`` and ``"cuda_convnet_local"`` (small photos), ``"top_layers"`` (on the features of another
-        net), ``"molecules"`` and ``"molecules_plain"``; or an `Architecture` of your own.
+        A name in `shallows_papers.nets.ARCHITECTURES`: ``"lenet"`` (digits), ``"cuda_convnet"`` and
+        ``"cuda_convnet_local"`` (small photos), ``"top_layers"`` (on the features of another net), ``"molecules"`` and
+        ``"molecules_plain"``. Or your own `Architecture`.
     image_shape : (int, int, int), optional
-        Channels, height and width of the images. Square ones of one or of three channels need not be described.
+        Channels, height and width of the images. Not needed for square images with one or three channels.
     step_size : float, optional
-        0.01 where none is given, chosen on held-out training digits, and halved if it diverges. The papers state none
-        for their nets (cuda-convnet has 0.001 for pixels from 0 to 255; here inputs are centred and scaled to variance
-        1 over all of them).
+        Default 0.01, chosen on held-out training digits, and halved if training diverges. The papers do not state it
+        (cuda-convnet has 0.001 for pixels from 0 to 255; here inputs are centered and scaled to variance 1 in total).
     momentum : float, default=0.9
-        That of cuda-convnet.
+        Momentum, as in cuda-convnet.
     weight_decay : float, default=5e-4
-        On weights, not on biases. The papers state none for their nets.
+        On weights, not on biases. The papers do not state it.
     smaller_steps : sequence of float, default=(0.9, 0.95)
-        Shares of the training after which the step is a tenth of what it was, as cuda-convnet ends its trainings.
+        Shares of the training after each of which the step is divided by ten, as in cuda-convnet.
     batch_size : int, default=128
-        Rows of a step. Batches are drawn up once and taken in an order that is new every epoch.
+        Rows of a step. Batches are fixed; their order changes every epoch.
     max_epochs : int, default=10
         Passes over the data.
     n_iter : int, optional
         Steps, instead of passes.
     max_seconds : float, optional
-        Of training. The step then does not become smaller, since its end is not known.
+        Time limit of training. The step is then not decreased, because the number of steps is unknown.
     random_state : int or RandomState, optional
-        Of the first weights, the order of the rows, and the pieces of images. One seed gives one net, on one machine
-        and with one number of threads.
+        Seed of initial weights, order of rows, and pieces of images. A seed gives the same net on one machine with the
+        same number of threads.
     device : {"auto", "cpu", "gpu", "gpu:<number>"}, default="auto"
-        The GPU where PyTorch has one.
+        "auto": the GPU if PyTorch has one.
     memory : int or str, optional
-        Bytes that a prediction may take; a share of what is free when None.
+        Memory budget of a prediction in bytes; None: a share of the free memory.
     dtype : {"float32", "float64"}, default="float32"
     verbose : int, default=0
         1 shows progress.
@@ -59,15 +58,15 @@ class NeuralNetClassifier(ClassifierMixin, NeuralNet):
     weights_ : dict of ndarray
         By layer: ``body0.weight``, ``body0.bias``, ..., ``output.bias``.
     coding_ : shallows_papers.nets.inputs.Coding
-        How rows become inputs; learnt from the training data.
+        Conversion of rows to inputs, learned from the training data.
     losses_ : list of float
-        Of each epoch, every batch before its own step, as a share of the loss of zero outputs.
+        For each epoch, the mean loss of the batches before their steps, as a share of the loss of zero outputs.
     report_ : dict
-        What was used, where parameters left it open.
+        Values that were chosen for open parameters.
     n_epochs_, n_iter_ : int
         Whole passes over the data, and steps.
     n_resumes_, n_rollbacks_ : int
-        How often the training went on from a checkpoint, and was taken back for a smaller step.
+        How often training continued from a checkpoint, and was restarted with a smaller step.
     timings_ : dict of float
         Seconds of ``preparation``, ``training`` and ``evaluation``.
 
@@ -85,7 +84,7 @@ class NeuralNetClassifier(ClassifierMixin, NeuralNet):
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(
-                f"The training labels hold one class only ({self.classes_.tolist()[0]!r}); two at least are needed."
+                f"The training labels have only one class ({self.classes_.tolist()[0]!r}), but at least two are needed."
             )
         return codes.astype(np.int64), len(self.classes_)
 
@@ -102,7 +101,7 @@ class NeuralNetClassifier(ClassifierMixin, NeuralNet):
         return float(np.mean(logsumexp(scores, axis=1) - right))
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Logarithms of the class probabilities, up to a number the same for all classes of a row.
+        """Logarithms of the class probabilities, up to a constant for each row.
 
         Parameters
         ----------

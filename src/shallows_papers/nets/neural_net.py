@@ -27,9 +27,9 @@ from .inputs import Coding
 
 
 class NetSnapshot:
-    """A net in the middle of its training, as observers see it.
+    """A net during its training, for observers.
 
-    Outputs are kept, so that several measures of the same points cost one evaluation.
+    Outputs are cached, so several measures of the same points need one evaluation.
     """
 
     def __init__(self, estimator: Any, state: NetState, epoch: int):
@@ -58,10 +58,10 @@ class NetSnapshot:
         return self.estimator._decode(self.training_decision_function())
 
     def square_loss(self, X: Any, y: Any) -> float:
-        """Mean over points and outputs of the squared error.
+        """Return the mean of the squared error over points and outputs.
 
-        Of classes, with targets −1 and +1 and 2 p − 1 for the function, p the estimated probability: what the square
-        loss of a least-squares classifier compares with.
+        For classes, targets are −1 and +1 and the function is 2 p − 1 with the estimated probability p, comparable with
+        the square loss of a least-squares classifier.
         """
         return self.estimator._square_loss(self.decision_function(X), np.asarray(y))
 
@@ -70,7 +70,7 @@ class NetSnapshot:
         return self.estimator._square_loss(self.training_decision_function(), np.asarray(y))
 
     def mean_loss(self, X: Any, y: Any) -> float:
-        """Mean over points of what is minimised: cross-entropy, or half the squared error in the targets' units."""
+        """Return the mean of the minimized loss: cross-entropy, or half the squared error in the targets' units."""
         return self.estimator._mean_loss(self.decision_function(X), np.asarray(y))
 
     def coefficient_norm(self) -> float:
@@ -79,15 +79,15 @@ class NetSnapshot:
 
 
 STEP_SIZE = 0.01
-"""Where none is given: the best of 0.01, 0.02 and 0.05 on 1,000 held-out training digits, after 15 epochs of LeNet on
-3,000 (4.0, 4.1 and 4.6 % wrong). Inputs are scaled and weights drawn so that activations are about one in every layer,
-so other nets are given the same; a step that diverges is halved."""
+"""The default step size: the best of 0.01, 0.02 and 0.05 (4.0, 4.1 and 4.6 % errors) on 1,000 held-out training digits,
+after 15 epochs of LeNet on 3,000 digits. Inputs and weights are scaled so that activations are about one in every
+layer, so other nets use the same value. A step that diverges is halved."""
 
-_ROWS = 256  # predicted at once, at most
+_ROWS = 256  # maximal number of rows predicted at once
 
 
 class NeuralNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Base of the nets: it trains them, and evaluates their outputs and their features."""
+    """Base class of the nets: training, outputs and features."""
 
     @stores_parameters
     def __init__(
@@ -113,7 +113,7 @@ class NeuralNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     # ------------------------------------------------------------------- what a subclass must define
 
     def _encode(self, y: np.ndarray) -> tuple[np.ndarray, int]:
-        """Return targets as the loss takes them and the number of outputs, and store how targets are coded."""
+        """Return coded targets and the number of outputs; store the coding."""
         raise NotImplementedError
 
     def _decode(self, scores: np.ndarray) -> np.ndarray:
@@ -147,12 +147,12 @@ class NeuralNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         Parameters
         ----------
         X : array-like, shape (n_samples, n_features)
-            Memory maps are read a batch at a time. The pixels of an image are one row, channel after channel.
+            Memory maps are read batch by batch. The pixels of an image are one row, channel after channel.
         y : array-like, shape (n_samples,) or, in regression, (n_samples, n_outputs)
         observers : sequence of shallows.training.Observer
             `Progress`, `Curve` and others, called after every batch and epoch.
         checkpoint : shallows.training.Checkpoint, optional
-            Go on from it if it exists, and keep it up to date.
+            Continue from the checkpoint if it exists, and update it.
 
         Returns
         -------
@@ -163,11 +163,11 @@ class NeuralNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         MissingExtraError
             Without PyTorch.
         ValueError
-            NaN or infinity, shapes that do not agree, one class only.
+            NaN or infinity, shapes that do not match, or only one class.
         ShallowsError
-            A parameter out of its range, or features that are no images where the net needs them.
+            A parameter out of range, or features that are not images although the net needs images.
         DivergenceError
-            With a ``step_size`` of the user's that is too large.
+            If the given ``step_size`` is too large.
         """
         started = time.perf_counter()
         vars(self).pop("weights_", None)
@@ -181,7 +181,7 @@ class NeuralNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         n = len(X)
         seed = self._seed()
         shape = shape_of_examples(X.shape[1], architecture.of_images, self.image_shape)
-        architecture.shapes(shape, n_outputs)  # refuses images that are too small before anything is read
+        architecture.shapes(shape, n_outputs)  # refuses too small images before reading data
         device = backend.resolve_device(self.device)
         self.coding_ = Coding.of(X, shape, architecture)
         batch_size = min(self.batch_size, n)
@@ -191,7 +191,7 @@ class NeuralNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             float(self.step_size or STEP_SIZE),
             float(self.momentum),
             float(self.weight_decay),
-            # How many steps the time is enough for is not known beforehand.
+            # With a time limit, the number of steps is unknown.
             () if self.max_seconds else tuple(math.ceil(share * n_steps) for share in self.smaller_steps),
         )
         problem = NetProblem(
@@ -249,7 +249,7 @@ class NeuralNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return self
 
     def _options(self) -> Options:
-        """What the parameters say about the progress that a fit prints."""
+        """Return the options for printing progress."""
         return Options(verbose=self.verbose)
 
     def _seed(self) -> int:
@@ -281,7 +281,7 @@ class NeuralNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     # -------------------------------------------------------------------- features and outputs
 
     def transform(self, X: Any) -> np.ndarray:
-        """Features of the net: the outputs of its last pooling layer, or of its last hidden one where none pools.
+        """Features of the net: outputs of its last pooling layer or, without pooling, of its last hidden layer.
 
         Parameters
         ----------
@@ -290,8 +290,8 @@ class NeuralNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         Returns
         -------
         ndarray, shape (n_samples, n_net_features)
-            In the net's precision; of an image map after map, each row after row. Images are cut in their middle where
-            the architecture cuts them.
+            In the net's precision. For images, one feature map after the other, each row by row. If the architecture
+            cuts images, the middle is used.
         """
         return self._evaluate(layers.body, self._validated(X), self._n_features_out)
 
@@ -302,13 +302,13 @@ class NeuralNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def _evaluate(self, what: Any, X: np.ndarray, width: int, weights: Any = None) -> np.ndarray:
         torch, device = backend.torch(), backend.resolve_device(self.device)
-        # What the net was trained with; `set_params` after the fit changes neither.
+        # Use the training's settings; `set_params` after the fit does not change them.
         named, dtype = vars(self).get("_built_from", (self.architecture, self.dtype))
         architecture = find(named)
         if weights is None:
             weights = {name: torch.from_numpy(value.copy()).to(device) for name, value in self.weights_.items()}
         shapes = architecture.shapes(self.coding_.shape, len(weights["output.bias"]))
-        # Bytes of the widest layer's output, times ten for its windows and their copies.
+        # Bytes of the widest layer's output; the factor ten is for windows and copies.
         row_bytes = 10 * 8 * max(map(math.prod, (self.coding_.shape, *shapes.values())))
         rows = min(_ROWS, max(1, arrays.memory_budget(self.memory) // (4 * row_bytes)))
         out = np.empty((len(X), width), dtype=dtype)
@@ -329,7 +329,7 @@ class NeuralNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = []  # features come in the precision of the net
+        tags.transformer_tags.preserves_dtype = []  # features have the precision of the net
         return tags
 
 

@@ -1,4 +1,4 @@
-"""Nets of semi-random units: each layer has random switches, which stay as they are, and linear functions to train."""
+"""Nets of semi-random units: each layer has fixed random switches and trained linear functions."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from .backend import torch
 
 @dataclass(frozen=True)
 class SemiRandom(Layer):
-    """Units h = z ⊙ (W h' + b) with the switches z = [R z' + c > 0], of the units and the switches of the layer before.
+    """Units h = z ⊙ (W h' + b) with switches z = [R z' + c > 0], where h' and z' belong to the previous layer.
 
-    Before the first layer, both are the inputs. From layer to layer h and z go together, shape (2, units).
+    In the first layer, h' and z' are the inputs. Layers pass h and z together, with shape (2, units).
     """
 
     units: int
     place: int = 0  # number of the layer
-    last: bool = True  # its switches go no further
+    last: bool = True  # its switches are not passed on
     seed: int = 0  # of R and c
-    activation: ClassVar[None] = None  # by which first weights are scaled
+    activation: ClassVar[None] = None  # determines the scale of the initial weights
 
     def shape_after(self, shape: Shape) -> Shape:  # noqa: D102
         return (self.units,) if self.last else (2, self.units)
@@ -44,7 +44,7 @@ class SemiRandom(Layer):
 
 @functools.lru_cache(maxsize=16)
 def switch_weights(layer: SemiRandom, n_inputs: int) -> np.ndarray:
-    """R and, as the last column, c: normal with variance 1/n_inputs, shape (units, n_inputs + 1)."""
+    """Draw R and, as the last column, c: normal with variance 1/n_inputs, shape (units, n_inputs + 1)."""
     drawn = streams.normal(layer.seed, f"switches of layer {layer.place}", 0, (layer.units, n_inputs + 1))
     return drawn / math.sqrt(n_inputs)
 
@@ -63,20 +63,20 @@ def semi_random_net(n_units: Sequence[int], seed: int = 0) -> Architecture:
     """Deep semi-random features, as a net for `NeuralNetClassifier` and `NeuralNetRegressor`.
 
     Layer l has the switches z_l = [R_l z_{l−1} + c_l > 0] with random R and c, and the units h_l = z_l ⊙ (W_l h_{l−1} +
-    b_l) with trained W and b; the net is linear in the last h, and h_0 and z_0 are the inputs. One layer are the units
-    of `shallows.kernel_approximation.SemiRandomFeatures`, whose training is convex; that of several layers is not.
+    b_l) with trained W and b; the net is linear in the last h, and h_0 and z_0 are the inputs. One layer is
+    `shallows.kernel_approximation.SemiRandomFeatures`, with convex training. Training several layers is not convex.
 
     Parameters
     ----------
     n_units : sequence of int
         Units of each layer.
     seed : int, default=0
-        Of the switches; ``random_state`` of the net is that of the trained weights.
+        Seed of the switches. ``random_state`` of the net is the seed of the trained weights.
 
     Raises
     ------
     ShallowsError
-        If there is no layer, or one without units.
+        If there is no layer, or a layer has no units.
 
     References
     ----------

@@ -1,10 +1,10 @@
-"""The functions that several papers' claims name in the configuration, and the arithmetic of curves.
+"""Functions for the claims of several papers, which the configuration names, and the arithmetic of curves.
 
-A curve is a dictionary from evaluation point to value. The point is None for a number that belongs to a run as a whole.
-A function of `REDUCTIONS` makes one number of one curve (``reduce`` in the configuration); one of `ACROSS` makes one
-number of those of several settings (``across``). A function of one paper is in its folder, in
-``shallows_papers/papers/<paper>/claims.py``, and is named as ``module:function``; one that ``across`` names gets the
-curves of the settings. The plan reads this module, so it imports nothing heavy.
+A curve is a dictionary from evaluation point to value. A number of a whole run has the point None.
+A function of `REDUCTIONS` reduces a curve to a number (``reduce`` in the configuration). A function of `ACROSS` reduces
+the numbers of several settings to one number (``across``). Functions for a single paper are in
+``shallows_papers/papers/<paper>/claims.py`` and are named as ``module:function``; if ``across`` names one, it gets the
+curves of the settings. The plan imports this module, so it must load quickly.
 """
 
 from __future__ import annotations
@@ -26,33 +26,33 @@ Curve = dict[Point, float]
 
 
 def in_order(points: Iterable[Point]) -> list[Point]:
-    """Evaluation points ascending; None, which belongs to the whole run, first."""
+    """Sort evaluation points in ascending order. None, the point of a whole run, comes first."""
     return sorted(points, key=lambda point: (point is not None, point or 0))
 
 
 def common_points(curves: Sequence[Mapping[Point, float]]) -> list[Point]:
-    """The evaluation points that all curves have, ascending."""
+    """Return the evaluation points that all curves have, in ascending order."""
     return in_order(set(curves[0]).intersection(*curves[1:])) if curves else []
 
 
 def ratio(numerator: float, denominator: float) -> float:
-    """Quotient of two numbers; by zero it is infinite, or not a number for 0/0."""
+    """Divide two numbers; x/0 is infinite, and 0/0 is NaN."""
     if denominator:
         return numerator / denominator
     return math.nan if numerator == 0 or math.isnan(numerator) else math.copysign(math.inf, numerator)
 
 
 def divide(curve: Mapping[Point, float], divisor: Mapping[Point, float], *, ends: bool = False) -> Curve:
-    """Divide the values at each evaluation point; a divisor without a point divides all of them.
+    """Divide the values at each evaluation point. A divisor with the point None divides all values.
 
-    With ``ends``, curves that end at different points are divided at their ends: an iteration of one method is not that
-    of another where their batches differ, and after one pass each is at its last point.
+    With ``ends``, curves that end at different points are divided at their ends. Methods with different batches have
+    different numbers of iterations in a pass, and after one pass each is at its last point.
     """
     return _pointwise(ratio, curve, divisor, ends)
 
 
 def subtract(curve: Mapping[Point, float], other: Mapping[Point, float], *, ends: bool = False) -> Curve:
-    """Subtract the values at each evaluation point, as `divide` divides them."""
+    """Subtract the values at each evaluation point; parameters as in `divide`."""
     return _pointwise(operator.sub, curve, other, ends)
 
 
@@ -78,12 +78,12 @@ def mean_curve(curves: Sequence[Mapping[Point, float]]) -> Curve:
 
 
 def least(values: Iterable[float]) -> float:
-    """The smallest of some numbers; not a number where one of them is not finite, since what diverged has no size."""
+    """Return the smallest number; NaN if any is not finite, because a diverged run has no meaningful value."""
     return _of_finite(min, values)
 
 
 def most(values: Iterable[float]) -> float:
-    """The largest of some numbers; not a number where one of them is not finite."""
+    """Return the largest number; NaN if any is not finite."""
     return _of_finite(max, values)
 
 
@@ -101,17 +101,17 @@ def first(curve: Mapping[Point, float]) -> float:
 
 
 def last(curve: Mapping[Point, float]) -> float:
-    """The value at the last evaluation point, or the one number that a run has."""
+    """Return the value at the last evaluation point, or the single number of a run."""
     return curve[in_order(curve)[-1]]
 
 
 def smallest(curve: Mapping[Point, float]) -> float:
-    """The smallest value of a curve; not a number where one of them is not finite."""
+    """Return the smallest value of a curve; NaN if any value is not finite."""
     return least(curve.values())
 
 
 def largest(curve: Mapping[Point, float]) -> float:
-    """The largest value of a curve; not a number where one of them is not finite."""
+    """Return the largest value of a curve; NaN if any value is not finite."""
     return most(curve.values())
 
 
@@ -133,10 +133,10 @@ def slope(curve: Mapping[Point, float]) -> float | None:
 def fitted_slope(
     curve: Mapping[Point, float], x: Callable[[float], float], y: Callable[[float], float]
 ) -> float | None:
-    """The slope of the least-squares line through a curve, whose axes have the scales ``x`` and ``y``.
+    """Return the slope of the least-squares line through a curve on axes with the scales ``x`` and ``y``.
 
-    It is not a number where a value is infinite, is none, or has no logarithm that its axis asks for: a curve that
-    diverges has no slope, whatever its other values are. None is returned for fewer than two points.
+    It is NaN if a value is infinite or NaN, or has no logarithm on a logarithmic axis: a curve that diverges has no
+    slope. With fewer than two points the result is None.
     """
     points = [pair for pair in curve.items() if pair[0] is not None]
     if len(points) < 2:
@@ -157,12 +157,12 @@ REDUCTIONS: dict[str, Callable[..., Any]] = {
     "mean": mean,
     "growth": growth,
 }
-#: Functions of the numbers that the curves of several settings are reduced to.
+#: Functions of the numbers to which the curves of several settings are reduced.
 ACROSS: dict[str, Callable[[Sequence[float]], float]] = {"smallest": least, "largest": most}
 
 
 def find(name: str, known: Mapping[str, Callable[..., Any]]) -> Callable[..., Any]:
-    """A function by its name, or that of a paper as ``module:function``."""
+    """Find a function by its name, or a paper's function by ``module:function``."""
     module, _, function = name.partition(":")
     if not function:
         UnknownNameError.check("function", name, known)
@@ -176,5 +176,5 @@ def find(name: str, known: Mapping[str, Callable[..., Any]]) -> Callable[..., An
 
 
 def takes_curves(across: str | None) -> bool:
-    """Whether a function over several settings gets their curves, and not one number for each."""
+    """Whether a function over several settings gets their curves instead of one number for each."""
     return ":" in (across or "")

@@ -1,4 +1,4 @@
-"""Sizes, numbers of labels and ranges of prepared data, to compare with what a paper prints of its datasets."""
+"""Sizes, numbers of labels and ranges of prepared data, to compare with the values in a paper."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from .results import AnalysisResult
 
 
 def summarise(data: Any, *, n_rows: int = 10000) -> AnalysisResult:
-    """Numbers that describe prepared data.
+    """Return numbers that describe prepared data.
 
     Numbers: ``n`` (training points), ``n_all`` (with the test points), ``d`` (features), ``n_labels`` (classes, or
-    numbers to predict at once), ``smallest`` and ``largest`` feature, ``mean`` and ``deviation`` (the mean over
-    features of each one's), ``n_test``, ``smallest_target`` and ``largest_target`` of the training part.
+    numbers to predict at once), ``smallest`` and ``largest`` feature, ``mean`` and ``deviation`` (averages
+    over the features), ``n_test``, ``smallest_target`` and ``largest_target`` of the training part.
     """
     x, y = data.x_train, np.asarray(data.y_train)
     rows = np.asarray(x[:n_rows], dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Long work in independent pieces: finished pieces are kept on disk and found again; progress is printed."""
+"""Long work in independent pieces, with finished pieces stored on disk and printed progress."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ Item = TypeVar("Item")
 
 
 class ResumableLoop:
-    """Does pieces of work one after the other and skips the finished ones.
+    """Runs pieces of work in order and skips finished pieces.
 
-    As a context it reads the checkpoint on entry and locks its folder until the exit. Without a checkpoint it keeps
-    nothing, and without a label it prints no progress. ``seconds_before`` counts the time of earlier processes.
+    As a context manager it reads the checkpoint on entry and locks its folder until exit. Without a checkpoint nothing
+    is stored, and without a label no progress is printed. ``seconds_before`` counts the time of earlier processes.
     """
 
     def __init__(self, label: str = "", checkpoint: Checkpoint | None = None, every_seconds: float = 15.0):

@@ -15,14 +15,14 @@ from shallows.arrays import Array
 class AnalysisSample:
     """A random part of training data in float64, with a kernel."""
 
-    inputs: Array  # (n, d): Centred
-    targets: Array  # (n, c): Classes as −1 and +1, a column each; numbers as they are
+    inputs: Array  # (n, d): centered
+    targets: Array  # (n, c): classes as −1 and +1, one column per class; numbers unchanged
     kernel: Any
     effective: dict[str, Any]
 
     @property
     def points(self) -> Array:
-        """What the kernel is computed from, shape (n, d + 2)."""
+        """The augmented points for the kernel, shape (n, d + 2)."""
         return kernels.augmented(self.inputs)
 
     @property
@@ -42,13 +42,12 @@ def sample(
 ) -> AnalysisSample:
     """A random part of the training data.
 
-    The median rule chooses the bandwidth where none is given, and all points are taken where there are no more than
-    `n_points`.
+    The bandwidth defaults to the median rule. If there are at most `n_points` points, all are used.
     """
     device = arrays.resolve_device(device)
     n = len(data.x_train)
     chosen = streams.permutation(random_state, "theory", 0, n)[: min(n, n_points or n)]
-    # Read from front to back, kept in random order: the first rows serve as a subsample.
+    # Rows are read in ascending order and stored in random order, so that the first rows are a random subsample.
     order = np.argsort(chosen, kind="stable")
     x = np.empty((len(chosen), data.x_train.shape[1]))
     x[order] = data.x_train[chosen[order]]
@@ -64,7 +63,7 @@ def sample(
 
 
 def codes(y: np.ndarray, classes: np.ndarray | None = None) -> np.ndarray:
-    """Targets as columns: whole numbers are classes, by default those of `y`, coded −1 and +1; two share a column."""
+    """Convert targets to columns. Whole numbers are classes, coded −1 and +1; two classes share a column."""
     if y.dtype.kind not in "iub":
         return np.asarray(y, dtype=np.float64).reshape(len(y), -1)
     classes = np.unique(y) if classes is None else classes

@@ -1,10 +1,9 @@
 """Times of pieces of work as ratios within one process.
 
-Times go with the machine and with what else it does, so no result is a number of seconds. Pieces that are compared run
-in turn, round after round, and the fastest round of each is taken. On a processor the time is that of the process, not
-of the clock, with one thread in BLAS: other work on the machine then hardly matters (by the clock, ratios near 1 came
-out anywhere between 0.6 and 2 on a loaded machine), and work that runs in parallel counts as if it did not. On a
-graphics processor the time is that of the clock.
+Times depend on the machine and its load, so no result is in seconds. Compared pieces run in turn, round after round,
+and the fastest round of each counts. On a CPU, processor time with one BLAS thread is used, so that other work on the
+machine hardly matters. By the wall clock, ratios near 1 varied between 0.6 and 2 on a loaded machine. Parallel work
+counts as if it were sequential. On a GPU, wall-clock time is used.
 """
 
 from __future__ import annotations
@@ -21,18 +20,18 @@ from shallows.arrays import Array
 
 Case = TypeVar("Case")
 
-LEAST_SECONDS = 0.05  # processor seconds over which a short piece of work is repeated
+LEAST_SECONDS = 0.05  # a short piece of work is repeated for this number of processor seconds
 
 
 def processor_seconds(work: Callable[..., Any], *arguments: Any) -> float:
-    """Processor seconds of one call, which other work on the machine hardly changes."""
+    """Return the processor seconds of one call."""
     started = time.process_time()
     work(*arguments)
     return time.process_time() - started
 
 
 def repeated_seconds(work: Callable[[], Any], rounds: int) -> float:
-    """Processor seconds of a short piece of work: the fastest round, each repeated until the clock can measure it."""
+    """Return processor seconds of a short piece of work in the fastest round; calls are repeated to be measurable."""
     work()
     repeats = max(1, int(LEAST_SECONDS / max(processor_seconds(work), 1e-6)))
 
@@ -44,7 +43,7 @@ def repeated_seconds(work: Callable[[], Any], rounds: int) -> float:
 
 
 def most_bytes(work: Callable[..., Any], *arguments: Any) -> int:
-    """The most bytes that Python and NumPy hold at a time during a call, beyond those before it."""
+    """Return the peak memory of Python and NumPy during a call, in addition to the memory before it."""
     tracemalloc.start()
     try:
         before, _ = tracemalloc.get_traced_memory()
@@ -55,7 +54,7 @@ def most_bytes(work: Callable[..., Any], *arguments: Any) -> int:
 
 
 def in_turn(cases: Sequence[Case], rounds: int) -> Iterator[tuple[int, Case]]:
-    """All cases in each round, with the round's number; 0 is for warming up, and every second round goes backwards."""
+    """Yield the round and all cases for each round. Round 0 is a warm-up; every second round is in reverse order."""
     for turn in range(rounds + 1):
         for case in cases if turn % 2 else reversed(cases):
             yield turn, case
@@ -64,10 +63,10 @@ def in_turn(cases: Sequence[Case], rounds: int) -> Iterator[tuple[int, Case]]:
 def seconds_by_round(
     work: Mapping[Any, Callable[[], Any]], rounds: int, clock: Callable[[], float] = time.process_time
 ) -> dict[Any, np.ndarray]:
-    """Seconds of each piece of work in each of some rounds, to take a median of or a minimum.
+    """Return the seconds of each piece of work in each round.
 
-    In a round all of them run in turn, and every second round goes backwards, so that no piece always follows the same
-    other one. A first round is thrown away.
+    In a round all pieces run in turn. Every second round is in reverse order, so that no piece always follows the same
+    piece. The first round is discarded.
     """
     seconds: dict[Any, list[float]] = {name: [] for name in work}
     with arrays.one_blas_thread():
@@ -80,6 +79,6 @@ def seconds_by_round(
 
 
 def fastest(work: Mapping[Any, Callable[[], Any]], rounds: int, like: Array) -> dict[Any, float]:
-    """Seconds of the fastest round of each piece of work, by the clock that suits the device of an array."""
+    """Return the seconds of the fastest round of each piece of work, by the clock for the device of `like`."""
     clock = time.process_time if arrays.is_numpy(like) else time.perf_counter
     return {name: float(values.min()) for name, values in seconds_by_round(work, rounds, clock).items()}

@@ -39,7 +39,7 @@ _OTHER_KINDS = {
 
 @dataclass(frozen=True)
 class _Unread:
-    """An array of neither numbers nor words. Its shape is None if unknown."""
+    """An array of neither numbers nor words. An unknown shape is represented by None."""
 
     shape: tuple[int, ...] | None
     holds: str
@@ -48,8 +48,8 @@ class _Unread:
 def arrays_layout(path: Path, request: FileRequest) -> dict[str, Any]:
     """Find the arrays of features and target in a file.
 
-    The result has the names ``x``, ``y`` and, if they exist, ``x_test`` and ``y_test``. ``y`` is None if the target is
-    a column of ``x``. It raises a `DatasetError` if the choice is ambiguous or the array cannot be read.
+    The result has the names ``x``, ``y`` and, if they exist, ``x_test`` and ``y_test``. If the target is a column of
+    ``x``, ``y`` is set to None. It raises a `DatasetError` if the choice is ambiguous or the array cannot be read.
     """
     found = _named_arrays(path)
     by_lower = {name.lower(): name for name, array in found.items() if array.shape != ()}

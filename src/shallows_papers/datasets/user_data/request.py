@@ -51,7 +51,7 @@ _NOT_READ = (".xls", ".ods", ".h5", ".hdf5", ".pkl", ".pickle", ".feather", ".zi
 
 @dataclass(frozen=True)
 class FileRequest:
-    """A user's file and the settings for reading it. Settings that are None are guessed.
+    """A user's file and the settings for reading it. Settings that are not given are guessed.
 
     ``separator``, ``decimal``: column separator and decimal sign ("." or ",") of a text table. ``categorical``,
     ``ignore``: columns to read as categories, and columns to leave out. ``title, licence, citation``: shown in the
@@ -103,7 +103,7 @@ SETTINGS = ("target", "task", "missing", "na_values", "test_file")
 
 
 def resolve(settings: Mapping[str, Any], root: str | Path = ".") -> FileRequest | None:
-    """Return the request in the configuration, or None if there is none.
+    """Return the request in the configuration, or None.
 
     `settings` are ``config.yaml`` with the user's overrides; the keys ``dataset`` and `SETTINGS` are read. `root` is
     the folder that contains ``config/datasets/``.

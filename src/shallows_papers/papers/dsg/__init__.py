@@ -1,1 +1,1 @@
-"""Analyses of doubly stochastic gradients: convergence beside the proved bounds, and cost of an iteration."""
+"""Analyses of doubly stochastic gradients: convergence, compared with proved bounds, and cost of iterations."""

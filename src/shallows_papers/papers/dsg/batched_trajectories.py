@@ -1,10 +1,10 @@
-"""Many trajectories of doubly stochastic gradients, advanced together by their values at the points of a population.
+"""Many trajectories of doubly stochastic gradients, computed together as values at the points of a population.
 
-The population is a small sample, so that the minimum of its regularised risk is computed exactly.
+The population is a small sample, so the minimum of its regularized risk can be computed exactly.
 
-One point and one random feature (√2 cos(ωᵀx + b), so φ = 2) an iteration, steps θ/t. To follow a trajectory by its
-values costs O(1) an iteration where coefficients would cost O(t). Draws are those of the solver
-`shallows.solvers.expansions.doubly_stochastic`, which can do the first iterations beside as a check.
+Each iteration has one point, one random feature (√2 cos(ωᵀx + b), so φ = 2) and the step θ/t. Updating the values of a
+trajectory costs O(1) per iteration; coefficients would cost O(t). The random numbers are the same as in the solver
+`shallows.solvers.expansions.doubly_stochastic`, which can run the first iterations as a check.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from shallows.solvers.expansions.expansion import ExpansionProblem, ExpansionSta
 
 from ..samples import sample
 
-CHUNK = 128  # features that are drawn together
+CHUNK = 128  # features per draw
 
 
 @dataclass(frozen=True)
 class Population:
-    """A sample as the population, with the minimum of its regularised risk."""
+    """A sample as the population, with the minimum of its regularized risk."""
 
     kernel: Any
     loss: Any
     regularisation: float
-    points: np.ndarray  # (N, d): The n points of the sample, and places beside it
+    points: np.ndarray  # (N, d): the n points of the sample, and other points
     targets: np.ndarray  # (n,)
     rows: np.ndarray  # (n, N): k between the sample and all points
     minimum: np.ndarray  # (N,): f* at all points
@@ -48,14 +48,14 @@ class Population:
         return len(self.targets)
 
     def risk(self, values: np.ndarray) -> np.ndarray:
-        """E ℓ(f(x), y) over the sample, shape (R,), for functions by their values at the points, shape (R, N)."""
+        """Return E ℓ(f(x), y) over the sample, shape (R,), for functions with the given values, shape (R, N)."""
         return np.array([self.loss.value(one[: self.n, None], self.targets[:, None]).mean() for one in values])
 
     @classmethod
     def of(
         cls, data: Any, kernel: str, bandwidth: float | None, loss: str, nu: float, n: int, n_places: int, seed: int
     ) -> Population:
-        """A part of the training data in float64; the targets of a regression are standardised."""
+        """Make a population from a part of the training data in float64; regression targets are standardized."""
         part = sample(data, kernel, bandwidth, n_points=n + n_places, random_state=seed, device="cpu")
         points, y = np.asarray(part.inputs), np.asarray(part.targets)[:, 0]
         if loss == "square":
@@ -82,7 +82,7 @@ def minimiser(K: np.ndarray, y: np.ndarray, loss: Any, nu: float) -> np.ndarray:
         a = a - change
         if np.abs(change).max() <= 1e-13 * max(1.0, np.abs(a).max()):
             return a
-    raise ShallowsError("Newton's method did not find the minimum; take a larger regularisation.")
+    raise ShallowsError("Newton's method did not find the minimum. Use a larger regularization.")
 
 
 def curvature(loss: Any, u: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -91,12 +91,12 @@ def curvature(loss: Any, u: np.ndarray, y: np.ndarray) -> np.ndarray:
         return np.ones_like(u)
     if loss.name == "logistic":
         return 0.25 / np.cosh(0.5 * u) ** 2
-    raise ShallowsError(f"The minimum is known for the losses 'square' and 'logistic', not for {loss.name!r}.")
+    raise ShallowsError(f"The minimum can be computed for the losses 'square' and 'logistic', not for {loss.name!r}.")
 
 
 @dataclass(frozen=True)
 class SingleFeatures(FourierMap):
-    """Blocks of one frequency each, which are drawn `CHUNK` at a time."""
+    """Blocks of one frequency each, drawn `CHUNK` at a time."""
 
     def _draw(self, i: int, like: Any) -> Any:
         omega = self.kernel.frequencies(self.seed, "frequencies", i // CHUNK, CHUNK, self.n_inputs, like=like)
@@ -111,7 +111,7 @@ class SingleFeatures(FourierMap):
 class Trajectories:
     """Many trajectories at the same iteration.
 
-    ``values, companions`` (R, N): f, and h of the proofs, which is driven by f and has the kernel in place of the
+    ``values, companions`` (R, N): f, and h of the proofs, which uses the gradients of f and the kernel instead of the
     features.
     """
 
@@ -126,7 +126,7 @@ class Trajectories:
     values: np.ndarray = field(init=False)
     companions: np.ndarray = field(init=False)
     traces: np.ndarray = field(init=False)  # (R, capacity): β of each feature
-    in_use: np.ndarray = field(init=False)  # (R,): Features in use
+    in_use: np.ndarray = field(init=False)  # (R,): number of features
     made: np.ndarray = field(init=False)
     drawn: int = 0
 
@@ -139,7 +139,7 @@ class Trajectories:
         self.features = [SingleFeatures(p.kernel, p.points.shape[1], 1, seed, form="cosine") for seed in self.seeds]
 
     def run(self, marks: Sequence[int]) -> Iterator[int]:
-        """Go on to each of the marks in turn."""
+        """Continue to each of the marks in turn."""
         p, R = self.population, len(self.seeds)
         last, each = max(marks), np.arange(R)
         drawn = np.array([point_numbers(seed, last, p.n) for seed in self.seeds])
@@ -149,7 +149,7 @@ class Trajectories:
             g = p.loss.derivative(self.values[each, i][:, None], p.targets[i][:, None])[:, 0]
             self.largest_slope = max(self.largest_slope, float(np.abs(g).max()))
             gamma = self.theta / t
-            k, s = self._chosen(t, gamma, g)
+            k, s = self._choose_features(t, gamma, g)
             fresh = k == self.in_use
             self._provide(int(k.max()) + 1)
             at = self.made[each, k - self._forgotten, :]
@@ -169,16 +169,16 @@ class Trajectories:
 
     @property
     def _keeps(self) -> bool:
-        """Whether old features may come back."""
+        """Whether old features may be used again."""
         return not isinstance(self.policy, Fresh)
 
     @property
     def _forgotten(self) -> int:
-        """Features before the first of those that are held."""
+        """The number of features before the first stored feature."""
         return self.drawn - self.made.shape[1]
 
     def _provide(self, n_features: int) -> None:
-        """Draw features until there are so many."""
+        """Draw features until there are `n_features`."""
         while self.drawn < n_features:
             p, first = self.population, self.drawn // CHUNK
             new = np.empty((len(self.seeds), CHUNK, len(p.points)))
@@ -192,8 +192,8 @@ class Trajectories:
             if self._keeps:
                 self.traces = np.concatenate([self.traces, np.zeros((len(self.seeds), CHUNK))], axis=1)
 
-    def _chosen(self, t: int, gamma: float, g: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The feature of each trajectory, and its step."""
+    def _choose_features(self, t: int, gamma: float, g: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the feature and the step of each trajectory."""
         policy, gammas = self.policy, np.full(len(g), gamma)
         if isinstance(policy, UniformReuse) and (t - 1) % (policy.fresh + policy.reused) >= policy.fresh:
             drawn = [streams.integers(seed, "reuse", t - 1, 1)[0] for seed in self.seeds]
@@ -209,7 +209,7 @@ class Trajectories:
 
 
 def longest_steps(traces: np.ndarray, g: np.ndarray, gamma: float, c: float) -> np.ndarray:
-    """`block_policies.admitted_steps` of many trajectories with one output; traces of shape (R, m)."""
+    """Compute `block_policies.admitted_steps` for many trajectories with one output; traces have shape (R, m)."""
     g = g[:, None]
     along = traces * g
     radicand = along**2 - 0.5 * (g * g + c) * (traces**2 - gamma**2 * g * g)
@@ -218,16 +218,16 @@ def longest_steps(traces: np.ndarray, g: np.ndarray, gamma: float, c: float) -> 
 
 
 def point_numbers(seed: int, n_iterations: int, n: int) -> np.ndarray:
-    """Which point each iteration takes, uniform with replacement."""
+    """Draw the point of each iteration, uniformly with replacement."""
     return (streams.integers(seed, "trajectory points", 0, n_iterations) % np.uint64(n)).astype(np.int64)
 
 
 def by_the_solver(trajectories: Trajectories, n_iterations: int) -> tuple[np.ndarray, np.ndarray]:
-    """The first trajectory by the solver itself, and how large its coefficients are on the way.
+    """Compute the first trajectory with the solver itself, and the size of its coefficients.
 
-    The values of f after all the iterations have the shape (N,). After each iteration t the largest |aᵗᵢ| over the
-    features i is returned in units of θ/t, for a solver that makes a new feature each time. The coefficient of a
-    feature is aᵗᵢ ℓ'ᵢ with the slope ℓ'ᵢ of the loss at which it was made.
+    Returns the values of f after all iterations, shape (N,), and the largest |aᵗᵢ| over the features i after each
+    iteration t, in units of θ/t, for a solver with a new feature in each iteration. The coefficient of a feature is
+    aᵗᵢ ℓ'ᵢ, where ℓ'ᵢ is the slope of the loss when the feature was added.
     """
     p, seed = trajectories.population, trajectories.seeds[0]
     problem = ExpansionProblem(trajectories.features[0], p.loss, 1, growth=math.inf)

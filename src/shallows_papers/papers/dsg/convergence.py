@@ -1,7 +1,7 @@
-"""How fast doubly stochastic gradients converge to a known minimum, over many trajectories, beside the proved bounds.
+"""Convergence of doubly stochastic gradients to a known minimum over many trajectories, compared with proved bounds.
 
-Theorems 4 to 6 of Dai et al. (2014), Theorems 3, 4 and 14 of Li and Póczos. The setting is theirs: one point and one
-random feature an iteration, steps θ/t. The population is a sample, so that the minimum f* of E ℓ(f(x), y) + ν/2 ‖f‖² is
+Theorems 4 to 6 of Dai et al. (2014), Theorems 3, 4 and 14 of Li and Póczos. As in the papers, each iteration has one
+point, one random feature and the step θ/t. The population is a sample, so the minimum f* of E ℓ(f(x), y) + ν/2 ‖f‖² is
 known from Newton's method with the kernel matrix.
 """
 
@@ -42,12 +42,12 @@ def errors_by_iteration(
     delta: float = 0.05,
     random_state: int = 0,
 ) -> AnalysisResult:
-    """|f_t(x) − f*(x)|² and the risk over it, of many trajectories, beside the bounds.
+    """Compare |f_t(x) − f*(x)|² and the excess risk of many trajectories with the bounds.
 
     The population has `n_points` points; f is compared with f* at `n_places` others. `theta_nu` is θν, `regularisation`
     ν, `fresh` and `reused` G and U of udsg, `cap` θ'/θ of cdsg, and `noise` the noise term of its rule
-    (`shallows.solvers.expansions.block_policies.CheckedBlocks`). The slopes of the square loss have no bound: M is then
-    the largest that was seen.
+    (`shallows.solvers.expansions.block_policies.CheckedBlocks`). The square loss has unbounded slopes; M is then the
+    largest observed slope.
 
     Over t: ``error`` (mean over trajectories and places), ``feature_part`` |f − h|² and ``data_part`` |h − f*|² of it,
     ``quantile`` (that of 1 − 3δ), ``excess`` (mean |R(f) − R(f*)|), their bounds ``bound``, ``quantile_bound``,
@@ -138,12 +138,12 @@ def cost_of_reuse(
     random_state: int = 0,
     progress: ResumableLoop | None = None,
 ) -> AnalysisResult:
-    """What UDSG costs beside DSG to the same error, from the errors of both.
+    """Compare the cost of UDSG with DSG for the same error, from the errors of both.
 
     With errors c/t, UDSG needs c_U/c_D times the iterations; the cost is quadratic in them and proportional to the
     share of features.
 
-    `rounds` are pairs (G, U); `progress` keeps the errors of those that are done. The other parameters are those of
+    `rounds` are pairs (G, U). `progress` stores the errors of finished pairs. The other parameters are those of
     `errors_by_iteration`.
 
     Over U/G: ``sample_ratio`` c_U/c_D, ``feature_ratio`` the same of |f − h|² alone, ``predicted`` 1 + 2U/G,
@@ -191,8 +191,8 @@ def cost_of_reuse(
 class Bounds:
     """The bounds of the theorems, with their constants θ, ν, M (slope), L (lipschitz), ‖f*‖, κ and φ.
 
-    Theorems 4 to 6 of Dai et al. (2014); Theorems 3, 4 and 14 of Li and Póczos, which have the same constants without
-    re-use.
+    Theorems 4 to 6 of Dai et al. (2014); Theorems 3, 4 and 14 of Li and Póczos, which have the same constants if
+    features are not reused.
     """
 
     theta: float
@@ -204,7 +204,7 @@ class Bounds:
     phi: float = 2.0
 
     def expected(self, t: float, fresh: int = 1, reused: int = 0) -> float:
-        """Of E|f_{t+1}(x) − f*(x)|²: Theorem 4 of Dai et al.; with re-use Theorem 4 of Li and Póczos."""
+        """Return the bound of E|f_{t+1}(x) − f*(x)|²: Theorem 4 of Dai et al., or of Li and Póczos with reuse."""
         G, U = fresh, reused
         more = 1.0 + 2.0 * U / (G + U) + 2.0 * U * U / (G * (G + U)) + 2.0 * U * (U - 1) / (G * t)
         C = 2.0 * (self.kappa + self.phi) * self.slope * self.theta * math.sqrt(max(more, 1.0))
@@ -216,24 +216,24 @@ class Bounds:
 
     @property
     def constant(self) -> float:
-        """C of the theorems of Dai et al."""
+        """The constant C of the theorems of Dai et al."""
         return 2.0 * (self.kappa + self.phi) * self.slope * self.theta
 
     @property
     def high(self) -> float:
-        """Q₂ of Theorems 5 and 6."""
+        """The constant Q₂ of Theorems 5 and 6."""
         k, M, theta = math.sqrt(self.kappa), self.slope, self.theta
         Q0 = 4.0 * math.sqrt(2.0) * k * M * theta * (8.0 + (self.kappa + self.phi) * theta * self.lipschitz)
         tn = 1.0 + theta * self.nu
         return max(self.norm, Q0 + math.sqrt(Q0**2 + self.kappa * M**2 * tn**2 * (theta**2 + 16.0 * theta / self.nu)))
 
     def with_probability(self, t: float, delta: float) -> float:
-        """Of |f_{t+1}(x) − f*(x)|² with probability 1 − 3δ: Theorem 5."""
+        """Return the bound of |f_{t+1}(x) − f*(x)|² with probability 1 − 3δ: Theorem 5."""
         logs = math.log(2.0 * t / delta) * math.log(t) ** 2
         return (self.constant**2 * math.log(2.0 / delta) + 2.0 * self.kappa * self.high**2 * logs) / t
 
     def of_risk(self, t: float, delta: float) -> float:
-        """Of R(f_{t+1}) − R(f*) with probability 1 − 3δ: Theorem 6."""
+        """Return the bound of R(f_{t+1}) − R(f*) with probability 1 − 3δ: Theorem 6."""
         first = self.constant * math.sqrt(math.log(8.0 * math.sqrt(math.e) * t / delta))
         second = math.sqrt(2.0 * self.kappa) * self.high * math.sqrt(math.log(2.0 * t / delta)) * math.log(t)
         return (first + second) * self.lipschitz / math.sqrt(t)
@@ -245,7 +245,7 @@ def _start(
     noise: str = "corrected",
 ) -> tuple[Population, Trajectories]:  # fmt: skip
     UnknownNameError.check("method", method, POLICIES)
-    # The population stays the same for every seed; what differs are points and features.
+    # The population is the same for every seed. Only the drawn points and features differ.
     p = Population.of(data, kernel, bandwidth, loss, nu, n, n_places, 0)
     policy: Any = Fresh()
     variance = 0.0
@@ -254,7 +254,7 @@ def _start(
     elif method == "cdsg":
         variance, bound = feature_variance(p, seed), p.loss.slope_bound
         if math.isinf(bound):
-            raise ShallowsError("The rule of cdsg needs a loss of bounded slopes.")
+            raise ShallowsError("The rule of cdsg needs a loss with bounded slopes.")
         policy = CheckedBlocks(variance, bound, cap, noise, product_bound=p.rows.max() + 2.0)
     seeds = [n_repeats * seed + r for r in range(n_repeats)]
     return p, Trajectories(p, theta_nu / nu, policy, seeds, variance)

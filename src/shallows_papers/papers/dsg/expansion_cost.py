@@ -36,13 +36,13 @@ def iteration_cost(
     rounds: int = 7,
     random_state: int = 0,
 ) -> AnalysisResult:
-    """Time of an iteration of DSG, and what it keeps, against the number of features or of inputs.
+    """Time and stored bytes of a DSG iteration against the number of features or of inputs.
 
-    Points are normal numbers. Frequencies are drawn anew in every iteration, as the algorithm is printed.
+    Points are normal numbers. Frequencies are drawn again in every iteration, as in the printed algorithm.
 
-    Over the sizes: ``time`` in units of that of the first; ``bytes`` that the process holds more after the function was
-    made and two iterations were done than before, as Python and NumPy allocate them; ``data_bytes`` that a kernel
-    machine with as many points would keep.
+    Over the sizes: ``time`` in units of the first size's time; ``bytes``, the memory that Python and NumPy have
+    allocated in addition after making the function and two iterations; ``data_bytes``, the memory of a kernel machine
+    with the same number of points.
     """
     UnknownNameError.check("axis", along, ("n_features", "n_inputs"))
     work: dict[Any, Callable[[], Any]] = {}
@@ -59,12 +59,12 @@ def iteration_cost(
 
 
 def _step(m: int, d: int, B: int, F: int, seed: int) -> tuple[Callable[[], None], int]:
-    """A step of a function of m features that can be made again and again, and the bytes that the function holds."""
+    """Return a repeatable step of a function of m features, and the bytes of the function."""
     x = streams.normal(seed, "growth points", 0, (B, d)).astype(np.float32)
     y = np.sign(x[:, :1])
     kernel = kernels.Gaussian(math.sqrt(2.0 * d))
 
-    def made() -> Callable[[], None]:
+    def make_step() -> Callable[[], None]:
         features = FourierMap(kernel, d, F, seed, form="cosine", cache_bytes=0)
         problem = ExpansionProblem(features, losses.Logistic(), 1, growth=math.inf)
         solver = DoublyStochasticStepper(1e-3, 0.0, 0.0, preconditioning=None)
@@ -79,14 +79,14 @@ def _step(m: int, d: int, B: int, F: int, seed: int) -> tuple[Callable[[], None]
 
         return step
 
-    made()()  # what a first call leaves behind, such as compiled expressions, belongs to no function
-    return held_after(made)
+    make_step()()  # a first call also allocates other memory, such as compiled expressions
+    return held_after(make_step)
 
 
 def held_after(make: Callable[[], Callable[[], None]]) -> tuple[Callable[[], None], int]:
-    """What ``make`` returns, called twice, and the bytes that it holds then, as they were allocated.
+    """Call twice what ``make`` returns; return it and the bytes that are allocated then.
 
-    It is made and called once before, so that what Python and the libraries keep from a first call is not counted.
+    One is made and called before, so that memory which Python and libraries keep from a first call is not counted.
     """
     make()()
     was_tracing = tracemalloc.is_tracing()
@@ -113,10 +113,9 @@ def stored_feature_bytes(
     n_outputs: int = 10,
     random_state: int = 0,
 ) -> AnalysisResult:
-    """Bytes of stored random features in double precision, beside what doubly stochastic gradients keep.
+    """Compare the bytes of stored random features in double precision with doubly stochastic gradients.
 
-    The bytes of a feature vector are measured on points of the data; the sizes are those of the set that is asked
-    about.
+    The bytes of a feature vector are measured on points of the data. The arguments give the size of the dataset.
 
     Numbers: ``stored_terabytes`` of the features, ``coefficients_megabytes`` in single precision, their ``ratio``.
     """

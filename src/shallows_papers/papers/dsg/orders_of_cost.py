@@ -1,7 +1,7 @@
 """How preprocessing, training, prediction and storage of four methods grow with the number of examples or of inputs.
 
 Section 6 of Dai et al. (2014): with n = 1/ε examples, doubly stochastic gradients train in O(d/ε²), predict in O(d/ε)
-and keep O(1/ε) numbers whatever d is. Here these exponents are measured. Times are ratios within one process, over
+and store O(1/ε) numbers for any d. Here these exponents are measured. Times are ratios within one process, over
 rounds in which all sizes take turns.
 """
 
@@ -29,7 +29,7 @@ from shallows.training import Observer, Run
 from ..results import AnalysisResult
 from ..timing import in_turn, processor_seconds
 
-PREDICTED = 2000  # points that a prediction is timed on
+PREDICTED = 2000  # points of the timed prediction
 METHODS = ("dsg", "kernel", "fourier", "nystrom")
 
 
@@ -46,11 +46,11 @@ def orders_of_cost(
 ) -> AnalysisResult:
     """Preprocessing, one pass of training, prediction and storage of a method against n or d; ranks grow with n.
 
-    Points are normal numbers with labels of a noisy sign. "dsg" has one block of features for every batch; "kernel" is
+    Points are normal numbers, and labels are noisy signs. "dsg" has one block of features for every batch; "kernel" is
     NORMA, "fourier" SDCA on n/2 frequencies and "nystrom" on n/2 landmarks.
 
     Over the sizes: ``preprocessing`` (of landmarks and their map), ``training`` and ``prediction`` of 2,000 points, all
-    in units of the first size, and ``storage``, bytes of what a prediction needs, seeds aside.
+    in units of the first size, and ``storage``, the bytes that a prediction needs without seeds.
     """
     UnknownNameError.check("method", method, METHODS)
     UnknownNameError.check("axis", along, ("n", "d"))
@@ -68,7 +68,7 @@ def orders_of_cost(
     for name, seconds in found.items():
         first = min(seconds[sizes[0]])
         if first > 0 and not (name == "preprocessing" and method != "nystrom"):
-            # The shortest of the rounds: what else the machine does only ever adds.
+            # Use the shortest round, because other work on the machine can only add time.
             curve[name] = [min(seconds[size]) / first for size in sizes]
     curve["storage"] = [storage[size] for size in sizes]
     return AnalysisResult(list(sizes), curve, effective={"method": method, "along": along, "rounds": rounds})
@@ -85,7 +85,7 @@ class _TrainingClock(Observer):
 
 
 def _points(n: int, d: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Points and labels for training, and `PREDICTED` of each behind them."""
+    """Return points and labels for training, followed by `PREDICTED` of each."""
     x = streams.normal(seed, "growth points", n, (n + PREDICTED, d)).astype(np.float32)
     return x, np.where(x[:, 0] + 0.3 * streams.normal(seed, "growth noise", n, (n + PREDICTED,)) > 0, 1, 0)
 
@@ -123,8 +123,8 @@ def _fitted(method: str, x: np.ndarray, y: np.ndarray, seed: int) -> tuple[Any, 
     model.fit(x[:n], y[:n], observers=[clock])
     timings, preprocessing = model.report_["timings"], 0.0
     if method == "nystrom":
-        # Landmarks, their map and its application, by their share of the wall clock's time before the training;
-        # random features are made in the training.
+        # Landmarks, their map and its application, by their share of the wall-clock time before the training. Random
+        # features are computed during the training.
         mapped = timings["eigensystem"] + timings["kernel_matrix"]
         preprocessing = (clock.started - started) * mapped / (timings["preparation"] + mapped)
     predicted = min(processor_seconds(model.predict, x[n:]) for _ in range(2))
@@ -133,7 +133,7 @@ def _fitted(method: str, x: np.ndarray, y: np.ndarray, seed: int) -> tuple[Any, 
 
 
 def _stored(model: Any) -> int:
-    """Bytes that a prediction needs beside the seed."""
+    """Return the bytes that a prediction needs in addition to the seed."""
     if hasattr(model, "coef_"):
         blocks = model._model.blocks.features
         landmarks = sum(v.nbytes for v in vars(blocks).values() if isinstance(v, np.ndarray))

@@ -1,1 +1,1 @@
-"""Analyses of EigenPro (Ma and Belkin 2017): what its preconditioner gains, and what it costs."""
+"""Analyses of EigenPro (Ma and Belkin 2017): gain and cost of its preconditioner."""

@@ -1,4 +1,4 @@
-"""EigenPro with the approximate eigenvectors of a subsample: damping τ below 1 beside a smaller step (section 3.1)."""
+"""EigenPro with the approximate eigenvectors of a subsample: damping τ < 1 or a smaller step (section 3.1)."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def damped_descent(
     The step is `lowered` times the one that τ = 1 allows, the reciprocal of the largest eigenvalue of K_P/n at τ = 1.
     With `n_subsample=None` the eigenvectors are exact.
 
-    Over t: ``loss``, the mean square of the residual over that at zero. Numbers: ``other_directions``, how much of the
-    step of τ = 1 at its full size is left along the exact eigenvectors beyond 2q, in the mean over the next 200 of
-    them; ``spill``, the largest eigenvalue of K_P/n over λ_{q+1}.
+    Over t: ``loss``, the mean square of the residual over that at zero. Numbers: ``other_directions``, the share of the
+    full step of τ = 1 that remains along the exact eigenvectors after 2q, averaged over the next 200; ``spill``, the
+    largest eigenvalue of K_P/n over λ_{q+1}.
     """
     part = sample(data, kernel, bandwidth, n_points=n_points, random_state=random_state, device=device)
     matrix = part.matrix

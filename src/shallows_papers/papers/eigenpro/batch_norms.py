@@ -1,4 +1,4 @@
-"""The norm of a batch's preconditioned operator beside the bounds of Theorems 3 and 4 of Ma and Belkin (2017).
+"""The norm of a batch's preconditioned operator and its bounds, Theorems 3 and 4 of Ma and Belkin (2017).
 
 With the covariance H = E x xᵀ (without the factor 2 that the paper has in one place) and batches of m points,
 H_m = (1/m) Σ x xᵀ, with probability 1 − δ
@@ -6,7 +6,7 @@ H_m = (1/m) Σ x xᵀ, with probability 1 − δ
     ‖P^½ H_m P^½‖ ≤ λ_{q+1} + 2(λ_{q+1} + κ)/(3m) · L + √(2 λ_{q+1} κ/m · L)
 
 with L = ln(2d/δ) for d features and L = ln(8d/δ) with the intrinsic dimension d in the space of a kernel. Here the
-population is the sample itself, so that everything in the bound is known.
+population is the sample, so all terms of the bound are known.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ def norms_of_feature_batches(
 ) -> AnalysisResult:
     """Theorem 3 and Lemma 1 on random Fourier features of data.
 
-    The kernel is that of the features, m runs over `batch_sizes`, and the q eigenvectors are exact. Batches are drawn
-    without replacement; `progress` keeps the norms of the sizes that are done.
+    The features define the kernel, m runs over `batch_sizes`, and the q eigenvectors are exact. Batches are drawn
+    without replacement. `progress` stores the norms of finished sizes.
 
     Over m: ``norm`` (mean), ``largest_norm``, ``bound`` and ``share``, of batches whose norm is at most the bound; with
     rank 0 also ``deviation``, ``largest_deviation``, ``deviation_bound`` and ``deviation_share`` of ‖H_m − H‖ in Lemma
@@ -81,7 +81,7 @@ def norms_of_feature_batches(
             ends = xp.linalg.eigvalsh(chosen.T @ chosen / len(rows) - covariance)
             return max(abs(float(ends[0])), abs(float(ends[-1])))
 
-        fewer = max(1, n_batches // 5)  # each asks for the spectrum of a d × d matrix
+        fewer = max(1, n_batches // 5)  # each needs the spectrum of a d × d matrix
         found = over_batches(n, batch_sizes, fewer, random_state, deviation, progress, "deviations")
         first = [(top + kappa) / (3.0 * m) * logarithm for m in batch_sizes]
         bounds = [
@@ -109,11 +109,11 @@ def norms_of_kernel_batches(
 ) -> AnalysisResult:
     """Theorem 4 in the space of a kernel, with the intrinsic dimension as printed and as it should be.
 
-    Parameters are those of `norms_of_feature_batches`.
+    Parameters are the same as in `norms_of_feature_batches`.
 
     Over m: ``norm``, ``largest_norm``, ``bound``, ``share`` with the intrinsic dimension of the preconditioned
-    variance, ``bound_printed`` with that of the plain one. Numbers: ``top_eigenvalue``, ``following``, ``kappa``,
-    ``dimension`` and ``dimension_printed``.
+    variance, ``bound_printed`` with the dimension of the variance without preconditioner. Numbers: ``top_eigenvalue``,
+    ``following``, ``kappa``, ``dimension`` and ``dimension_printed``.
     """
     part = sample(data, kernel, bandwidth, n_points=n_points, random_state=random_state, device=device)
     matrix = part.matrix
@@ -149,10 +149,10 @@ def norms_of_kernel_batches(
 
 
 def intrinsic_dimension(matrix: Array, eigenvalues: Array, eigenvectors: Array) -> float:
-    """The ratio tr V / ‖V‖ of the variance V of one point's part in the operator of a kernel.
+    """Return the ratio tr V / ‖V‖ of the variance V of one point's contribution to the kernel's operator.
 
     With the features φ of a kernel, V = E (φ ⊗ φ)² − H² = E k(x, x) φ ⊗ φ − H², here over the points of a sample. The
-    eigenvalues are those of the kernel matrix over n.
+    eigenvalues belong to the kernel matrix divided by n.
     """
     xp = arrays.namespace(matrix)
     n = matrix.shape[0]
@@ -178,7 +178,7 @@ def over_batches(
     progress: ResumableLoop | None = None,
     name: str = "norms",
 ) -> list[np.ndarray]:
-    """Values of a measure on random batches of each size, drawn without replacement."""
+    """Compute a measure on random batches of each size, drawn without replacement."""
 
     def values(m: int) -> list[float]:
         return [measure(streams.permutation(seed, f"batches of {m}", k, n)[:m]) for k in range(n_batches)]
@@ -188,7 +188,7 @@ def over_batches(
 
 
 def beside_bounds(prefix: str, found: Sequence[np.ndarray], bounds: Sequence[float]) -> dict[str, list[float]]:
-    """Mean, largest value and share within the bound, for each size of batch."""
+    """Return mean, largest value and share within the bound for each batch size."""
     name = prefix.removesuffix("_") or "norm"
     return {
         name: [float(values.mean()) for values in found],

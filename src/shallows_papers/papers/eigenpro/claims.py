@@ -9,12 +9,12 @@ from shallows_papers.papers.claim_functions import Point, common_points, fitted_
 
 
 def slope_of_logarithms(curve: Mapping[Point, float]) -> float | None:
-    """The slope over the logarithm of the evaluation point of values that are logarithms already."""
+    """Return the slope of values that are logarithms, against the logarithm of the evaluation point."""
     return fitted_slope(curve, math.log, float)
 
 
 def largest_log_gap(curves: Sequence[Mapping[Point, float]]) -> float | None:
-    """The largest difference in log₁₀ of two curves over their common points; infinite where a value has no log."""
+    """Return the largest difference in log₁₀ of two curves at common points; infinite if a value has no logarithm."""
     gaps = []
     for point in common_points(curves):
         values = [curve[point] for curve in curves]

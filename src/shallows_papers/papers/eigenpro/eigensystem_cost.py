@@ -33,8 +33,8 @@ def compare_eigensystems(
 ) -> AnalysisResult:
     """RSVD and NSVD of Appendix A, and Nyström's extension: time and error by the size of the subsample.
 
-    The matrix is n × n; times include its M rows, and the fastest round counts. `progress` keeps the errors that are
-    measured; times are always taken together.
+    The matrix is n × n. Times include the computation of its M rows, and the fastest round counts. `progress` stores
+    finished errors; times are always measured together.
 
     Over M, for each of ``rsvd``, ``nsvd`` and ``nystrom``: ``error_…``, the root mean square of the sines between the
     exact eigenvectors and the space of the approximate ones, and ``values_…``, the mean relative error of the
@@ -92,7 +92,7 @@ def compare_eigensystems(
 
 
 def rsvd(rows: Array, k: int, seed: int) -> tuple[Array, Array]:
-    """√(n/M) σᵢ and the k right singular vectors of M rows of a symmetric matrix, by a randomised decomposition."""
+    """√(n/M) σᵢ and the k right singular vectors of M rows of a symmetric matrix, by a randomized decomposition."""
     xp = arrays.namespace(rows)
     m, n = rows.shape
     squares, vectors = top_eigensystem(
@@ -105,7 +105,8 @@ def nsvd(rows: Array, k: int) -> tuple[Array, Array]:
     """√(n/M) σᵢ and the k right singular vectors of M rows X of a symmetric matrix, from W = (n/M) X Xᵀ.
 
     The algorithm NSVD of Appendix A with its step 5 exact, since the vectors Xᵀv of eigenvectors v of W are orthogonal.
-    The estimates of eigenvalues are the square roots of those of W, which the paper returns for X's covariance.
+    The estimates of eigenvalues are the square roots of W's eigenvalues; the paper returns the latter for X's
+    covariance.
     """
     xp = arrays.namespace(rows)
     m, n = rows.shape

@@ -1,4 +1,4 @@
-"""How fast the eigenvalues of a kernel matrix fall: faster than any power (Ma and Belkin 2017, Theorem 1)."""
+"""Decay of the eigenvalues of a kernel matrix, faster than any power (Ma and Belkin 2017, Theorem 1)."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def eigenvalue_decay(
     random_state: int = 0,
     device: str = "auto",
 ) -> AnalysisResult:
-    """Eigenvalues of a kernel matrix in float64, down to rounding, and how their decay goes on.
+    """Compute the eigenvalues of a kernel matrix in float64, down to rounding, and the growth of their decay rate.
 
     The points are a random part of the training data, in d dimensions.
 
     Over i: ``eigenvalue``, λᵢ/λ₁. Numbers, with least-squares slopes over the earlier and the later half of the
     resolved indices (from the third on): ``power_growth``, the later over the earlier slope of −ln λᵢ against ln i,
-    which is 1 for a power and grows without end where the decay is faster than any; ``rate_growth``, the same against
-    i^(1/d), which is at least 1 where λᵢ < C' exp(−C i^(1/d)) does not lose its C on the way.
+    which is 1 for a power law and grows without bound if the decay is faster than any power; ``rate_growth``, the same
+    against i^(1/d), which is at least 1 if λᵢ < C' exp(−C i^(1/d)) holds with a constant C.
     """
     device = arrays.resolve_device(device)
     n, d = data.x_train.shape
@@ -42,11 +42,11 @@ def eigenvalue_decay(
         matrix = kernels.matrix(kernels.make(kernel, bandwidth), kernels.augmented(x))
         values = arrays.to_numpy(eigenpairs(matrix)[0])
     ratios = values / values[0]
-    # The last eigenvalues of a sample fall faster than the operator's do.
+    # The last eigenvalues of a sample fall faster than the operator's eigenvalues.
     ratios = ratios[: max(8, len(ratios) // 4)]
     ratios = ratios[: int(np.argmax(ratios < RESOLVED)) or len(ratios)]
     if len(ratios) < 8:
-        raise ShallowsError(f"Only {len(ratios)} eigenvalues are resolved; a smaller bandwidth resolves more.")
+        raise ShallowsError(f"Only {len(ratios)} eigenvalues are resolved. Use a smaller bandwidth to resolve more.")
     i = np.arange(1, len(ratios) + 1)
     fall = -np.log(ratios)
     return AnalysisResult(
@@ -62,7 +62,7 @@ def eigenvalue_decay(
 
 
 def _growth(x: np.ndarray, y: np.ndarray) -> float:
-    """The slope of y against x over the later half over that of the earlier, the first two places left out."""
+    """Divide the slope of y against x in the later half by the slope in the earlier half, without two first points."""
     middle = (len(x) + 2) // 2
     early, late = (np.polyfit(x[part], y[part], 1)[0] for part in (slice(2, middle), slice(middle, None)))
     return float(late / early)

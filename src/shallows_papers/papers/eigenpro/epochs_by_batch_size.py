@@ -1,4 +1,4 @@
-"""How many epochs EigenPro and SGD need at each batch size to reach a given training loss."""
+"""Epochs that EigenPro and SGD need to reach a training loss, by batch size."""
 
 from __future__ import annotations
 
@@ -30,11 +30,10 @@ def epochs_by_batch_size(
     device: str = "auto",
     progress: ResumableLoop | None = None,
 ) -> AnalysisResult:
-    """How many times fewer epochs EigenPro needs than SGD, by the size of the batch, each at its best step.
+    """Compare the epochs of EigenPro and SGD by batch size, each with its best step.
 
     The preconditioner is exact. Epochs are counted to the level `share` of the training loss of the zero function;
-    `steps` are multiples of 2/(β + (m − 1) λ) that are tried for each method, and `progress` keeps their numbers of
-    epochs.
+    `steps` are the tried multiples of 2/(β + (m − 1) λ) for each method, and `progress` stores their numbers of epochs.
 
     Over m: ``epochs_sgd`` and ``epochs_eigenpro``, to the level, interpolated between epochs; ``acceleration``, their
     ratio. Numbers: ``eigenvalue_ratio`` λ₁/λ_{q+1} and its ``root``.
@@ -73,7 +72,7 @@ def epochs_by_batch_size(
 
 
 def _epochs(part: AnalysisSample, operator: Any, m: int, step: float, n_epochs: int, share: float, seed: int) -> float:
-    """Epochs until the training loss is a share of its start; infinite where that does not come about."""
+    """Return the epochs until the training loss is a share of its start, or infinity if it is never reached."""
     xp = arrays.namespace(operator)
     n = operator.shape[0]
     residual = -part.targets

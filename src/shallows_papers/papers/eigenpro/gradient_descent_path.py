@@ -4,8 +4,8 @@ After t steps from zero, full-batch gradient descent on the square loss has the 
 
     αᵗ = Σᵢ (1 − (1 − ηλᵢ)ᵗ)/λᵢ ⟨eᵢ, y⟩ eᵢ
 
-for the eigenpairs (λᵢ, eᵢ) of the kernel matrix (Ma and Belkin 2017, section 2), so that a hundred thousand iterations
-cost one eigendecomposition.
+for the eigenpairs (λᵢ, eᵢ) of the kernel matrix (Ma and Belkin 2017, section 2), so any number of iterations costs one
+eigendecomposition.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Path:
     """Gradient descent as a function of the number of iterations.
 
     Eigenvalues of the kernel matrix are ascending, with eigenvectors in columns and the projections ⟨eᵢ, y⟩ of each
-    output, shape (n, c). The step η is that for the sum over all points.
+    output, shape (n, c). The step η is for the gradient of the sum over all points.
     """
 
     eigenvalues: Array
@@ -42,7 +42,7 @@ class Path:
         """1 − (1 − ηλᵢ)ᵗ, shape (n,): the share of each direction that is fitted after t iterations."""
         xp = arrays.namespace(self.eigenvalues)
         shrink = 1.0 - self.step_size * self.eigenvalues
-        # Below one half the power is taken through logarithms, where 1 − (1 − x)ᵗ loses no digits for small x.
+        # Below one half, compute the power by logarithms, so that 1 − (1 − x)ᵗ loses no digits for small x.
         small = xp.clip(self.step_size * self.eigenvalues, None, 0.5)
         return xp.where(shrink > 0.5, -xp.expm1(n_iterations * xp.log1p(-small)), 1.0 - shrink**n_iterations)
 
@@ -65,8 +65,8 @@ def gradient_descent_path(
 ) -> Path:
     """The path for a kernel matrix and targets.
 
-    The step is η in units of 1/λ₁, in (0, 2), where the iteration converges; `plain_step` is η for the mean gradient
-    over the points, in its place.
+    The step is η in units of 1/λ₁; the iteration converges in (0, 2). `plain_step` is η for the mean gradient over the
+    points and replaces it.
     """
     xp = arrays.namespace(matrix)
     values, vectors = xp.linalg.eigh(matrix)
@@ -75,11 +75,11 @@ def gradient_descent_path(
     relative = relative_step if plain_step is None else plain_step / matrix.shape[0] * top
     if not 0 < relative < 2:
         name = "relative_step" if plain_step is None else "plain_step times λ₁/n"
-        raise ShallowsError(f"{name} must lie in (0, 2), where the iteration converges, got {relative!r}.")
+        raise ShallowsError(f"{name} must be in (0, 2), where the iteration converges, got {relative!r}.")
     return Path(values, vectors, vectors.T @ targets, relative / top)
 
 
-#: The iterations after which gradient descent is measured: those of the paper's own table, and others between them.
+#: The iterations after which gradient descent is measured: the iterations in the paper's table, and more between them.
 ITERATIONS = (1, 2, 5, 10, 20, 40, 80, 160, 320, 640, 1280, 2560, 5120, 10240, 20480, 40960, 81920)
 
 
@@ -97,8 +97,8 @@ def gradient_descent(
 ) -> AnalysisResult:
     """Losses of full-batch gradient descent in a kernel's space, in float64.
 
-    The median rule chooses the bandwidth where none is given; steps are as in `gradient_descent_path`. About 40 n² + 8
-    n · n_test bytes are used.
+    The bandwidth defaults to the median rule; steps are as in `gradient_descent_path`. It uses about 40 n² + 8 n ·
+    n_test bytes.
 
     Over the iterations: ``train_l2``, ``test_l2`` (mean over points and outputs, classes coded −1 and +1),
     ``test_error`` in percent for classes, ``coefficient_norm``.
@@ -108,7 +108,7 @@ def gradient_descent(
     _check_room(n, memory, device)
     classes = _classes(data)
     with device.active():
-        kernel, points, new_points, y = _placed(data, kernel, bandwidth, random_state, device)
+        kernel, points, new_points, y = _place_points(data, kernel, bandwidth, random_state, device)
         y_new = arrays.to_device(codes(np.asarray(data.y_test), classes), device, np.float64)
         path = gradient_descent_path(
             kernels.matrix(kernel, points), y, relative_step=relative_step, plain_step=plain_step
@@ -146,31 +146,31 @@ def nearest_neighbour_limit(
     device: str = "auto",
     memory: int | str | None = None,
 ) -> AnalysisResult:
-    """How a classifier of a bandwidth stands to the nearest neighbour, which it becomes as the bandwidth goes to zero.
+    """Compare a classifier with the nearest neighbor, which is its limit as the bandwidth goes to zero.
 
     Gradient descent has the step 1/λ₁; the data have labels.
 
     Over the iterations: ``train_l2`` and ``test_error`` (percent) of gradient descent. Numbers, of the interpolating
-    function: ``interpolation_error`` and ``agreement``, the share of test points at which it says what the nearest
-    neighbour says (percent); ``nearest_neighbour_error``; and ``eigenvalue_share``, λ₁₆₁/λ₁ (of the last eigenvalue
-    where there are fewer points).
+    function: ``interpolation_error`` and ``agreement``, the share of test points at which it agrees with the nearest
+    neighbor (percent); ``nearest_neighbour_error``; and ``eigenvalue_share``, λ₁₆₁/λ₁ (the last eigenvalue if there are
+    fewer points).
     """
     device = arrays.resolve_device(device)
     n, classes = len(data.x_train), _classes(data)
     if classes is None:
-        raise ShallowsError("The nearest neighbour's limit is about classes; the targets of these data are values.")
+        raise ShallowsError("The nearest-neighbor limit needs classes, but the targets of these data are values.")
     _check_room(n, memory, device)
     with device.active():
         xp = device.namespace
-        kernel, points, new_points, y = _placed(data, kernel, bandwidth, random_state, device)
+        kernel, points, new_points, y = _place_points(data, kernel, bandwidth, random_state, device)
         path = gradient_descent_path(kernels.matrix(kernel, points), y)
         distances = xp.clip(
             new_points[:, -2:-1] + points[:, -2][None, :] - 2.0 * new_points[:, :-2] @ points[:, :-2].T, 0.0, None
         )
         neighbours = np.asarray(data.y_train)[arrays.to_numpy(xp.argmin(distances, axis=1))]
         if kernel.name == "gaussian":
-            # At small bandwidths all values of a row underflow. A factor for each row, which changes no decision, makes
-            # the largest 1.
+            # At small bandwidths all values of a row underflow. Scale each row so that its largest value is 1; this
+            # changes no decision.
             distances -= xp.min(distances, axis=1)[:, None]
             cross = xp.exp(-distances / (2.0 * kernel.bandwidth**2))
         else:
@@ -216,12 +216,12 @@ def _classes(data: Any) -> np.ndarray | None:
     return np.unique(data.y_train) if np.asarray(data.y_train).dtype.kind in "iub" else None
 
 
-def _placed(
+def _place_points(
     data: Any, kernel: str | Kernel, bandwidth: float | None, seed: int, device: arrays.Device
 ) -> tuple[Kernel, Array, Array, Array]:
-    """The kernel, the augmented training and test points, and the coded training targets.
+    """Return the kernel, the augmented training and test points, and the coded training targets.
 
-    Points are taken about the training mean where that is the same to the kernel.
+    Points are centered at the training mean if the kernel is translation-invariant.
     """
     kernel = kernels.make(kernel, bandwidth)
     mean = np.mean(data.x_train, axis=0, dtype=np.float64) if kernel.shift_invariant else 0.0

@@ -1,8 +1,8 @@
-"""Gradient descent under the heat kernel on the circle, in closed form: which functions it fits and in how many steps.
+"""Gradient descent with the heat kernel on the circle, in closed form: which functions it fits in how many steps.
 
-The operator's eigenvalues are exp(−j² s), with sines and cosines as eigenfunctions, so t steps of size η leave the
-share (1 − η exp(−j² s))ᵗ of what a function has at the frequency j (Ma and Belkin 2017, section 2.1). Numbers of steps
-are handled by their logarithm: a step function asks for exp(800) of them soon.
+The operator's eigenvalues are exp(−j² s), with sines and cosines as eigenfunctions, so t steps of size η
+multiply the error at the frequency j by (1 − η exp(−j² s))ᵗ (Ma and Belkin 2017, section 2.1). The code uses logarithms
+of numbers of steps, because a step function soon needs exp(800) steps.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from shallows.kernels.heat import HeatCircle
 from ...datasets.synthetic.circle import HeavisideCircle
 from ..results import AnalysisResult
 
-#: Frequencies that are summed; what lies beyond is summed in closed form or is nothing.
+#: Number of summed frequencies; the remaining ones are summed in closed form or are negligible.
 N_FREQUENCIES = 4000
 
 
@@ -32,15 +32,17 @@ class Function:
     beyond: float = 0.0
 
     def log_residual(self, log_steps: float, width: float, step_size: float = 1.0) -> float:
-        """The logarithm of ‖what is left‖ / ‖f‖ after exp(log_steps) steps."""
+        """Return the logarithm of ‖residual‖ / ‖f‖ after exp(log_steps) steps."""
         with np.errstate(over="ignore"):
             left = np.exp(-2.0 * np.exp(log_steps + _log_rates(len(self.energies), width, step_size)))
         return 0.5 * math.log(max(float(self.energies @ left) + self.beyond, 1e-305))
 
     def log_steps(self, error: float, width: float, step_size: float = 1.0) -> float:
-        """The logarithm of the number of steps after which the relative error is ``error``; by bisection."""
+        """Return the logarithm of the number of steps to the relative error ``error``, by bisection."""
         if error**2 < 4.0 * self.beyond:
-            raise ShallowsError(f"An error of {error:g} takes more than the {len(self.energies)} frequencies at hand.")
+            raise ShallowsError(
+                f"An error of {error:g} needs more than the {len(self.energies)} available frequencies."
+            )
         low, high = -40.0, width * len(self.energies) ** 2
         for _ in range(200):
             middle = 0.5 * (low + high)
@@ -62,7 +64,7 @@ def _log_rates(n: int, width: float, step_size: float) -> np.ndarray:
 def function(name: str, rate: float = 1.0) -> Function:
     """A function by name.
 
-    Coefficients fall as j^(−r), exp(−rj) or exp(−r j²) for the names power, exponential and gaussian.
+    The names power, exponential and gaussian have coefficients j^(−r), exp(−rj) and exp(−r j²).
     """
     j = np.arange(1, N_FREQUENCIES + 1, dtype=np.float64)
     if name == "step":
@@ -87,9 +89,9 @@ def approximation(
     width: float = 0.5,
     n_angles: int = 720,
 ) -> AnalysisResult:
-    """The step on the circle, as some iterations of gradient descent or some Fourier frequencies leave it.
+    """Approximate the step function on the circle by gradient descent or by a truncated Fourier series.
 
-    Gradient descent takes steps of size 1/λ₁ = 1 from zero; a truncated series has `frequencies` as its highest.
+    Gradient descent starts from zero with steps of size 1/λ₁ = 1. The highest frequency of the series is `frequencies`.
 
     Over the angle in degrees: ``approximation``, ``step``. Numbers: ``relative_error`` in L₂; for gradient descent also
     ``matrix_difference``, the largest difference between the closed form and the iteration done with the kernel matrix
@@ -107,7 +109,7 @@ def approximation(
 
 
 def _matrix_difference(iterations: int, width: float, n: int = 256) -> float:
-    """Gradient descent with the kernel matrix of a grid, beside the same by its discrete Fourier transform."""
+    """Compare gradient descent with the kernel matrix of a grid and by the discrete Fourier transform."""
     angles = (np.arange(n) + 0.5)[:, None] * (2.0 * math.pi / n)
     target = HeavisideCircle().truth(angles)
     kernel = HeatCircle(width)
@@ -125,12 +127,12 @@ def computational_reach(
     most: int = 12,
     ridge: float = 1e-16,
 ) -> AnalysisResult:
-    """How far gradient descent reaches after t = 10, 100, ..., 10^most steps, beside the band edges of the paper.
+    """Compare the reach of gradient descent after t = 10, 100, ..., 10^most steps with the paper's band edges.
 
     Over t: ``fitted_frequency``, the largest frequency of which half is fitted, and ``edge`` = √(ln(2t)/s), where the
-    eigenvalue falls below λ₁/(2t); ``beyond`` and ``beyond_printed``, how wrong the statement is that a function
+    eigenvalue falls below λ₁/(2t); ``beyond`` and ``beyond_printed`` test the statement that a function
     reached within ε has less than 3ε² of its squared norm beyond the edge, corrected and as printed (there an index,
-    √(2 ln 2t)/s): for the first harmonic beyond it, 1/(3ε²) with ε what is left of it, at most 1 where the statement is
+    √(2 ln 2t)/s): for the first harmonic beyond the edge, 1/(3ε²) with its residual ε, at most 1 if the statement is
     right. Numbers: ``ridge_frequency`` and ``ridge_functions``, how far ridge regression with the parameter ``ridge``
     reaches, as a frequency and as a number of basis functions.
     """
@@ -155,7 +157,7 @@ def fitted_functions(
     dimension: int = 1,
     most: int = 1024,
 ) -> AnalysisResult:
-    """How many eigenfunctions of the heat kernel on the torus of a dimension t steps reach.
+    """Count the eigenfunctions of the heat kernel on a torus that t steps reach.
 
     Over ln(2t)/s: ``n_functions``, the number of frequencies j in Zᵈ with exp(−‖j‖² s) ≥ 1/(2t).
     """
@@ -181,14 +183,14 @@ def iterations_needed(
     step_size: float = 1.0,
     inverse_errors: Sequence[float] = (2, 3, 4, 6, 8, 12, 16, 24, 32),
 ) -> AnalysisResult:
-    """How many steps of gradient descent a function on the circle needs for an accuracy.
+    """Compute the steps of gradient descent for a given accuracy of a function on the circle.
 
     The step is η in units of 1/λ₁, and `inverse_errors` are ascending and above 1.
 
     Over 1/ε: ``log_iterations`` = ln t; ``exponent``, the slope of ln t against ln(1/ε) between neighbours (at the
     first place the second's); ``lower_bound`` and ``lower_bound_printed``, the largest over the frequencies of (λ₁/(2λ)
     − 1) ln(a/ε) and of λ₁/(2λ) ln(a/ε), over t; ``unfitted``, the largest coefficient at the frequencies with λ <
-    λ₁/(2t), over √3 ε. Where a statement is right, its number is at most 1.
+    λ₁/(2t), over √3 ε. If a statement is right, its number is at most 1.
     """
     target = function(name, rate)
     j = np.arange(1, len(target.energies) + 1, dtype=np.float64)

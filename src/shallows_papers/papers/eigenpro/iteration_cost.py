@@ -24,7 +24,7 @@ from ..timing import fastest
 from .eigenvalues import check_rank
 
 AVERAGED = Cycle(1, (), (1.0,), memory=100.0)
-"""A step as noisy batches have it: bounded by its own batch, and its iterate taken into an average."""
+"""A step for noisy batches: bounded by its own batch, with averaged iterates."""
 
 
 def overhead(
@@ -41,17 +41,17 @@ def overhead(
     random_state: int = 0,
     device: str = "auto",
 ) -> AnalysisResult:
-    """Time of an EigenPro iteration over that of plain kernel SGD, by the rank; the kernel is computed every time.
+    """Time of an EigenPro iteration over that of plain kernel SGD, by the rank; kernel values are computed each time.
 
-    With the eigensystem of the subsample, the iteration has the bound and the average that the certified rule takes for
-    noisy batches. With "rsvd", eigenvectors of length n, it is the plain one of the paper. All training points are
-    centres unless `n_points` says otherwise; the fastest round counts.
+    With the eigensystem of the subsample, the iteration has the bound and the average of the certified rule for noisy
+    batches. With "rsvd" (eigenvectors of length n), it is the paper's iteration. All training points are centers unless
+    `n_points` is given. The fastest round counts.
 
-    Over q: ``overhead`` in percent; ``correction``, the time of the correction alone in units of that of the first
-    rank, with eigenvectors of length n in the order of ``operations``; ``extra_operations`` in percent by counting
-    multiplications, those of the correction over those of an iteration; ``operations``, the same where the correction
-    begins with the product of the batch's kernel values and the eigenvectors; ``extra_numbers``, what the
-    preconditioner keeps over q times the points that it changes.
+    Over q: ``overhead`` in percent; ``correction``, the time of the correction in units of the first rank's correction,
+    computed in the order of ``operations`` for eigenvectors of length n; ``extra_operations`` in percent,
+    multiplications of the correction divided by multiplications of an iteration; ``operations``, the same if the
+    correction begins with the product of the batch's kernel values and the eigenvectors; ``extra_numbers``, the numbers
+    stored by the preconditioner divided by q times the points that it changes.
     """
     x, targets, made = _inputs(data, kernel, bandwidth, n_points, random_state, device)
     n, d = x.shape[0], x.shape[1] - 2
@@ -65,7 +65,7 @@ def overhead(
         whole = make_preconditioner(made, x, rank=max(ranks), n_subsample=m, seed=random_state)
         cycle = AVERAGED
     if whole.rank < max(ranks):
-        raise ShallowsError(f"Only {whole.rank} directions of the subsample are resolved; ask for ranks up to that.")
+        raise ShallowsError(f"Only {whole.rank} directions of the subsample are resolved. Use ranks up to this number.")
     matrix = Gram(made, x, budget=0)
     c = targets.shape[1]
 
@@ -76,7 +76,7 @@ def overhead(
     for q, one in parts.items():
         work[q] = _repeated_step(EigenProStepper(1e-6, cycle), KernelProblem(matrix, targets, None, one), size)
     columns, gradient = kernels.values(made, x[:size, :], x[:m, :]), arrays.contiguous(targets[:size, :])
-    of_all = columns.T @ gradient  # the gradient at all centres, of which section 3.3 counts the products with vectors
+    of_all = columns.T @ gradient  # the gradient at all centers; section 3.3 counts its products with vectors
 
     def correct(one: Preconditioner) -> None:
         if eigensystem == "rsvd":
@@ -101,7 +101,7 @@ def overhead(
 
 
 def truncated(preconditioner: Preconditioner, rank: int) -> Preconditioner:
-    """The same with fewer directions; its certificate is that of the larger one."""
+    """Return a preconditioner with fewer directions and the same certificate."""
     vectors = arrays.contiguous(preconditioner.vectors[:, :rank])
     return replace(preconditioner, eigenvalues=preconditioner.eigenvalues[: rank + 1], vectors=vectors)
 
@@ -118,9 +118,9 @@ def per_iteration(
     random_state: int = 0,
     device: str = "auto",
 ) -> AnalysisResult:
-    """Time of an iteration of plain kernel SGD against the number of centres or the size of the batch.
+    """Time of an iteration of plain kernel SGD against the number of centers or the batch size.
 
-    Over the sizes: ``time``, in units of that of the first.
+    Over the sizes: ``time``, in units of the first size's time.
     """
     UnknownNameError.check("axis", along, ("n_points", "batch_size"))
     x, targets, made = _inputs(data, kernel, bandwidth, None, random_state, device)
@@ -139,7 +139,7 @@ def per_iteration(
 
 
 def _repeated_step(solver: Any, problem: KernelProblem, m: int) -> Callable[[], None]:
-    """A step on the first batch that can be made again and again; its size is too small to matter."""
+    """Return a repeatable step on the first batch, with a negligible step size."""
     state = solver.init(problem)
 
     def step() -> None:
@@ -151,7 +151,7 @@ def _repeated_step(solver: Any, problem: KernelProblem, m: int) -> Callable[[], 
 def _inputs(
     data: Any, kernel: str, bandwidth: float | None, n_points: int | None, seed: int, device: str
 ) -> tuple[Array, Array, Any]:
-    """Points in float32, as a training has them, their targets and the kernel."""
+    """Return float32 points as in training, their targets and the kernel."""
     part = sample(data, kernel, bandwidth, n_points=n_points, random_state=seed, device=device)
     xp = arrays.namespace(part.inputs)
     return (

@@ -1,10 +1,10 @@
-"""How the work, the memory and the messages of each of several processes that share a training grow with their number.
+"""Work, memory and messages of each process of a distributed training, by the number of processes.
 
 R processes share n points, batches of m points and c outputs (`shallows.distributed`). In a step a process of EigenPro
 computes m n/R kernel values, and adds up m c + (q + 1) c numbers with the others for a preconditioner of rank q; with p
-centres these are p m/R values and p c + c numbers; by doubly stochastic gradients with T blocks of m features about
-m² T/R feature values and 2 m c numbers. What is sent in a step depends neither on n nor, but for the network's way of
-adding up, on R.
+centers these are p m/R values and p c + c numbers; by doubly stochastic gradients with T blocks of m features about
+m² T/R feature values and 2 m c numbers. The size of the messages does not depend on n. It depends on R only by the
+network's way of summation.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class _LittleMemory(Options):
 
 
 class _NothingKept(KernelRidgeRegressor):
-    """EigenPro in so little memory that no kernel values are kept, so that a step's time is that of its arithmetic."""
+    """EigenPro with so little memory that no kernel values are stored, so that steps are timed by their arithmetic."""
 
     def _options(self) -> Options:
         return _LittleMemory(**vars(super()._options()))
@@ -51,7 +51,7 @@ _EIGENPRO = {"rank": 20, "n_subsample": 200, "batch_size": BATCH, "tol": 0.0}
 
 
 def _kernel_ridge(kept: bool, solver: Any, same: dict[str, Any], **own: Any) -> Any:
-    """Kernel ridge regression with a solver; ``same`` are the parameters that all methods share."""
+    """Kernel ridge regression with a solver; ``same`` has the parameters shared by all methods."""
     rest = dict(same)
     options = Options(device=rest.pop("device"), dtype=rest.pop("dtype"))
     solver = solver(**_EIGENPRO, max_epochs=rest.pop("max_epochs"))
@@ -71,7 +71,7 @@ METHODS: dict[str, Callable[..., Any]] = {
 
 
 class _Steps(training.Observer):
-    """Notes after every batch what a simulated process has computed, sent, and taken of the processor."""
+    """Records after every batch the computed values, sent bytes and processor time of a simulated process."""
 
     def __init__(self, ranks: simulated_ranks.SimulatedRanks):
         self._ranks = ranks
@@ -81,7 +81,7 @@ class _Steps(training.Observer):
         self.noted.append((self._ranks.n_values, self._ranks.n_bytes, time.thread_time()))
 
     def of_a_step(self) -> np.ndarray:
-        """Values, bytes and processor seconds of a step, their medians without the first, which prepares others."""
+        """Return the medians of values, bytes and processor seconds per step, without the first step."""
         return np.median(np.diff(self.noted, axis=0), axis=0)
 
 
@@ -97,21 +97,21 @@ def rank_scaling(
     rounds: int = 2,
     random_state: int = 0,
 ) -> AnalysisResult:
-    """Work, memory and messages of a process in an epoch that several simulated processes share.
+    """Work, memory and messages of a process in an epoch of several simulated processes.
 
-    The processes are threads that take the steps of `shallows.distributed`, so that no MPI is needed. What a network
-    takes, and processors that wait for each other, are not in the numbers.
+    The processes are threads that run the steps of `shallows.distributed`, so MPI is not needed. The numbers do not
+    include network time and waiting.
 
-    Points are normal numbers, and targets linear functions of them. There are `n_points` of all processes together, in
-    multiples of 250, or of each where `points_grow`. "eigenpro" has all points as centres, "centres" 300 of them, and
-    "doubly_stochastic" a block of 250 features a batch. All numbers of processes take turns in each round, and the
-    least time of each counts.
+    Points are normal numbers, and targets linear functions of them. `n_points`, a multiple of 250, is the total for all
+    processes, or the number for each process with `points_grow`. "eigenpro" has all points as centers, "centres" 300 of
+    them, and "doubly_stochastic" a block of 250 features per batch. All numbers of processes take turns in each round,
+    and the shortest time of each counts.
 
-    Over the numbers of processes, of the process that has most: ``values``, the kernel or feature values that it
-    computes in a step, and ``processor``, its processor seconds in a step that keeps none of them, both in units of the
-    first number of processes; ``sent``, the bytes that it gives to sums over the processes in a step, None for a single
-    process; and ``held``, the most bytes that NumPy and Python hold at a time beyond the data where the kernel values
-    are kept, divided by the number of processes.
+    Over the numbers of processes, for the busiest process: ``values``, the kernel or feature values computed in a step,
+    and ``processor``, processor seconds of a step without stored values, both in units of the first number of
+    processes; ``sent``, the bytes sent for sums over the processes in a step, None for a single process; and ``held``,
+    the peak memory of NumPy and Python in addition to the data with stored kernel values, divided by the number of
+    processes.
     """
     if method not in METHODS or n_points % BATCH or n_points < 2 * BATCH:
         raise ShallowsError(
@@ -122,7 +122,7 @@ def rank_scaling(
     held = {}
     for turn, size in in_turn(ranks, rounds):
         x, y = _problem(random_state, n_points * (size if points_grow else 1), n_inputs, n_outputs)
-        if turn == 0:  # which loads and compiles what is loaded and compiled once
+        if turn == 0:  # the first round includes loading and compilation
             models = _models(method, size, random_state, n_inputs, kept=True)
             held[size] = most_bytes(simulated_ranks.fit, models, x, y) / size
         else:
@@ -149,7 +149,7 @@ def _models(method: str, size: int, seed: int, n_inputs: int, kept: bool) -> lis
 
 
 def _most_of_a_step(method: str, size: int, seed: int, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Values, bytes and processor seconds of a step, of the process that has most of each."""
+    """Return the largest values, bytes and processor seconds of a step over the processes."""
     observers: list[_Steps] = []
 
     def observe(ranks: simulated_ranks.SimulatedRanks) -> list[_Steps]:

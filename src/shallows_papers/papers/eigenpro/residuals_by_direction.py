@@ -34,8 +34,8 @@ def residuals_by_direction(
 ) -> AnalysisResult:
     """Full-batch EigenPro and gradient descent, run with the solvers, seen in the eigenvectors of the kernel matrix.
 
-    Steps are 1/λ_{q+1} and 1/λ₁; the preconditioner is exact. After a few iterations the residuals next to q + 1 are
-    lost in rounding.
+    Steps are 1/λ_{q+1} and 1/λ₁; the preconditioner is exact. After a few iterations the residuals near q + 1 are
+    smaller than rounding errors.
 
     Over i: ``residual_descent`` and ``residual_eigenpro``, the share of the residual in the direction i that is left
     after t steps (root mean square over outputs); ``predicted_descent`` and ``predicted_eigenpro``, (1 − λᵢ/λ₁)ᵗ and (1
@@ -49,7 +49,7 @@ def residuals_by_direction(
     n = matrix.shape[0]
     check_rank(rank, n)
     values, vectors = (arrays.to_numpy(one) for one in eigenpairs(matrix))
-    # Without a tolerance the eigenvectors of many points would be those of a few products.
+    # Without a tolerance, the eigenvectors of many points would come from only a few products.
     preconditioner = make_preconditioner(
         part.kernel, part.points, rank=rank, n_subsample=n, seed=random_state, tolerance=1e-12
     )
@@ -58,7 +58,7 @@ def residuals_by_direction(
     k = min(n_directions, n)
     start = vectors[:, :k].T @ arrays.to_numpy(part.targets)
 
-    def left(solver: Any, steps: int) -> np.ndarray:
+    def share_left(solver: Any, steps: int) -> np.ndarray:
         state = solver.init(problem)
         for _ in range(steps):
             state = solver.step(problem, state, slice(0, n))
@@ -67,7 +67,7 @@ def residuals_by_direction(
 
     q = preconditioner.rank
     descent, eigenpro = KernelSGDStepper(1.0 / values[0]), EigenProStepper(1.0 / values[q])
-    measured = {"descent": left(descent, n_iterations), "eigenpro": left(eigenpro, n_iterations)}
+    measured = {"descent": share_left(descent, n_iterations), "eigenpro": share_left(eigenpro, n_iterations)}
     flat = np.where(np.arange(k) <= q, values[q], values[:k])
     predicted = {
         "descent": np.abs(1.0 - values[:k] / values[0]) ** n_iterations,
@@ -88,7 +88,7 @@ def residuals_by_direction(
         },
         {
             "eigenvalue_ratio": float(values[0] / values[q]),
-            "solved": float(left(eigenpro, 1)[: q + 1].max()),
+            "solved": float(share_left(eigenpro, 1)[: q + 1].max()),
             "difference": difference,
         },
         {**part.effective, "rank": q, "n_iterations": n_iterations},
@@ -96,5 +96,5 @@ def residuals_by_direction(
 
 
 def without_value(curve: np.ndarray, first: int) -> list[float | None]:
-    """A curve whose first places have no value; one that is not a number further on stays one, and is seen."""
+    """Return a curve without values at its first places. Later NaN values are kept and stay visible."""
     return [None] * first + [float(value) for value in curve[first:]]

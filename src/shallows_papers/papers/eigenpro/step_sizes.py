@@ -44,16 +44,16 @@ def losses_by_step(
     """The training loss after some epochs for a grid of steps, and for the steps of named rules.
 
     The grid has the powers of 2^(1/finest) between `smallest` and `largest`, in units of the certified step; rules are
-    names in `solvers.least_squares.step_rules`. `progress` keeps the losses of the steps that are done.
+    names in `solvers.least_squares.step_rules`. `progress` stores the losses of finished steps.
 
     Over the step in units of the certified one: ``loss``, mean square over points and outputs over that at zero,
     infinite where the iteration diverges. Numbers: ``best_step`` of the grid, ``best_mean_step``, the same for the mean
     over a batch, ``largest_stable``, and for each rule ``step_<rule>`` in the unit of the grid and ``speed_<rule>``,
-    the logarithm of its loss over that of the best: 1 is as fast as the best, 0 no progress or divergence.
+    the ratio of the logarithms of its loss and the best loss: 1 is as fast as the best, 0 is no progress or divergence.
 
     Notes
     -----
-    The rule ``release2017`` is tried with the preconditioner that belongs to it, that of power ½.
+    The rule ``release2017`` is tried with its own preconditioner of power ½.
     """
     progress = progress or ResumableLoop()
     part = sample(data, kernel, bandwidth, n_points=n_points, random_state=random_state, device=device)
@@ -120,7 +120,7 @@ def _problem(part: AnalysisSample, matrix: Gram, rank: int, n_subsample: int, po
 
 
 def _loss(problem: KernelProblem, step: float, batch_size: int, n_epochs: int, seed: int) -> float:
-    """The square loss after some epochs over that at zero, infinite where the iteration diverges."""
+    """Return the square loss after some epochs divided by the loss at zero; infinite if the iteration diverges."""
     xp = arrays.namespace(problem.targets)
     n = problem.targets.shape[0]
     start = float(xp.sum(problem.targets**2))

@@ -1,9 +1,9 @@
-"""How time and memory of a training grow with points, inputs and outputs, for five ways to a kernel machine.
+"""Growth of the time and memory of a training with points, inputs and outputs, for five kernel methods.
 
-Beside these, whose sizes are fixed, stand estimators at their defaults, which choose their sizes from the data.
+The five methods have fixed sizes. Estimators with default settings, which choose sizes from the data, are added.
 
-With n points of d inputs and c outputs, one epoch takes O(n² (d + c)) with every point a centre, O(n m (d + c)) with m
-centres, O(n² (d + c)) by doubly stochastic gradients, whose features grow as the points; a least squares problem on D
+With n points of d inputs and c outputs, one epoch takes O(n² (d + c)) with every point a center, O(n m (d + c)) with m
+centers, O(n² (d + c)) by doubly stochastic gradients, whose features grow as the points; a least squares problem on D
 random features takes O(n D (d + D)), and exact ridge regression O(n² d + n³). Memory is O(n²) where the kernel matrix
 is kept, else O(n (d + D)).
 """
@@ -30,7 +30,7 @@ from ..results import AnalysisResult
 from ..timing import in_turn, most_bytes, processor_seconds
 
 BATCH = 250  # points of a batch, and features of a block of doubly stochastic gradients
-N_CENTRES, N_FEATURES = 300, 300  # centres, and random features, which stay as they are while the rest grows
+N_CENTRES, N_FEATURES = 300, 300  # fixed numbers of centers and of random features
 _STEPS = {"rank": 20, "n_subsample": 200, "max_epochs": 1, "tol": 0.0}
 
 
@@ -85,16 +85,16 @@ def training_cost(
     rounds: int = 2,
     random_state: int = 0,
 ) -> AnalysisResult:
-    """Time and memory of a fit against points, inputs or outputs; everything else stays as it is.
+    """Time and memory of a fit against points, inputs or outputs; everything else is fixed.
 
-    Points are normal numbers, and targets linear functions of them; where they are not varied there are `n_points` of
-    `n_inputs` numbers and one output. "eigenpro" takes an epoch with all points as centres, "centres" with 300 of them;
-    "doubly_stochastic" an epoch with a block of features a batch; "features" is ridge regression on 300 random
-    features, and "exact" exact kernel ridge regression. With ``defaults`` it is a whole fit of one of `DEFAULTS` with
-    nothing set. All sizes take turns in each round, and the shortest time of each counts.
+    Points are normal numbers, and targets are linear functions of them. The default sizes are `n_points`, `n_inputs`
+    and one output. "eigenpro" is an epoch with all points as centers, "centres" with 300 of them; "doubly_stochastic"
+    is an epoch with a block of features per batch; "features" is ridge regression on 300 random features, and "exact"
+    exact kernel ridge regression. ``defaults`` is a whole fit of one of `DEFAULTS` with default settings. All sizes
+    take turns in each round, and the shortest time of each counts.
 
-    Over the sizes: ``training``, processor seconds in units of the first size, and ``bytes``, the most that NumPy and
-    Python held at a time beyond what was there before the fit.
+    Over the sizes: ``training``, processor seconds in units of the first size, and ``bytes``, the peak memory of
+    NumPy and Python in addition to the memory before the fit.
     """
     UnknownNameError.check("method", method, DEFAULTS if defaults else METHODS)
     UnknownNameError.check("axis", along, ("n", "d", "outputs"))
@@ -103,7 +103,7 @@ def training_cost(
     for turn, size in in_turn(sizes, rounds):
         given = {"n": n_points, "d": n_inputs, "outputs": 1, along: size}
         model, x, y = _problem(method, defaults, random_state, **given)
-        if turn == 0:  # which loads and compiles what is loaded and compiled once
+        if turn == 0:  # the first round includes loading and compilation
             held[size] = most_bytes(model.fit, x, y)
         else:
             seconds[size].append(processor_seconds(model.fit, x, y))

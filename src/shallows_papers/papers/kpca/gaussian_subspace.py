@@ -1,6 +1,6 @@
 """Doubly stochastic kernel PCA of normal numbers, whose eigenfunctions are known: Hermite functions.
 
-Figure 1 of Xie et al. (2015), Theorem 4, and what the generalised Hebbian rule adds.
+Figure 1 of Xie et al. (2015), Theorem 4, and the effect of the generalized Hebbian rule.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ..results import AnalysisResult, curves_of, log_marks
 STARTS = ("warm", "poor", "turned")
 START_POINTS, START_BLOCKS = 1000, 4
 POOR_COSINE = 0.65
-"""Share of its own component in each function of the poor start, so that cos² of the angle is little above ½."""
+"""Share of the correct component in each function of the poor start; cos² of the angle is then slightly above ½."""
 PLACES = 4000
 
 
@@ -44,14 +44,13 @@ def convergence(
     random_state: int = 0,
     device: str = "auto",
 ) -> AnalysisResult:
-    """The angle between the functions found and the eigenfunctions, against the points seen, in one pass.
+    """Compute the angle between the found functions and the eigenfunctions in one pass, by the number of points seen.
 
     The start "warm" is the components of 1,000 points in the features of four blocks; "poor" mixes these with the next
-    k, so that cos² of the angle is little above ½; "turned" mixes the k functions of "poor" among themselves, which
-    leaves their span as it is and none of them near an eigenfunction of its own. Old blocks are revisited after
-    `max_blocks`.
+    k, so that cos² of the angle is slightly above ½; "turned" mixes the k functions of "poor", which keeps their span
+    but makes no function close to an eigenfunction. Old blocks are revisited after `max_blocks`.
 
-    Over the points seen: ``squared_sine`` of the largest angle in L₂ of the law, by 4,000 quantiles of it;
+    Over the points seen: ``squared_sine`` of the largest angle in L₂ of the distribution, by its 4,000 quantiles;
     ``pointwise_error``, the largest mean of |v(x) − h(x)|² over the quantiles for an eigenfunction v of unit norm in
     the space of the kernel and the best h in the span; ``alignment``, the least |cos| between function i and
     eigenfunction i. Numbers: ``final``, the last squared sine; ``start_cosine``, cos² at the start.
@@ -88,12 +87,12 @@ def eigenfunctions(
     random_state: int = 0,
     device: str = "auto",
 ) -> AnalysisResult:
-    """The eigenfunctions found in one pass beside the Hermite functions, at 41 places from −2 to 2.
+    """Compare the eigenfunctions found in one pass with the Hermite functions, at 41 places from −2 to 2.
 
-    Parameters are those of `convergence`.
+    Parameters are the same as in `convergence`.
 
     Over the place: ``found_1``, ``true_1`` and so on, with E v² = 1 and the signs of the Hermite functions. Numbers:
-    ``deviation_1`` and so on, the root mean square of their difference under the law.
+    ``deviation_1`` and so on, the root mean square of their difference under the distribution.
     """
     solver = OjaStepper(step_size, decrease, True, False, max_blocks, random_state)
     with arrays.resolve_device(device).active():
@@ -104,7 +103,7 @@ def eigenfunctions(
             state = solver.step(problem, state, batch)
         law, places = Law(bandwidth, n_components), np.linspace(-2.0, 2.0, 41)
         at_quantiles, at_places = law.values(problem, state), law.values(problem, state, places)
-    # The span is turned to the eigenfunctions by their second moment, which is the eigenvalues on them.
+    # Rotate the span to the eigenfunctions by the second moment, which has the eigenvalues on its diagonal for them.
     turn = np.linalg.eigh(at_quantiles.T @ at_quantiles)[1][:, ::-1]
     at_quantiles, at_places = at_quantiles @ turn, at_places @ turn
     sizes = np.sqrt(np.mean(at_quantiles**2, axis=0)) * np.sign(np.sum(at_quantiles * law.truth, axis=0))
@@ -119,7 +118,7 @@ def eigenfunctions(
 
 
 class Law:
-    """The standard normal law at its quantiles, with the eigenfunctions there, of unit size in L₂ of the law."""
+    """The standard normal distribution at its quantiles, with eigenfunctions of unit norm in L₂ of the distribution."""
 
     def __init__(self, bandwidth: float, n_components: int):
         from scipy.special import ndtri
@@ -130,17 +129,17 @@ class Law:
         self.eigenvalues = law.eigenvalues(n_components)
 
     def values(self, problem: ComponentProblem, state: ComponentState, places: np.ndarray | None = None) -> np.ndarray:
-        """Values of the functions found, shape (m, k)."""
+        """Return values of the found functions, shape (m, k)."""
         x = arrays.like((self.places if places is None else places)[:, None], state.buffer, state.buffer.dtype)
         return arrays.to_numpy(state.values(problem, x)).astype(np.float64)
 
     def compare(self, values: np.ndarray) -> dict[str, float]:
-        """The measures of `convergence`, of values at the quantiles."""
-        # Both bases orthonormal in L₂ of the law.
+        """Compute the measures of `convergence` from values at the quantiles."""
+        # Both bases are orthonormal in L₂ of the distribution.
         basis = np.linalg.qr(values)[0]
         truth = np.linalg.qr(self.truth)[0]
         cosines = np.linalg.svd(basis.T @ truth, compute_uv=False)
-        # Of unit norm in the space of the kernel an eigenfunction is √λ times that of unit size.
+        # An eigenfunction of unit norm in the kernel's space is √λ times the eigenfunction of unit norm in L₂.
         targets = self.truth * np.sqrt(self.eigenvalues)
         off = np.mean((targets - basis @ (basis.T @ targets)) ** 2, axis=0)
         alone = np.abs(np.sum(values / np.linalg.norm(values, axis=0) * truth, axis=0))
@@ -154,7 +153,7 @@ class Law:
 def _begin(
     data: Any, solver: Any, bandwidth: float, k: int, start: str, B: int, F: int, seed: int, device: str
 ) -> tuple[ComponentProblem, ComponentState, list[Examples]]:
-    """The problem, the state at its start, and the batches of one pass."""
+    """Return the problem, the initial state, and the batches of one pass."""
     x = np.asarray(data.x_train, dtype=np.float32).reshape(-1, 1)
     x = x[streams.permutation(seed, "order", 0, len(x))]
     features = FourierMap(kernels.Gaussian(float(bandwidth)), 1, F, seed)
@@ -165,7 +164,7 @@ def _begin(
     if start != "warm":
         # Each component is mixed with one of the next k, by the same angle.
         c, s = math.sqrt(POOR_COSINE), math.sqrt(1.0 - POOR_COSINE)
-        # In L₂ the mixed-in part shrinks with the root of its eigenvalue, so it is enlarged by as much.
+        # In L₂ the added part shrinks with the root of its eigenvalue, so it is enlarged by the same factor.
         ratios = np.sqrt(values[:k] / values[k : 2 * k])
         coefficients = c * coefficients[:, :, :k] + s * coefficients[:, :, k:] * ratios
         coefficients = coefficients / np.sqrt(c**2 + (s * ratios) ** 2)

@@ -1,4 +1,4 @@
-"""Bytes that doubly stochastic kernel PCA keeps between steps, by its features and its inputs."""
+"""Bytes that doubly stochastic kernel PCA stores between steps, by the number of features and inputs."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def kept_bytes(
     cache_bytes: int = 0,
     random_state: int = 0,
 ) -> AnalysisResult:
-    """Bytes that a training holds between its steps, as they were allocated, on normal points of its own.
+    """Measure the bytes that a training has allocated between its steps, on generated normal points.
 
-    Frequencies in use, or inputs, grow; with `cache_bytes=0` all frequencies are drawn anew for each step.
+    The number of frequencies or inputs grows. With `cache_bytes=0` all frequencies are drawn again for each step.
 
     Over the size: ``bytes``.
     """

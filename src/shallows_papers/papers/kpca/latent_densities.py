@@ -1,4 +1,4 @@
-"""The densities of a hidden class, recovered from three views of it by kernel SVD: Figure 3 of Xie et al. (2015)."""
+"""The densities of hidden classes, recovered from three views of it by kernel SVD: Figure 3 of Xie et al. (2015)."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def latent_densities(
     device: str = "auto",
     memory: int | str | None = None,
 ) -> AnalysisResult:
-    """The densities of both classes, from the top two singular functions of the cross-covariance of two views.
+    """Recover the densities of both classes from the top two singular functions of two views' cross-covariance.
 
     In the span of the functions the cross-covariance of two views is Σ_h w_h m_h m_hᵀ, with the mean m_h of the
     functions in class h. It is whitened, and the third-order moment of the three views, which then has orthogonal
@@ -50,8 +50,8 @@ def latent_densities(
     products G of the functions u in the space of the kernel, is the mean embedding of a class; over √(2π) σ it is the
     density smoothed by the kernel.
 
-    The data are three views of a `LatentViews` with the default laws. The method is `DoublyStochasticKernelSVD`, or an
-    exact decomposition on `n_features` cosines and sines, or landmarks.
+    The data are three views of `LatentViews` with the default distributions. The method is `DoublyStochasticKernelSVD`,
+    or an exact decomposition on `n_features` cosines and sines, or landmarks.
 
     Over the place x: ``gaussian`` and ``gamma``, the densities found, ``true_gaussian`` and ``true_gamma``. Numbers:
     ``squared_error``, the integral of the squared difference, added over both classes; ``smooth_squared_error``, the
@@ -61,7 +61,7 @@ def latent_densities(
     UnknownNameError.check("method", method, METHODS)
     x = np.asarray(data.x_train)
     if x.ndim != 2 or x.shape[1] != 3:
-        raise ShallowsError(f"Three views of one number each are needed, got data of shape {x.shape}.")
+        raise ShallowsError(f"Three views with one number each are needed, got data of shape {x.shape}.")
     views = [np.ascontiguousarray(x[:, place : place + 1]) for place in range(3)]
     if method == "doubly_stochastic":
         model = DoublyStochasticKernelSVD(
@@ -83,7 +83,7 @@ def latent_densities(
         ).fit(*views[:2])
         functions: Functions = model.transform
         coefficients = model.dual_coef_.reshape(-1, 2).astype(np.float64)
-        # Features without their common factor 1/√(number of frequencies).
+        # Omit the features' common factor 1/√(number of frequencies).
         products = model.n_random_features_ * coefficients.T @ coefficients
     else:
         functions, products = _on_fixed_features(method, views[:2], bandwidth, n_features, random_state), np.eye(2)
@@ -91,7 +91,7 @@ def latent_densities(
     embedded = functions(PLACES[:, None].astype(x.dtype)).astype(np.float64) @ np.linalg.solve(products, means.T)
     found = embedded / (math.sqrt(2 * math.pi) * bandwidth)
     integral = float(PLACES[1] - PLACES[0])
-    # The classes have no order of their own: the Gaussian one lies further left.
+    # The order of the classes is arbitrary: take the class further left as the Gaussian one.
     order = np.argsort(PLACES @ found)
     found, weights = found[:, order], weights[order]
     truth, smooth = LatentViews().densities(PLACES), smoothed_densities(PLACES, bandwidth)
@@ -109,7 +109,7 @@ def latent_densities(
 
 
 def smoothed_densities(places: np.ndarray, bandwidth: float) -> np.ndarray:
-    """Both densities convolved with a normal density of deviation ``bandwidth``, shape (n, 2)."""
+    """Convolve both densities with a normal density of standard deviation ``bandwidth``, shape (n, 2)."""
     grid = np.linspace(-20.0, 45.0, 13001)
     densities = LatentViews().densities(grid) * (grid[1] - grid[0])
     window = np.exp(-(((places[:, None] - grid) / bandwidth) ** 2) / 2) / (bandwidth * math.sqrt(2 * math.pi))
@@ -117,10 +117,9 @@ def smoothed_densities(places: np.ndarray, bandwidth: float) -> np.ndarray:
 
 
 def classes_of(values: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """Probabilities of the classes, shape (k,), and the means of k functions in each, shape (k, k).
+    """Estimate the class probabilities, shape (k,), and the means of k functions in each class, shape (k, k).
 
-    The values, each of shape (n, k), are those of the same functions on three views that are independent once the class
-    is known.
+    `values` has three arrays of shape (n, k), the same functions on three views that are independent given the class.
     """
     a, b, c = (np.asarray(one, dtype=np.float64) for one in values)
     n, k = a.shape
@@ -136,13 +135,13 @@ def classes_of(values: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     for place in range(k):
         strengths[place], directions[place] = _top_component(third)
         third = third - strengths[place] * np.einsum("i,j,l->ijl", *[directions[place]] * 3)
-    # Whitened means are orthonormal vectors over the root of the probabilities.
+    # Whitened means are orthonormal vectors divided by the roots of the probabilities.
     means = strengths[:, None] * directions @ (vectors * np.sqrt(sizes)).T
     return 1.0 / strengths**2, means
 
 
 def _top_component(tensor: np.ndarray, n_starts: int = 10, n_steps: int = 100) -> tuple[float, np.ndarray]:
-    """The largest component of a symmetric tensor with orthogonal ones, by power steps from several directions."""
+    """Find the largest of a symmetric tensor's orthogonal components, by power steps from several starts."""
     best = (-math.inf, np.zeros(len(tensor)))
     for start in streams.normal(0, "tensor power method", 0, (n_starts, len(tensor))):
         v = start / np.linalg.norm(start)
@@ -157,7 +156,7 @@ def _top_component(tensor: np.ndarray, n_starts: int = 10, n_steps: int = 100) -
 def _on_fixed_features(
     method: str, views: list[np.ndarray], bandwidth: float, n_features: int, seed: int, rows: int = 16384
 ) -> Functions:
-    """The top two eigenfunctions of the symmetrised cross-covariance of two views on fixed features."""
+    """Compute the top two eigenfunctions of the symmetrized cross-covariance of two views on fixed features."""
     kind = {"fourier": FourierFeatures, "nystroem": NystroemFeatures}[method]
     features = kind(n_features=n_features, bandwidth=bandwidth, random_state=seed).fit(views[0])
     cross = 0.0

@@ -1,7 +1,7 @@
-"""Oja's rule on a kernel's covariance operator itself, beside the rule that orthogonalises after each step.
+"""Oja's rule on a kernel's covariance operator, compared with a rule that orthogonalizes after each step.
 
-Theorem 1 and Lemma 3 of Xie et al. (2015): points at random, no random features. The population is a sample, in whose
-span the operator is a matrix of known eigenvectors.
+Theorem 1 and Lemma 3 of Xie et al. (2015): random points, no random features. The population is a sample, in
+whose span the operator is a matrix with known eigenvectors.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def angle_by_iteration(
 
     c is twice the inverse of the gap λ_k − λ_{k+1}, and t₀ = 2 c λ₁. The start has cos² = 0.55 to each eigenfunction.
 
-    Over t: ``squared_sine`` of Oja's rule and ``orthogonalised`` of the other, on the same batches.
+    Over t: ``squared_sine`` of Oja's rule and ``orthogonalised`` of the other rule, on the same batches.
     """
     p = _Operator(data, kernel, bandwidth, n_points, n_components, device)
     k = n_components
@@ -66,7 +66,7 @@ def one_step(
     random_state: int = 0,
     device: str = "auto",
 ) -> AnalysisResult:
-    """The difference in cos² that orthogonalising makes to one step, for several step sizes (Lemma 3: O(η²)).
+    """Measure how orthogonalizing changes cos² in one step, for several step sizes (Lemma 3: O(η²)).
 
     Steps are in units of 1/λ₁, and the mean of |difference| is taken over `n_repeats` batches.
 
@@ -101,7 +101,7 @@ class _Operator:
         self.k, self.effective = k, drawn.effective
 
     def start(self) -> np.ndarray:
-        """Orthonormal functions with cos² = 0.55 to one eigenfunction each, and the rest in one of the next k."""
+        """Return orthonormal functions with cos² = 0.55 to an eigenfunction and the rest in one of the next k."""
         G = np.zeros((len(self.values), self.k))
         places = np.arange(self.k)
         G[places, places], G[self.k + places, places] = np.sqrt(0.55), np.sqrt(0.45)

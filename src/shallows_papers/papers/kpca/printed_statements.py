@@ -1,4 +1,4 @@
-"""Statements of Xie et al. (2015) that do not hold as they are printed, each beside its correction."""
+"""Statements of Xie et al. (2015) that do not hold as printed, compared with their corrections."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...datasets.synthetic.latent_views import LatentViews
 from ..results import AnalysisResult
 from ..samples import sample
 
-SIZE, K = 12, 3  # dimension of the matrices on which rules are iterated, and the components that they find
+SIZE, K = 12, 3  # dimension of the matrices for iterating rules, and number of components
 
 
 def printed_statements(
@@ -25,17 +25,17 @@ def printed_statements(
     random_state: int = 0,
     device: str = "auto",
 ) -> AnalysisResult:
-    """Numbers that are small, or one, if a statement holds; ``*_printed`` as printed and ``*_corrected`` otherwise.
+    """Return numbers that are small, or one, if a statement holds, for the printed and the corrected statements.
 
-    The rules are iterated on the mean over all data; statements about the kernel matrix are about `n_points` of them.
+    The rules are iterated on the mean over all data. Statements about the kernel matrix use `n_points` points.
 
     No curve. Numbers: ``eigenvector_*``, the residual of the eigenvalue equation of the kernel matrix over the vector;
     ``frequencies_*``, the integral of the density of the frequencies; ``start_*``, the size of the functions of
-    Algorithm 1 after its steps; ``joint_*``, the second singular value of the cross-covariance of two views over the
-    first, where both are drawn by themselves and where they are drawn as a pair; ``singular_*``, the least squared norm
-    of what Algorithm 3 finds; ``same_sample_*``, the bias of a step of Algorithm 4 whose two factors have one point,
-    and that of the mean of a batch of 256, over the step; ``projection_*``, the largest ‖v − Gw‖² over 1 − cos² for
-    functions G that are not orthonormal; ``hebbian_*``, the largest norm of what the generalised Hebbian rule finds,
+    Algorithm 1 after its steps; ``joint_*``, the ratio of the second to the first singular value of the
+    cross-covariance of two views, drawn independently and drawn as a pair; ``singular_*``, the smallest squared norm of
+    the functions of Algorithm 3; ``same_sample_*``, the relative bias of a step of Algorithm 4 if both factors use the
+    same point, and with the mean of a batch of 256; ``projection_*``, the largest ‖v − Gw‖² over 1 − cos² for functions
+    G that are not orthonormal; ``hebbian_*``, the largest norm of the functions of the generalized Hebbian rule,
     without and with the diagonal.
     """
     numbers = {
@@ -53,7 +53,7 @@ def printed_statements(
     numbers["singular_printed"] = float(squared.min())
     numbers["singular_corrected"] = 2.0 * numbers["singular_printed"]
     for name, place in (("hebbian_printed", 1), ("hebbian_corrected", 0)):
-        # The part of GᵀAG that decays column p: the rows up to p, with the diagonal or without.
+        # The part of GᵀAG that damps column p: the rows up to p, with or without the diagonal.
         found = _oja(A, start, n_steps, lambda W, place=place: np.triu(W, place))
         numbers[name] = float(np.linalg.norm(found, axis=0).max())
     return AnalysisResult([], {}, numbers, {"bandwidth": bandwidth, "n_points": n_points, "n_steps": n_steps})
@@ -64,7 +64,7 @@ def _eigenvector(data: Any, bandwidth: float, n: int, device: str) -> dict[str, 
     drawn = sample(data, "gaussian", bandwidth, n_points=n, device=device)
     M = arrays.to_numpy(drawn.matrix).astype(np.float64)
     alpha = np.linalg.eigh(M)[1][:, -1]
-    # λ of the operator: ‖A v‖ / ‖v‖ for v = Σ αᵢ k(xᵢ, ·), whose coefficients A turns to K α / n.
+    # λ of the operator: ‖A v‖ / ‖v‖ for v = Σ αᵢ k(xᵢ, ·). The coefficients of A v are K α / n.
     after = M @ alpha / len(M)
     value = math.sqrt(after @ M @ after) / math.sqrt(alpha @ M @ alpha)
     size = value * np.linalg.norm(alpha)
@@ -84,7 +84,7 @@ def _frequencies(bandwidth: float) -> dict[str, float]:
 def _joint(seed: int, n: int = 4000) -> dict[str, float]:
     """The second singular value over the first, for two views drawn independently and drawn as a pair."""
     x, _ = LatentViews(seed=seed).block(0, n)
-    # The functions are looked at on a grid, on which the kernel has all of its directions.
+    # The functions are evaluated on a grid that resolves all directions of the kernel.
     grid = np.linspace(-12.0, 20.0, 80)[:, None]
     K_grid = np.exp(-((grid - grid.T) ** 2) / 2.0)
     root = np.linalg.cholesky(K_grid + 1e-6 * np.eye(len(grid)))
@@ -110,17 +110,17 @@ def _oja(A: np.ndarray, G: np.ndarray, n_steps: int, part: Any = lambda W: W, et
     for _ in range(n_steps):
         G = G + eta * (A @ G - G @ part(G.T @ A @ G))
         if not np.abs(G).max() < 1e6:
-            break  # It grows without bound, and is not followed further.
+            break  # It grows without bound.
     return G
 
 
 def _singular_functions(A: np.ndarray, start: np.ndarray, n_steps: int, eta: float = 0.1) -> np.ndarray:
-    """What Algorithm 3 tends to on the matrix of a cross-covariance, for the first view."""
+    """Return the limit of Algorithm 3 for the first view, on a cross-covariance matrix."""
     F, G = start, start
     for _ in range(n_steps):
         W = F.T @ A @ G + G.T @ A.T @ F
         F, G = F + eta * (A @ G - F @ W), G + eta * (A.T @ F - G @ W)
-    # Turned to the singular directions, so that the columns are functions of their own.
+    # Rotate to the singular directions, so that each column is a separate function.
     return F @ np.linalg.svd(F.T @ A @ G)[0]
 
 

@@ -40,19 +40,19 @@ def projected_regression(
     device: str = "auto",
     memory: int | str | None = None,
 ) -> AnalysisResult:
-    """The error of a linear model of the targets on k functions of the inputs, against the number of features.
+    """Compute the error of a linear model of the targets on k functions of the inputs, by the number of features.
 
     The functions span the top of the covariance of E[k(x, ·) | y] against that of k(x, ·), the space that kernel CCA
-    between x and y finds. Each method takes the ridge, of ``ridges``, and the step, with the smallest error on training
-    points that are set aside, and is then fitted on the whole training part.
+    between x and y finds. For each method, the ridge from ``ridges`` and the step with the smallest validation error
+    are chosen. The method is then fitted on the whole training part.
 
-    "doubly_stochastic" is `KernelSlicedInverseRegression`, with ridges in units of k(x, x) = 1; a step with which it
-    diverges is not taken. "fourier" and "nystroem" are CCA between fixed features of the inputs and of the targets,
-    with ridges in shares of the trace. `sizes` count cosines and sines, or landmarks; `validation` points are set
-    aside, at most a fifth of all.
+    "doubly_stochastic" is `KernelSlicedInverseRegression`, with ridges in units of k(x, x) = 1; steps with which it
+    diverges are skipped. "fourier" and "nystroem" are CCA between fixed features of the inputs and of the targets,
+    with ridges in shares of the trace. `sizes` count cosines and sines, or landmarks; `validation` points are held
+    out, at most a fifth of all.
 
     Over the number of features: ``test_error``, the mean squared error on the test part over the variance of the
-    targets there, and ``ridge`` and, where some were given, ``step``, those that were chosen.
+    targets there, and the chosen ``ridge`` and, if steps are given, ``step``.
     """
     UnknownNameError.check("method", method, METHODS)
     x, x_test = (np.asarray(part, dtype=np.float32) for part in (data.x_train, data.x_test))

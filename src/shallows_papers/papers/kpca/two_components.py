@@ -36,16 +36,16 @@ def two_components(
     device: str = "auto",
     memory: int | str | None = None,
 ) -> AnalysisResult:
-    """The first two components of some training points, with their targets as colour.
+    """Compute the first two components of some training points, with their targets as color.
 
     "doubly_stochastic" is `DoublyStochasticKernelPCA`; "exact" scikit-learn's ``KernelPCA`` of at most `most_exact`
     points; "linear" its ``PCA``. Kernels are Gaussian, with the median distance of a thousand points as bandwidth, and
-    functions are centred. `n_shown` of the points are returned, a random part.
+    functions are centered. `n_shown` random points are returned.
 
     Over the number of the point, from 1: ``first``, ``second`` and ``colour``. Numbers: ``centre_correlation``, the
     rank correlation between the target and the distance from the mean, over the shown points; for the doubly stochastic
     method ``squared_sine`` of the largest angle between its two functions and the exact ones on the training points,
-    where these are at most ``most_exact``.
+    if there are at most ``most_exact`` points.
     """
     UnknownNameError.check("method", method, METHODS)
     x = np.asarray(data.x_train, dtype=np.float32)
@@ -80,7 +80,7 @@ def two_components(
             truth = exact.fit(x.astype(np.float64)).transform(x.astype(np.float64))
             numbers["squared_sine"] = _squared_sine(model.transform(x), truth)
     values = np.asarray(values, dtype=np.float64)
-    # The sign of a component is free: each grows with the sum of the inputs.
+    # The sign of a component is arbitrary: make it grow with the sum of the inputs.
     sums = x[shown].sum(axis=1, dtype=np.float64)
     values = values * np.where((sums - sums.mean()) @ values < 0, -1.0, 1.0)
     distance = np.linalg.norm(values - values.mean(axis=0), axis=1)
@@ -91,6 +91,6 @@ def two_components(
 
 
 def _squared_sine(values: np.ndarray, truth: np.ndarray) -> float:
-    """1 − cos² of the largest angle between two spaces of centred functions, by their values."""
+    """1 − cos² of the largest angle between two spaces of centered functions, from their values."""
     one, other = (np.linalg.qr(v.astype(np.float64) - v.mean(axis=0, dtype=np.float64))[0] for v in (values, truth))
     return float(max(0.0, 1.0 - np.linalg.svd(one.T @ other, compute_uv=False)[-1] ** 2))

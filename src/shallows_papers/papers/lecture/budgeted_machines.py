@@ -1,4 +1,4 @@
-"""How training, prediction and size of budgeted machines grow with the examples, their non-zero entries and the budget.
+"""Growth of training, prediction and size of budgeted machines with examples, non-zero entries and budget.
 
 The table of orders in the lecture's slide on BudgetedSVM (Djuric, Lan, Vucetic and Wang 2013): N examples of S
 non-zero entries among D, C classes, a budget B, I iterations. Here the exponents are measured, each symbol varied with
@@ -34,7 +34,7 @@ from shallows.solvers.budgeted.sparse_rows import SparseRows, sparse_rows
 from ..results import AnalysisResult
 from ..timing import in_turn, processor_seconds
 
-PREDICTED = 1000  # points that a prediction is timed on
+PREDICTED = 1000  # points of the timed prediction
 PASSES = 1  # passes of LIBLINEAR over the features of a low-rank machine
 
 
@@ -60,13 +60,13 @@ def orders_of_budgeted_machines(
     rounds: int = 3,
     random_state: int = 0,
 ) -> AnalysisResult:
-    """Training, prediction and size of the model of a machine against one of the table's symbols.
+    """Measure training, prediction and model size of a machine against one of the table's symbols.
 
-    Rows have normal numbers in random columns, and random labels, so that nearly every example violates its margin. The
-    symbols that are not varied are those of `MachineSize`, or `fixed`. "pegasos" is "amm" with one hyperplane for each
-    class. Budgets are full before the timed pass, and kept by removal. "llsvm" has dense rows, S = D, sampled landmarks
-    and one pass of LIBLINEAR. "svm" is LIBSVM with a cache of a megabyte: I iterations for each pair of classes, and
-    predictions with all examples as support vectors.
+    Rows have normal numbers in random columns, and random labels, so that nearly every example violates its margin.
+    Fixed symbols have the values of `MachineSize` or `fixed`. "pegasos" is "amm" with one hyperplane for each class.
+    Budgets are full before the timed pass and are maintained by removal. "llsvm" has dense rows, S = D, sampled
+    landmarks and one pass of LIBLINEAR. "svm" is LIBSVM with a cache of a megabyte: I iterations for each pair of
+    classes, and predictions with all examples as support vectors.
 
     Over the sizes: ``training`` and ``prediction`` of 1,000 points, in units of the first size, and ``model``, the
     numbers that a prediction needs.
@@ -107,21 +107,21 @@ def rows_of(size: MachineSize, n: int, random_state: int, purpose: str) -> Spars
 
 
 def _measured(method: str, size: MachineSize, random_state: int) -> tuple[dict[str, float], int]:
-    """Seconds of the process for training and prediction, and the numbers of the model."""
+    """Return processor seconds for training and prediction, and the count of numbers in the model."""
     train = rows_of(size, size.n, random_state, "train")
     new = rows_of(size, PREDICTED, random_state, "new").points
-    fit, made = MACHINES[method](size, train)
+    fit, make_prediction = MACHINES[method](size, train)
     started = time.process_time()
     state = fit()
     trained = time.process_time() - started
-    predict, held = made(state)
+    predict, held = make_prediction(state)
     return {"training": trained, "prediction": processor_seconds(predict, new)}, held
 
 
 Machine = Callable[
     [MachineSize, SparseRows], tuple[Callable[[], Any], Callable[[Any], tuple[Callable[[Any], Any], int]]]
 ]
-"""From sizes and training rows to a training, and from what that makes to a prediction and the numbers of a model."""
+"""A function from sizes and rows to a training and a function that returns a prediction and the model's size."""
 
 
 def _hyperplanes(size: MachineSize, train: SparseRows, per_class: int) -> tuple[Any, Any]:
@@ -130,16 +130,16 @@ def _hyperplanes(size: MachineSize, train: SparseRows, per_class: int) -> tuple[
     capacity = len(state.weights)
     state.weights[...] = np.random.default_rng(0).normal(size=state.weights.shape) * 1e-2
     state.n_weights, state.n_steps = capacity, 1000
-    solver.step(train, solver.init(train), np.arange(1))  # compiled, or read from its cache
+    solver.step(train, solver.init(train), np.arange(1))  # compile, or read from the cache
 
-    def made(state: Any) -> tuple[Any, int]:
+    def make_prediction(state: Any) -> tuple[Any, int]:
         machine = hyperplanes_of(state, solver.constant, size.classes, np.zeros(size.d))
         found, model = FittedBudgeted(machine, solver.regularization, 1, 1, {}, {}), AMMClassifier()
         model.n_features_in_ = size.d
         model._store(found, Machines(np.arange(size.classes), "one_vs_rest"))
         return model.predict, model.coef_.size + model.intercept_.size
 
-    return lambda: solver.step(train, state, np.arange(size.n)), made
+    return lambda: solver.step(train, state, np.arange(size.n)), make_prediction
 
 
 def _budgeted(size: MachineSize, train: SparseRows) -> tuple[Any, Any]:
@@ -152,7 +152,7 @@ def _budgeted(size: MachineSize, train: SparseRows) -> tuple[Any, Any]:
     state.n_steps = 1000
     solver.step(train, solver.init(train), np.arange(1))
 
-    def made(state: Any) -> tuple[Any, int]:
+    def make_prediction(state: Any) -> tuple[Any, int]:
         machine = GaussianSum(state.centers.copy(), state.coefficients.copy(), kernel.bandwidth, np.zeros(size.d))
         found = FittedBudgeted(machine, solver.regularization, 1, 1, {}, {})
         model = BudgetedSVMClassifier()
@@ -160,7 +160,7 @@ def _budgeted(size: MachineSize, train: SparseRows) -> tuple[Any, Any]:
         model._store(found, Machines(np.arange(size.classes), "one_vs_rest"))
         return model.predict, model.support_vectors_.size + model.dual_coef_.size
 
-    return lambda: solver.step(train, state, np.arange(size.n)), made
+    return lambda: solver.step(train, state, np.arange(size.n)), make_prediction
 
 
 def _low_rank(size: MachineSize, train: SparseRows) -> tuple[Any, Any]:
@@ -174,17 +174,17 @@ def _low_rank(size: MachineSize, train: SparseRows) -> tuple[Any, Any]:
             warnings.simplefilter("ignore", ConvergenceWarning)
             return model.fit(x, train.labels)
 
-    def made(fitted: LowRankLinearizedSVMClassifier) -> tuple[Any, int]:
+    def make_prediction(fitted: LowRankLinearizedSVMClassifier) -> tuple[Any, int]:
         feature_map = fitted.transformer_.feature_map_
         held = feature_map.landmarks.size + feature_map.root.size + fitted.coef_.size
         return lambda new: fitted.predict(new.toarray()), held
 
-    return fit, made
+    return fit, make_prediction
 
 
 def _kernel_machine(size: MachineSize, train: SparseRows) -> tuple[Any, Any]:
     x, options = _short(train.points), {"gamma": 0.25 / size.nonzeros, "cache_size": 1, "shrinking": False}
-    # With so large a C no pair of classes is done before its last iteration.
+    # With this large C, no pair of classes converges before its last iteration.
     timed = SVC(C=1e3, max_iter=size.iterations, **options)
 
     def fit() -> None:
@@ -192,17 +192,17 @@ def _kernel_machine(size: MachineSize, train: SparseRows) -> tuple[Any, Any]:
             warnings.simplefilter("ignore", ConvergenceWarning)
             timed.fit(x, train.labels)
 
-    def made(_: None) -> tuple[Any, int]:
-        # With so small a C every example is a support vector.
+    def make_prediction(_: None) -> tuple[Any, int]:
+        # With this small C, every example is a support vector.
         fitted = SVC(C=1e-3, **options).fit(x, train.labels)
         held = fitted.support_vectors_.nnz + fitted.dual_coef_.shape[0] * fitted.dual_coef_.shape[1]
         return lambda new: fitted.predict(_short(new)), held
 
-    return fit, made
+    return fit, make_prediction
 
 
 def _short(points: scipy.sparse.csr_array) -> scipy.sparse.csr_matrix:
-    """Rows with indices of four bytes, which LIBSVM wants."""
+    """Convert rows to four-byte indices, which LIBSVM needs."""
     parts = (points.data, points.indices.astype(np.int32), points.indptr.astype(np.int32))
     return scipy.sparse.csr_matrix(parts, shape=points.shape)
 

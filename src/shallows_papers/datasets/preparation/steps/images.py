@@ -24,7 +24,7 @@ def _are_weights(weights: Any) -> bool:
 
 @dataclass
 class _ImageStep(FeatureStep):
-    """A step on images. Parameters that are None are taken from the catalogue.
+    """A step on images. The catalogue gives the values of parameters that are not set.
 
     ``order``: "planar" if all red values come before the green values, "interleaved" if the three values of a pixel are
     adjacent.

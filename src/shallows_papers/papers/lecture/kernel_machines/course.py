@@ -1,4 +1,4 @@
-"""How close Pegasos, dual coordinate ascent, LASVM and exact solvers are to the optimum over time."""
+"""Distance of Pegasos, dual coordinate ascent, LASVM and exact solvers from the optimum over time."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from shallows.utils.compilation import njit
 from ...results import AnalysisResult
 from ...timing import processor_seconds
 
-MULTIPLES = (0.25, 0.5, 1.0, 2.0)  # bandwidths that are tried, as multiples of the median distance
-TRIED = 2000  # training points that choose the bandwidth; a fifth of them is held out
+MULTIPLES = (0.25, 0.5, 1.0, 2.0)  # tried bandwidths, as multiples of the median distance
+TRIED = 2000  # training points for choosing the bandwidth; a fifth of them is held out
 NEAR = 5.0  # a suboptimality, in percent, that counts as near the optimum
 Function = tuple[np.ndarray, float]  # coefficients of the kernel functions, shape (n,), and the intercept
 
@@ -41,17 +41,16 @@ def course(
 ) -> AnalysisResult:
     """Primal suboptimality and test error of a kernel machine in the course of its training.
 
-    Time is processor time over that which sequential minimal optimisation takes here for the whole solution, to a
-    tolerance of 10⁻³, so that it means the same on every machine. Each training begins without kernel values and keeps
-    all rows that the memory holds.
+    Time is processor time divided by the time of sequential minimal optimization for the whole solution on the same
+    machine, with tolerance 10⁻³. Each training begins without kernel values and keeps all rows that fit into memory.
 
     "decomposition" is SVM-light's, with working sets of ten variables and a tolerance of 10⁻³. Pegasos and dual
-    coordinate ascent have no intercept; each is held against the optimum of its own problem. λ is 1/(C n), and the
-    bandwidth is chosen on a part of the training points where none is given.
+    coordinate ascent have no intercept. Each solver is compared with the optimum of its own problem. λ is 1/(C n). The
+    bandwidth, if not given, is chosen on a part of the training points.
 
     Over the marks, in percent: ``suboptimality``, P(f) − P* with P(f) = λ/2 ‖f‖² + (1/n) Σ max(0, 1 − yᵢf(xᵢ)), of P*;
     ``error`` on the test part. As numbers: ``test_error`` at the end; ``time_within``, the first mark at which the
-    suboptimality is at most 5 %, infinite where none is; ``seconds`` of the unit.
+    suboptimality is at most 5 %, infinite if there is none; ``seconds`` of the unit.
     """
     x, y, new, truth = two_classes(data, n_points, random_state)
     points = kernels.augmented(np.ascontiguousarray(x, dtype=np.float32))
@@ -68,7 +67,7 @@ def course(
     }
     UnknownNameError.check("solver", solver, followed)
     with arrays.one_blas_thread():
-        # Compiled, and the kernel's first use, before anything is timed.
+        # Compile, and use the kernel for the first time, before anything is timed.
         for name, follow in followed.items():
             few = slice(0, min(n, 200))
             follow(name, kernel, points[few], y[few], C, budget, random_state, Watch((0.0,), 1.0))
@@ -88,7 +87,7 @@ def course(
 
 
 def two_classes(data: Any, n_points: int | None, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Training points and signs in a random order, so many at most, and those of the test part."""
+    """Return at most `n_points` training points with signs in a random order, and the test points with signs."""
     order = streams.permutation(seed, "points of machines", 0, data.x_train.shape[0])[:n_points]
     rows = np.sort(order)
     back = np.argsort(np.argsort(order))
@@ -103,7 +102,7 @@ def two_classes(data: Any, n_points: int | None, seed: int) -> tuple[np.ndarray,
 
 
 def chosen_bandwidth(points: np.ndarray, y: np.ndarray, C: float, seed: int) -> float:
-    """The multiple of the median distance with the smallest error on a held-out fifth; on ties the larger."""
+    """Return the multiple of the median distance with the smallest error on a held-out fifth; on ties, the larger."""
     n = min(TRIED, len(y))
     fitted = n - n // 5
     median, errors = kernels.median_bandwidth(points[:, :-2], seed), {}
@@ -121,9 +120,9 @@ def chosen_bandwidth(points: np.ndarray, y: np.ndarray, C: float, seed: int) -> 
 
 
 class Watch:
-    """Takes time in pieces of a training, and keeps the function that there is when a mark is passed.
+    """Times the pieces of a training, and stores the current function when a mark is passed.
 
-    Marks are ascending, in units of so many seconds.
+    Marks are ascending, in units of `unit` seconds.
     """
 
     def __init__(self, marks: tuple[float, ...], unit: float):
@@ -137,7 +136,7 @@ class Watch:
         return len(self.functions) == len(self.marks)
 
     def piece(self, work: Callable[[], None], function: Callable[[], Function]) -> None:
-        """Do a piece of work; a mark within it has the function before the piece, or, of the first, that after it."""
+        """Run a piece of work. A mark in it gets the function before it, or after it in the first piece."""
         self.seconds += processor_seconds(work)
         after = function()
         while not self.over and self.seconds > self.marks[len(self.functions)] * self.unit:
@@ -145,7 +144,7 @@ class Watch:
         self._before = after
 
     def end(self) -> None:
-        """What is done before a mark stays as it is."""
+        """Use the last function for all remaining marks."""
         self.functions += [self._before] * (len(self.marks) - len(self.functions))
 
 
@@ -167,7 +166,7 @@ def _follow_dual(
     rows, n = KernelRowSlab(kernel, points, budget=budget), len(y)
     problem = DualProblem.of_classes(rows, y, np.full(n, C))
     solver = SMOStepper() if name == "smo" else DecompositionStepper()
-    # A working set of ten variables is as much work as five pairs.
+    # A working set of ten variables costs as much as five pairs.
     n_steps = max(10, n // 50) if name == "smo" else max(2, n // 250)
     state = solver.init(problem)
 
@@ -183,7 +182,7 @@ def _follow_dual(
 def _follow_lasvm(
     name: str, kernel: Kernel, points: np.ndarray, y: np.ndarray, C: float, budget: int, seed: int, watch: Watch
 ) -> KernelRowSlab:
-    """One pass over the examples and the steps that finish it."""
+    """Follow one pass over the examples and the finishing steps."""
     n, solver = len(y), LASVMStepper()
     problem = ExampleProblem(kernel, points, y, np.full(n, C), np.arange(n), (y > 0).astype(np.int64))
     state = solver.init(problem)
@@ -203,7 +202,7 @@ def _follow_lasvm(
 
 
 def _optimum(without_intercept: bool, rows: KernelRowSlab, y: np.ndarray, C: float, seed: int) -> Function:
-    """The function of the optimum, to a thousandth of what is looked at."""
+    """Return the optimum, with a thousandth of the error that is examined."""
     if without_intercept:
         exact, before = DualCoordinateAscent(rows, y, C, seed + 1), np.inf
         for _ in range(50):
@@ -253,7 +252,7 @@ class Evaluation:
 
 @njit(cache=True)
 def _pegasos(order, start, t, regularisation, counts, signs, rows, slot_of, used, clock):
-    """Steps on the examples of an order from a place on, while their rows are at hand; the place and t after them."""
+    """Run steps on examples in order from `start` while their rows are available; return the next place and t."""
     for place in range(start, len(order)):
         i = order[place]
         slot = slot_of[i]
@@ -264,7 +263,7 @@ def _pegasos(order, start, t, regularisation, counts, signs, rows, slot_of, used
         score = 0.0
         for j in range(len(counts)):
             score += counts[j] * signs[j] * rows[slot, j]
-        # f of the step t is the mean of t - 1 directions over λ; the first is zero.
+        # f at step t is the mean of t - 1 directions divided by λ; the first is zero.
         if t == 1 or signs[i] * score < regularisation * (t - 1):
             counts[i] += 1.0
         t += 1
@@ -273,7 +272,7 @@ def _pegasos(order, start, t, regularisation, counts, signs, rows, slot_of, used
 
 @njit(cache=True)
 def _coordinates(order, start, beta, signs, C, diagonal, rows, slot_of, used, clock):
-    """Best values of single dual variables, while the rows are at hand; the place after them."""
+    """Optimize single dual variables while their rows are available; return the next place."""
     for place in range(start, len(order)):
         i = order[place]
         slot = slot_of[i]
@@ -291,10 +290,10 @@ def _coordinates(order, start, beta, signs, C, diagonal, rows, slot_of, used, cl
 
 @dataclass
 class KernelPegasos:
-    """Pegasos as the lecture writes it for kernels: f = 1/(λT) Σ cⱼ yⱼ k(xⱼ, ·), cⱼ counting j's violations.
+    """Pegasos for kernels as in the lecture: f = 1/(λT) Σ cⱼ yⱼ k(xⱼ, ·), where cⱼ counts j's violations.
 
-    At step t an example i is drawn; if yᵢ f(xᵢ) < 1 for the f of the t − 1 steps before, or at the first step, cᵢ grows
-    by one. There is no projection and no average.
+    At step t an example i is drawn; if yᵢ f(xᵢ) < 1 for f after the previous t − 1 steps, or at the first step, cᵢ
+    grows by one. There is no projection and no average.
     """
 
     rows: KernelRowSlab
@@ -306,7 +305,7 @@ class KernelPegasos:
         self.counts, self.t, self.n_chunks = np.zeros(self.rows.n), 1, 0
 
     def advance(self, n_steps: int) -> None:
-        """So many steps on examples that are drawn uniformly."""
+        """Run `n_steps` steps on uniformly drawn examples."""
         raw = streams.integers(self.seed, "pegasos", self.n_chunks, n_steps)
         order, place = (raw % np.uint64(self.rows.n)).astype(np.int64), 0
         self.n_chunks += 1
@@ -325,7 +324,7 @@ class KernelPegasos:
 
 @dataclass
 class DualCoordinateAscent:
-    """Stochastic dual coordinate ascent with the hinge and no intercept: one αᵢ after the other to its best value.
+    """Stochastic dual coordinate ascent with the hinge loss and no intercept; each step optimizes one αᵢ.
 
     αᵢ ← clip(αᵢ + (1 − yᵢ f(xᵢ))/k(xᵢ, xᵢ), 0, C) with f = Σ αⱼ yⱼ k(xⱼ, ·), each epoch in a new order.
     """
@@ -339,7 +338,7 @@ class DualCoordinateAscent:
         self.coefficients, self.order, self.place, self.n_epochs = np.zeros(self.rows.n), np.empty(0, np.int64), 0, 0
 
     def advance(self, n_steps: int) -> None:
-        """So many steps."""
+        """Run `n_steps` steps."""
         slab = self.rows
         while n_steps > 0:
             if self.place == len(self.order):

@@ -29,12 +29,12 @@ def scaling(
 ) -> AnalysisResult:
     """Steps, kernel evaluations and time of a kernel machine with the Gaussian kernel, by training points.
 
-    The bandwidth is the median distance where none is given; a small cache holds `few` rows of the kernel matrix.
+    The bandwidth defaults to the median distance. A small cache has `few` rows of the kernel matrix.
 
-    Over n, of sequential minimal optimisation: ``work``, steps times n, which is what the problem costs once the kernel
-    is known; ``kept``, ``few`` and ``none``, kernel evaluations over n² where all rows are kept, as many as a small
-    cache holds, or the two of the present step. ``time``, processor seconds of LIBSVM (scikit-learn's ``SVC``) with a
-    cache that holds all, over those for the fewest points.
+    Over n, for sequential minimal optimization: ``work``, steps times n, the cost with a known kernel matrix; ``kept``,
+    ``few`` and ``none``, kernel evaluations over n² if all rows are stored, only the rows of a small cache, or only the
+    two rows of the current step. ``time``, processor seconds of LIBSVM (scikit-learn's ``SVC``) with a cache for all
+    rows, divided by the time for the fewest points.
     """
     from sklearn.svm import SVC
 

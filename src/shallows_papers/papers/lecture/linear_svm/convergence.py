@@ -17,7 +17,7 @@ from ...timing import repeated_seconds
 from .exact import BY_VISITS, optimum, problem_of, solver_of
 
 PASSES = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100)
-SMALL = 200  # rows on which compiled code is called first, so that its compilation is not timed
+SMALL = 200  # rows of a first call, so that compilation is not timed
 
 
 def convergence(
@@ -33,14 +33,14 @@ def convergence(
 ) -> AnalysisResult:
     """Relative distance from the optimum, and test error, against passes over the training data.
 
-    A plane of a cutting-plane method and an iteration of Newton's count as a pass. `parameters` are those of the
-    solver, a key of `exact.SOLVERS`; `most_rows` takes the first rows alone.
+    A plane of a cutting-plane method and a Newton iteration count as a pass. `parameters` are parameters of the solver,
+    a key of `exact.SOLVERS`. `most_rows` limits the number of rows.
 
     Over the passes: ``suboptimality``, (P(w) − P*)/P* with P* between the objective and the bound of dual coordinate
-    descent, ``test_error`` in percent, and ``cost``, processor seconds of training over those of one product Xw of all
-    rows. As numbers ``cost_to_target``, the cost at the first of the passes within the target (infinite where there is
-    none), ``optimal_error``, the test error of the optimum, ``last_error``, that of the last pass, and ``gap``, how
-    closely P* is known.
+    descent, ``test_error`` in percent, and ``cost``, processor seconds of training divided by the time of one product
+    Xw of all rows. As numbers ``cost_to_target``, the cost at the first pass within the target (infinite if there is
+    none), ``optimal_error``, the test error of the optimum, ``last_error``, the test error after the last pass, and
+    ``gap``, the accuracy of P*.
     """
     x, y = data.x_train[:most_rows], np.asarray(data.y_train[:most_rows])
     problem = problem_of(x, y, regularisation)
@@ -83,6 +83,6 @@ def convergence(
 
 
 def _error(data: Any, y: np.ndarray, w: np.ndarray) -> float:
-    """Percentage of the test points on the wrong side."""
+    """Return the percentage of misclassified test points."""
     scores = np.asarray(data.x_test @ w)
     return 100.0 * float(np.mean((scores > 0) != (np.asarray(data.y_test) == np.max(y))))

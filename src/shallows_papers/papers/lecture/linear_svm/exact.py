@@ -1,4 +1,4 @@
-"""Linear support vector machines of prepared or generated data, with a bracket around the optimum."""
+"""Linear support vector machines on prepared or generated data, with bounds of the optimum."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SOLVERS: dict[str, Any] = {
 """Solvers by the names of their papers; "newton" is the primal method."""
 
 BY_VISITS = ("pegasos", "folos", "svm_sgd")
-"""Those whose step is a number of examples; a step of the others is a pass or an iteration."""
+"""Solvers whose step is a number of examples; a step of other solvers is a pass or an iteration."""
 
 
 def solver_of(name: str, options: Mapping[str, Any]) -> Any:
@@ -43,7 +43,7 @@ def solver_of(name: str, options: Mapping[str, Any]) -> Any:
 
 
 def problem_of(X: Any, y: np.ndarray, regularisation: float, loss: int = HINGE) -> LinearSVMProblem:
-    """The problem of points and of labels of two classes, of which the larger is +1."""
+    """Make the problem from points and labels of two classes, of which the larger label is +1."""
     X = X if scipy.sparse.issparse(X) else np.asarray(X)
     X = X.astype(np.float64) if X.dtype.kind != "f" else X
     signs = np.where(np.asarray(y) == np.max(y), 1.0, -1.0)
@@ -51,16 +51,16 @@ def problem_of(X: Any, y: np.ndarray, regularisation: float, loss: int = HINGE) 
 
 
 def optimum(problem: LinearSVMProblem, gap: float = GAP) -> tuple[np.ndarray, float, float]:
-    """Exact coefficients, their objective, and a lower bound of the optimum from the dual problem.
+    """Return exact coefficients, their objective, and a lower bound of the optimum from the dual problem.
 
-    Dual coordinate descent goes on until the bound is within ``gap`` of the objective, or for 5,000 passes.
+    Dual coordinate descent runs until the bound is within ``gap`` of the objective, or for 5,000 passes.
     """
     solver = DualCoordinateDescentStepper(0.0, shrinking=True)
     state, passes = solver.init(problem), 0
     value, bound = math.inf, -math.inf
     while not value - bound <= gap * value < math.inf and passes < MOST_PASSES:
         more = max(5, passes // 4)
-        # With no tolerance the variables that are set aside come back before every look.
+        # Without a tolerance, variables that were set aside are used again before every check.
         state.n_active = problem.n
         state.bounds[:] = np.inf, -np.inf
         state, passes = solver.step(problem, state, more), passes + more
@@ -72,11 +72,11 @@ def optimum(problem: LinearSVMProblem, gap: float = GAP) -> tuple[np.ndarray, fl
 def generated(
     n: int, d: int, seed: int, noise: float = 0.3, *, intrinsic: int | None = None, n_values: int | None = None
 ) -> tuple[Any, np.ndarray]:
-    """Points of unit length with labels of a noisy linear rule.
+    """Generate points of unit length with labels from a noisy linear rule.
 
-    `noise` is the deviation of what is added to the rule before its sign is taken, in units of the rule's own. Points
-    lie in `intrinsic` dimensions before they are turned into d of them, so that all inner products, and the labels, are
-    the same for every d. With `n_values` each row has so many values other than zero, at columns that begin at random.
+    `noise` is the standard deviation of the noise in units of the rule's standard deviation. Points have `intrinsic`
+    dimensions and are then rotated into d dimensions, so that inner products and labels are the same for every d. With
+    `n_values` each row has this number of nonzero values, in adjacent columns from a random column.
     """
     s = n_values or intrinsic or d
     x = streams.normal(seed, "points of a linear rule", 0, (n, s))

@@ -1,4 +1,4 @@
-"""Iterations that Pegasos needs for an accuracy and for a test error, and what they grow with."""
+"""Iterations that Pegasos needs for an accuracy and for a test error, and their growth."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from ...results import AnalysisResult
 from .exact import generated, optimum, problem_of
 
 ALONG = ("n", "d", "inverse_regularisation", "inverse_accuracy")
-INTRINSIC = 10  # dimensions of the points, turned into d of them: with d then nothing else varies
+INTRINSIC = 10  # dimensions of the points before a rotation into d dimensions, so that only d varies
 MOST_STEPS = 2_000_000
-GROWTH = 1.15  # ratio of the numbers of iterations between which the objective is looked at
+GROWTH = 1.15  # ratio of successive numbers of iterations at which the objective is evaluated
 
 
 def iterations_needed(
@@ -36,10 +36,10 @@ def iterations_needed(
 ) -> AnalysisResult:
     """Iterations of Pegasos on single examples until P(w) − P* ≤ ε, against one of n, d, 1/λ and 1/ε.
 
-    Points of unit length are made by `exact.generated`, so that n, d and λ can be varied one at a time. ε is in units
-    of the loss, and the geometric mean over orders of examples counts.
+    Points of unit length are made by `exact.generated`, so n, d and λ can be varied separately. ε is in units of the
+    loss. The result is the geometric mean over orders of examples.
 
-    Over the sizes: ``iterations``, and ``values``, the products of numbers that they take, iterations times d.
+    Over the sizes: ``iterations``, and ``values``, the number of multiplications, iterations times d.
     """
     UnknownNameError.check("along", along, ALONG)
     found: dict[str, list[float]] = {"iterations": [], "values": []}
@@ -68,7 +68,7 @@ def first_within(
     first: int = 1,
     most: float = MOST_STEPS,
 ) -> float:
-    """The first looked-at number of iterations after which a model is good enough; infinite beyond ``most`` of them."""
+    """Return the first evaluated number of iterations with a good enough model, or infinity above ``most``."""
     solver = LinearPegasosStepper(projection=projection, averaging="weighted", seed=seed)
     state, until = solver.init(problem), first
     while until <= most:
@@ -91,12 +91,12 @@ def steps_to_error(
     repetitions: int = 5,
     random_state: int = 0,
 ) -> AnalysisResult:
-    """Iterations of Pegasos to a test error, with the best λ for each number of training points.
+    """Measure iterations of Pegasos to a test error, with the best λ for each number of training points.
 
-    Points are made by `exact.generated`. The wanted error lies `excess` above that of the rule which made the labels.
+    Points are made by `exact.generated`. The target error is `excess` above the error of the rule that made the labels.
 
     Over the training points: ``iterations``, the smallest over λ of their medians over orders of examples (infinite
-    where no λ comes to the error). As numbers the error of the rule, ``rule_error``, and ``target_error``.
+    if no λ reaches the error). As numbers ``rule_error``, the error of the rule, and ``target_error``.
     """
     X, y = generated(max(sizes) + n_test, d, random_state, noise)
     x_new, y_new = X[-n_test:], y[-n_test:]

@@ -1,4 +1,4 @@
-"""Orders of the run time of solvers of support vector machines, as measured exponents."""
+"""Measured exponents of the run time of support vector machine solvers."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def orders_of_solver(
 ) -> AnalysisResult:
     """Iterations to an accuracy and processor seconds of an iteration, against n, d, s, 1/λ or 1/ρ.
 
-    Points of unit length are made by `exact.generated`, in ten intrinsic dimensions, but along s rows of s values among
+    Points of unit length are made by `exact.generated`, in ten intrinsic dimensions. For s, rows have s values among
     4,000 columns. "smo" is scikit-learn's ``SVC`` with a linear kernel. The accuracy is ρ = P(w) − P*, in units of the
-    loss, of an interior point relative; the fastest of the rounds counts.
+    loss; for the interior-point method it is relative. The fastest round counts.
 
     Over the sizes: ``iterations`` (steps of single examples, passes, planes), ``seconds`` of one of them, and
-    ``total``, their product. For "smo" only ``total``; for an interior point ``bytes`` of its matrix as well.
+    ``total``, their product. "smo" has only ``total``; the interior-point method also has ``bytes`` of its matrix.
     """
     UnknownNameError.check("along", along, (*ALONG, "s"))
     UnknownNameError.check("solver", solver, (*SOLVERS, "smo", "interior_point"))
@@ -73,7 +73,7 @@ def _linear(name: str, problem: LinearSVMProblem, rho: float, rounds: int, seed:
     _, value, bound = optimum(problem, min(1e-4, 0.1 * rho))
     goal = 0.5 * (value + bound) + rho
     by_visits = name in BY_VISITS
-    # Planes are asked for a tenth of what is measured; the others go on until they are there.
+    # Cutting planes run to a tenth of the measured accuracy; other solvers run until they reach the accuracy.
     tolerance = 0.1 * rho if name in ("bmrm", "ocas") else 0.0
     options: dict[str, Any] = {"seed": seed} if by_visits else {"tolerance": tolerance}
     if by_visits:
@@ -105,8 +105,8 @@ def _interior_point(X: np.ndarray, y: np.ndarray, lam: float, rho: float, rounds
 def interior_point(Q: np.ndarray, C: float, accuracy: float, most: int = 200) -> tuple[np.ndarray, int]:
     """Minimise ½ aᵀQa − Σ aᵢ over 0 ≤ aᵢ ≤ C, by Newton steps on the conditions of optimality with a falling barrier.
 
-    Q has yᵢyⱼ k(xᵢ, xⱼ). Each iteration factors an n × n matrix, Q and a diagonal. The end is where primal and dual
-    objective differ by at most a share ``accuracy`` of the primal one. Returns the variables and the number of
+    Q has yᵢyⱼ k(xᵢ, xⱼ). Each iteration factors an n × n matrix, Q and a diagonal. It stops when primal and dual
+    objective differ by at most a share ``accuracy`` of the primal objective. Returns the variables and the number of
     iterations.
 
     References
@@ -128,7 +128,7 @@ def interior_point(Q: np.ndarray, C: float, accuracy: float, most: int = 200) ->
         barrier, da = 0.0, np.zeros(n)
         dlow, dhigh = np.zeros(n), np.zeros(n)
         for corrected in (False, True):
-            # Products of the predicted changes, which the linear equations leave out, are put right in the second turn.
+            # The second solve corrects for products of the predicted changes, which the linear equations omit.
             first = (barrier - low * a - (dlow * da if corrected else 0.0)) / a
             second = (barrier - high * (C - a) + (dhigh * da if corrected else 0.0)) / (C - a)
             da = scipy.linalg.cho_solve(factor, -residual + first - second, check_finite=False)

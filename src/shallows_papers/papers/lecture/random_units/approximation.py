@@ -28,12 +28,12 @@ def approximation_error(
 ) -> AnalysisResult:
     """Errors of a feature map against its number of columns, over several draws of it.
 
-    The map is a key of `shallows.features.FEATURE_MAPS`. Half of the points are trained on in the comparison of
-    predictions; `regularisation` is λ/n of both regressions.
+    The map is a key of `shallows.features.FEATURE_MAPS`. Half of the points are training points for comparing
+    predictions. `regularisation` is λ/n of both regressions.
 
     Over the sizes: ``kernel_rms`` and ``kernel_max``, of φ(x)ᵀφ(z) − k(x, z) for pairs of different points;
-    ``prediction_rms`` and ``prediction_mse``, of the difference between the two regressions at the points that were not
-    trained on, divided by the size of those of the kernel (for the second: by its square).
+    ``prediction_rms`` and ``prediction_mse``, of the difference between the two regressions at the other points,
+    divided by the root mean square of the kernel's predictions (for the second: by its square).
     """
     drawn = sample(data, kernel, bandwidth, n_points=n_points, random_state=random_state, device=device)
     x, K = drawn.inputs, arrays.to_numpy(drawn.matrix)

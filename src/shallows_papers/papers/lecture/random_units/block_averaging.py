@@ -1,4 +1,4 @@
-"""Machines that train apart, on their own data and feature blocks, and whose outputs are averaged."""
+"""Machines that train separately, on different data and feature blocks, with averaged outputs."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ def by_machines(
     device: str = "cpu",
     memory: int | str | None = None,
 ) -> AnalysisResult:
-    """Errors, times and numbers sent of doubly stochastic gradients on machines that exchange nothing in training.
+    """Measure errors, times and messages of doubly stochastic gradients on machines that train independently.
 
     Machines are simulated: they train one after the other in this process, each on a random part of the training points
-    and, by its own seed, on feature blocks that no other machine has. A new point is sent to all of them, and the mean
-    of their outputs decides.
+    and, by its seed, with different feature blocks. A new point is sent to all machines and classified by the mean of
+    their outputs.
 
-    Each of `machines` is a divisor of the largest; for fewer than the largest number, errors are means over groups of
-    machines that have none in common. Each machine draws a `share` of the training points; the bandwidth is half of the
-    median distance where none is given.
+    Each of `machines` is a divisor of the largest; for smaller numbers, errors are means over disjoint groups of
+    machines. Each machine draws a `share` of the training points. The bandwidth defaults to half of the median
+    distance.
 
-    Over M: ``error`` of the averaged outputs on the test part, in percent; ``same_blocks``, that of machines which
-    differ in their data alone; ``one_machine``, that of one machine which passes M times as often over its part and so
-    has as many features as M of them together; ``time``, processor seconds of the slowest of M machines over those of
-    that one machine; ``sent``, the numbers that all machines send for a new point.
+    Over M: ``error`` of the averaged outputs on the test part, in percent; ``same_blocks``, the error of machines that
+    differ only in their data; ``one_machine``, the error of a single machine with M times the passes over its part,
+    which has the same number of features as M machines; ``time``, processor seconds of the slowest of M machines
+    divided by the time of that single machine; ``sent``, the numbers that all machines send for a new point.
     """
     x, new = (np.asarray(part, dtype=np.float32) for part in (data.x_train, data.x_test))
     y, truth = np.asarray(data.y_train), np.asarray(data.y_test)

@@ -1,4 +1,4 @@
-"""Random kitchen sinks: a random first layer and a convex fit of bounded weights, beside a trained first layer."""
+"""Random kitchen sinks: a convex fit on a random first layer, compared with a trained first layer."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from ...samples import sample
 
 
 def fit_in_box(Z: np.ndarray, y: np.ndarray, bound: float, max_iterations: int = 2000) -> np.ndarray:
-    """The α that minimises the mean of (αᵀzᵢ − yᵢ)² under |αₖ| ≤ bound, shape (K,).
+    """Return the α that minimizes the mean of (αᵀzᵢ − yᵢ)² under |αₖ| ≤ bound, shape (K,).
 
-    By L-BFGS-B, which keeps to bounds exactly; the problem is convex.
+    L-BFGS-B satisfies the bounds exactly; the problem is convex.
     """
 
     def risk(alpha: np.ndarray) -> tuple[float, np.ndarray]:
@@ -43,7 +43,7 @@ def fit_both_layers(
         gradient = [2.0 / len(y) * (np.cos(angles).T @ off), (slopes.T @ x).ravel(), slopes.sum(axis=0)]
         return float(np.mean(off**2)), np.concatenate(gradient)
 
-    # The start of the second layer is its best one for the first layer at hand.
+    # The second layer starts from its optimum for the current first layer.
     alpha = np.linalg.lstsq(np.cos(x @ w.T + b), y, rcond=1e-6)[0]
     start = np.concatenate([alpha, w.ravel(), b])
     packed = scipy.optimize.minimize(risk, start, jac=True, method="L-BFGS-B", options={"maxiter": max_iterations}).x
@@ -60,13 +60,13 @@ def kitchen_sinks(
     random_state: int = 0,
     device: str = "cpu",
 ) -> AnalysisResult:
-    """Risks of both fits against the number of units K.
+    """Compare the risks of both fits by the number of units K.
 
-    Weights are at most C/K in size. Frequencies are those of a Gaussian kernel, by default with half the median rule's
-    bandwidth. Half of the points are fitted, the others hold the risk of new points.
+    Weights are at most C/K in size. Frequencies are drawn for a Gaussian kernel, by default with half the median rule's
+    bandwidth. Half of the points are used for fitting, and the others for the risk on new points.
 
     Over K: ``risk`` and ``new_risk`` of the sinks, the mean squared error over the variance of the targets;
-    ``trained_risk`` and ``trained_new_risk`` of as many units with a trained first layer, from the same start;
+    ``trained_risk`` and ``trained_new_risk`` of K units with a trained first layer, from the same start;
     ``bound``, the largest |αₖ| K/C.
     """
     drawn = sample(data, "gaussian", bandwidth, n_points=n_points, random_state=random_state, device=device)

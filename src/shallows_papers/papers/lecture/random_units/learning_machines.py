@@ -1,4 +1,4 @@
-"""Extreme learning machines: their two closed forms, what more units do, and their time beside a kernel machine's."""
+"""Extreme learning machines: their closed forms, the effect of more units, and time relative to a kernel machine."""
 
 from __future__ import annotations
 
@@ -28,14 +28,15 @@ def learning_machines(
     random_state: int = 0,
     device: str = "cpu",
 ) -> AnalysisResult:
-    """An extreme learning machine through both of its closed forms, against its number of units.
+    """Compare both closed forms of an extreme learning machine by its number of units.
 
-    The activation is a member of `shallows.features.hidden_units.ACTIVATIONS`, and C the inverse of the ridge; the
-    fastest fit counts.
+    The activation is in `shallows.features.hidden_units.ACTIVATIONS`, and C is the inverse of the ridge. The fastest
+    fit counts.
 
-    Over the sizes: ``difference`` of the fitted values of (HᵀH + I/C)⁻¹ HᵀT and Hᵀ(HHᵀ + I/C)⁻¹ T, over the largest of
-    them; ``residual``, the root mean square of what is not fitted over that of the targets; ``time``, processor seconds
-    of a fit by the smaller system over those of a support vector regression (scikit-learn, C = 10) on the same points.
+    Over the sizes: ``difference`` of the fitted values of (HᵀH + I/C)⁻¹ HᵀT and Hᵀ(HHᵀ + I/C)⁻¹ T, over the largest
+    value; ``residual``, the root mean square of the residuals divided by the root mean square of the targets; ``time``,
+    processor seconds of a fit by the smaller system divided by the time of a support vector regression (scikit-learn, C
+    = 10) on the same points.
     """
     from sklearn.svm import SVR
 

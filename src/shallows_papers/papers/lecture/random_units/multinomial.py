@@ -13,12 +13,12 @@ from shallows.features.fourier import fourier_pairs
 
 from ...results import AnalysisResult
 
-PENALTIES = (10.0, 100.0)  # c of the logistic regression, of which a fifth of the training points chooses
+PENALTIES = (10.0, 100.0)  # values of c of the logistic regression; a fifth of the training points is for the choice
 TOLERANCE = 1e-4
-"""Of the largest derivative at the optimum, in float64. In float32 with ten times as much L-BFGS ends early: 4,096
-features then miss 5.2 % of MNIST's test digits in place of 4.2 %, learnt from 10,000."""
+"""Tolerance of the largest derivative, in float64. In float32 with ten times this tolerance, L-BFGS stops too early:
+4,096 features learned from 10,000 digits then have 5.2 % errors on MNIST's test digits instead of 4.2 %."""
 
-NETS = ((512,), (256, 256))  # rectified units in the hidden layers of the nets, of which the same points choose
+NETS = ((512,), (256, 256))  # rectified units in the hidden layers of the nets, chosen on the same points
 
 
 def beside_nets(
@@ -29,13 +29,13 @@ def beside_nets(
     n_points: int = 2000,
     random_state: int = 0,
 ) -> AnalysisResult:
-    """Test errors of softmax regression on random Fourier features, against their number, and of nets.
+    """Compare test errors of nets with softmax regression on random Fourier features, by the number of features.
 
-    The bandwidth of the Gaussian kernel is half of the median distance where none is given.
+    The bandwidth of the Gaussian kernel defaults to half of the median distance.
 
     Over D, test errors in percent: ``features``, of softmax regression (scikit-learn's ``LogisticRegression``, L-BFGS);
-    ``net``, of the net that had the least error on the fifth, trained on all points (``MLPClassifier``, Adam), the same
-    for every D.
+    ``net``, of the net with the smallest error on the held-out fifth, trained on all points (``MLPClassifier``, Adam),
+    the same for every D.
     """
     from sklearn.linear_model import LogisticRegression
     from sklearn.neural_network import MLPClassifier
@@ -53,7 +53,7 @@ def beside_nets(
 
     found: dict[str, list[float]] = {"features": [], "net": []}
     with arrays.one_blas_thread(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # A model that stops at its limit of passes says so each time.
+        warnings.simplefilter("ignore")  # A model that stops at its limit of passes warns each time.
         nets = [MLPClassifier(layers, max_iter=40, random_state=random_state) for layers in NETS]
         of_nets = error(nets, x, new)
         for D in sizes:

@@ -1,4 +1,4 @@
-"""Explicit polynomial features: their number, their inner products, and their cost compared with a kernel machine."""
+"""Explicit polynomial features: their number, inner products, and cost compared with a kernel machine."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from shallows.features.monomials import PolynomialMap
 from ...results import AnalysisResult
 from ...timing import processor_seconds
 
-TESTED = 4000  # new points on which errors are counted
+TESTED = 4000  # new points for test errors
 
 
 def number_of_features(
@@ -30,11 +30,11 @@ def number_of_features(
 ) -> AnalysisResult:
     """Columns of the map to monomials, and how far inner products are from (xᵀz + c)^p.
 
-    Points are normal numbers, divided by √d. The offset is not 1, where √2 c and √(2c) would be one number.
+    Points are normal numbers, divided by √d. The offset is not 1, because √2 c and √(2c) would then be equal.
 
     Over the degrees: ``columns`` of the map; ``formula``, (p + d)!/(p! d!) by a product; ``difference`` of inner
     products, relative to the largest value. As a number ``printed_difference``, of the features of degree two with √2 c
-    xᵢ in the place of √(2c) xᵢ.
+    xᵢ instead of √(2c) xᵢ.
     """
     x = streams.normal(random_state, "polynomial points", 0, (n_points, n_inputs)) / math.sqrt(n_inputs)
     found: dict[str, list[float]] = {"columns": [], "formula": [], "difference": []}
@@ -63,12 +63,12 @@ def against_kernel_machine(
     rounds: int = 2,
     random_state: int = 0,
 ) -> AnalysisResult:
-    """Time and error of a linear machine by SGD on polynomial features, and of a kernel machine by SMO.
+    """Compare time and error of SGD on polynomial features and of a kernel machine by SMO.
 
-    Points are normal numbers with labels of the sign of a noisy polynomial of degree two. The penalty of SGD is 1/(C
+    Points are normal numbers, and labels are the sign of a noisy polynomial of degree two. The penalty of SGD is 1/(C
     n).
 
-    Over n: ``time``, processor seconds of features and SGD over those of the kernel machine (scikit-learn's
+    Over n: ``time``, processor seconds of features and SGD divided by the time of the kernel machine (scikit-learn's
     ``SGDClassifier`` and ``SVC``), and ``error_features`` and ``error_kernel`` in percent on new points.
     """
     from sklearn.linear_model import SGDClassifier
@@ -85,7 +85,7 @@ def against_kernel_machine(
     features, new = PolynomialMap(kernel, n_inputs), slice(n - TESTED, n)
     found: dict[str, list[float]] = {"time": [], "error_features": [], "error_kernel": []}
     with arrays.one_blas_thread(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # A machine that stops at its limit of passes says so each time.
+        warnings.simplefilter("ignore")  # A machine that stops at its limit of passes warns each time.
         for size in sizes:
             linear = SGDClassifier(alpha=1.0 / (C * size), average=True, random_state=random_state)
             machine = SVC(C=C, kernel="poly", degree=degree, coef0=1.0, gamma=1.0 / n_inputs)

@@ -15,8 +15,8 @@ from shallows.solvers.least_squares.normal_equations import solve_by_features, s
 
 from ...results import AnalysisResult, curves_of
 
-RIDGES = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)  # λ of the least squares, of which a fifth of the training points chooses
-PENALTIES = (1e-4, 1e-1)  # those of the trained net
+RIDGES = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)  # values of λ of least squares, chosen on a fifth of the training points
+PENALTIES = (1e-4, 1e-1)  # penalties of the trained net
 
 
 def by_units(
@@ -29,8 +29,8 @@ def by_units(
 ) -> AnalysisResult:
     """Test errors of three models of two classes, to see which needs the fewest units.
 
-    Over n, test errors in percent: ``semi_random`` with n units, ``semi_random_double`` with 2 n, ``net`` of n
-    rectified units that are trained (scikit-learn's ``MLPClassifier``, at most 300 passes), ``random`` with 4 n random
+    Over n, test errors in percent: ``semi_random`` with n units, ``semi_random_double`` with 2 n, ``net`` with n
+    trained rectified units (scikit-learn's ``MLPClassifier``, at most 300 passes), ``random`` with 4 n random
     cosines, ``linear`` on the inputs themselves, the same for every n.
     """
     order_of_rows = streams.permutation(random_state, "units", 0, len(data.x_train))[:n_points]
@@ -50,7 +50,7 @@ def by_units(
 
     rows = []
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # A net that stops at its limit of passes says so.
+        warnings.simplefilter("ignore")  # A net that stops at its limit of passes warns.
         linear = _error(None, x, t, new, truth)
         for n in sizes:
             cosines = HiddenUnitsMap("cosine", d, 4 * n, sigma, seed=random_state)
@@ -76,7 +76,7 @@ def _net_error(n: int, x: np.ndarray, t: np.ndarray, new: np.ndarray, truth: np.
 def _error(features: Any, x: np.ndarray, t: np.ndarray, new: np.ndarray, truth: np.ndarray) -> float:
     """Test error in percent of ridge regression on features; λ is chosen on the last fifth of the training points.
 
-    Without features it is on the inputs.
+    Without features the inputs are used.
     """
 
     def mapped(points: np.ndarray) -> np.ndarray:
