@@ -216,7 +216,7 @@ def test_a_torn_file_is_refused_by_name(plan, collected, place):
     target, name = (TARGET, folder.RUNS) if place == "demo" else ("eigenpro_table6", "eigenpro_table6.csv")
     content = (collected / name).read_bytes()
     (collected / name).write_bytes(content[: len(content) // 2])
-    with pytest.raises(folder.TornReferenceError, match=rf"{name} is not whole.*git checkout"):
+    with pytest.raises(folder.TornReferenceError, match=rf"{name} is damaged.*git checkout"):
         Reference(plan, place, collected).table(target)
     (collected / name).unlink()
     with pytest.raises(folder.TornReferenceError, match=f"{name} is listed"):
@@ -227,10 +227,10 @@ def test_a_torn_index_and_one_of_another_form_are_refused(collected):
     path = collected / folder.INDEX
     text = path.read_text()
     path.write_text(text[: len(text) // 2])
-    with pytest.raises(folder.TornReferenceError, match=r"index\.json is not whole"):
+    with pytest.raises(folder.TornReferenceError, match=r"index\.json is damaged"):
         folder.read_index(collected)
     path.write_text(text.replace('"format": 3', '"format": 2'))
-    with pytest.raises(folder.TornReferenceError, match="the form 2"):
+    with pytest.raises(folder.TornReferenceError, match="the format 2"):
         folder.read_index(collected)
     path.unlink()
     with pytest.raises(folder.TornReferenceError, match="make reference"):

@@ -149,7 +149,7 @@ def test_runs_of_other_code_than_the_packed_one_are_not_of_a_finished_scale(fini
     plan, results = finished
     record = next(results.rglob("record.json"))
     record.write_text(json.dumps(json.loads(record.read_text()) | {"run": {"key": "of another day"}}))
-    with pytest.raises(ShallowsError, match=r"small_table .* of other code or parameters than the present ones"):
+    with pytest.raises(ShallowsError, match=r"small_table .* has other code or parameters than the current ones"):
         crate.write(plan, "demo", results, tmp_path / "crate")
 
 
@@ -171,7 +171,7 @@ def test_the_command_names_ten_of_the_missing_targets(capsys, tmp_path):
 def test_a_folder_that_is_there_is_left_alone(finished, tmp_path):
     plan, results = finished
     (tmp_path / "crate").mkdir()
-    with pytest.raises(ShallowsError, match="is there already: remove it, or name another by --out"):
+    with pytest.raises(ShallowsError, match=r"already exists\. Remove it, or choose another folder with --out"):
         crate.write(plan, "demo", results, tmp_path / "crate")
 
 

@@ -150,6 +150,6 @@ def test_a_torn_file_ends_with_one_sentence(project, reference):
         for command in ("verify", "report"):
             status, said = reference(command)
             assert status == 1
-            assert "runs.jsonl.gz is not whole" in said
+            assert "runs.jsonl.gz is damaged" in said
     finally:
         path.write_bytes(content)

@@ -1,5 +1,5 @@
-"""Reference results in the repository: collected from finished runs, drawn without training, compared with others.
+"""Reference results in the repository: collect them from finished runs, draw them, compare other results with them.
 
 ``python -m shallows_papers.reference collect|list|report|verify --scale SCALE``; ``make reference``, ``make report``
-and ``make verify`` call it. What the files are is said in ``results/reference/README.md``.
+and ``make verify`` call it. ``results/reference/README.md`` describes the files.
 """

@@ -15,21 +15,21 @@ from shallows_papers.output import reader_may_leave
 if TYPE_CHECKING:
     from shallows_papers.experiments.planning.plan import Plan
 
-#: Where the repository keeps them, below the folder of the project.
+#: Folder of the reference results, relative to the project.
 REFERENCE = Path("results/reference")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one of the commands; 1 where a number drifted, nothing could be compared, or something is wrong."""
+    """Run a command; return 1 if a number drifted, nothing could be compared, or there was an error."""
     parser = argparse.ArgumentParser(prog="python -m shallows_papers.reference", description=__doc__)
     parser.add_argument("command", choices=("collect", "crate", "list", "report", "verify"))
-    parser.add_argument("targets", nargs="*", metavar="TARGET", help="all targets where none is named")
+    parser.add_argument("targets", nargs="*", metavar="TARGET", help="targets (default: all)")
     parser.add_argument("--scale", choices=SCALES, default=SCALES[0])
-    parser.add_argument("--results", type=Path, help="folder of results, where it is not the configuration's")
+    parser.add_argument("--results", type=Path, help="folder of results (default: from the configuration)")
     parser.add_argument("--reference", type=Path, default=REFERENCE, help="(default: %(default)s)")
-    parser.add_argument("--older", action="store_true", help="collect runs of other code than the present one too")
-    parser.add_argument("--out", type=Path, help="folder of a crate (default: crate/<scale> beside the results)")
-    parser.add_argument("--agent", help="who ran the workflow, as a crate is to say it")
+    parser.add_argument("--older", action="store_true", help="collect runs of other code versions, too")
+    parser.add_argument("--out", type=Path, help="folder of a crate (default: crate/<scale> next to the results)")
+    parser.add_argument("--agent", help="who ran the workflow, for the crate")
     options = parser.parse_intermixed_args(arguments)
     try:
         with reader_may_leave():
@@ -45,7 +45,7 @@ def _run(options: argparse.Namespace) -> int:
 
     results = (options.results or Path(load(".", {}).settings["results"])) / options.scale
     reference = options.reference / options.scale
-    # The reference is judged and drawn in the same way whatever extras are installed here.
+    # The reference is judged and drawn in the same way for any installed extras.
     plan = Plan.load(".", deployed=options.command != "collect" or options.older)
     if options.command == "verify":
         from . import agreement
@@ -63,7 +63,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _do(options: argparse.Namespace, plan: Plan, results: Path, reference: Path) -> Iterable[str]:
-    """Do what a command asks for; returns what it says, some of it while it works."""
+    """Run a command; return its output lines, some of them while it works."""
     if options.command == "report":
         from .drawing import draw
 

@@ -1,4 +1,4 @@
-"""A user's own results compared with the reference, target by target, with a report of what drifted."""
+"""Compare a user's results with the reference, target by target, and report what drifted."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from . import folder
 from .collection import of_the_machine
 from .held import Reference, commits_text, facts
 
-#: Standard errors by which two means over seeds may differ. Both sides have the same seeds and test points, so that
-#: chance enters far less than this: of 1,225 numbers that one machine computed with two sets of OpenBLAS's kernels
-#: (SkylakeX and Haswell), 1,134 were equal to eight digits, and no other used more than a hundredth of its margin.
+#: Standard errors by which two means over seeds may differ. Both sides have the same seeds and test points, so actual
+#: differences are much smaller. One machine computed 1,225 numbers with two sets of OpenBLAS kernels (SkylakeX and
+#: Haswell): 1,134 were equal to eight digits, and the others used at most a hundredth of their margin.
 STANDARD_ERRORS = 2.0
-RELATIVE = 0.01  # share of a number by which it may differ beside that, for what rounding adds
-RELATIVE_ALONE = 0.02  # share where nothing tells the spread: one repetition of something that is not counted
-FLOOR = 1e-6  # share of the largest value of a metric in its table below which differences are rounding
-SMALLEST = 1e-12  # where all values of a metric are smaller than this, it is the rounding of double precision
+RELATIVE = 0.01  # additional share by which a number may differ, for rounding
+RELATIVE_ALONE = 0.02  # share if the spread is unknown: one repetition, not a count
+FLOOR = 1e-6  # differences below this share of a metric's largest value in its table are rounding
+SMALLEST = 1e-12  # if all values of a metric are smaller than this, they are rounding errors
 
 AGREES, DRIFTED, MISSING, LEFT_OUT = "agrees", "drifted", "missing", "left out"
 
@@ -36,15 +36,15 @@ _KEY = ("dataset", "method", "setting", "metric")
 
 @dataclass(frozen=True)
 class Finding:
-    """What became of one number."""
+    """The result of comparing one number."""
 
     key: tuple[str, ...]  # dataset, method, setting, metric
-    #: one of the four above: missing stands in the reference alone, left out is a time or what was reached in a time
+    #: one of the four above; missing: only in the reference; left out: a time, or a value reached in a time
     state: str
     reference: float | None = None  # the two means
     here: float | None = None
-    margin: float | None = None  # how far they may lie apart
-    why: str = ""  # of what the margin is made, or why the number is missing
+    margin: float | None = None  # largest accepted difference
+    why: str = ""  # explanation of the margin, or why the number is missing
     verdicts: tuple[str, str] = ("", "")  # in the reference and here
 
     def __str__(self) -> str:
@@ -52,8 +52,8 @@ class Finding:
         if self.state == MISSING:
             return f"{place}: {self.reference:.6g} in the reference, missing here ({self.why})"
         return (
-            f"{place}: {self.here:.6g} here, {self.reference:.6g} in the reference; they may lie {self.margin:.3g} "
-            f"apart ({self.why})"
+            f"{place}: {self.here:.6g} here, {self.reference:.6g} in the reference; accepted difference "
+            f"{self.margin:.3g} ({self.why})"
         )
 
 
@@ -64,10 +64,10 @@ def compare(
     of_the_machine: Collection[str] = (),
     timed_runs: Collection[str] = (),
 ) -> Iterator[Finding]:
-    """Compare the rows of a target's reference with those of the same target on another machine, number by number.
+    """Compare the rows of a target's reference with rows of the same target from another machine, number by number.
 
-    Rows that the reference has not are passed over; metrics ``of_the_machine`` are times, and ``timed_runs`` identifies
-    runs that were evaluated after so many seconds.
+    Rows that the reference lacks are skipped. Metrics ``of_the_machine`` are times, and ``timed_runs`` identifies runs
+    that were evaluated after a time in seconds.
     """
     found = dict(zip(_keys(here), here, strict=True))
     largest: Counter[str] = Counter()
@@ -94,11 +94,11 @@ def compare(
 
 
 def margin_between(reference: Row, here: Row, largest: float) -> tuple[float, str]:
-    """How far the means of two rows may lie apart, and of what that is made.
+    """Return the accepted difference of two rows' means, and its explanation.
 
-    A fact, such as a size, is to be the same. For all else it is `STANDARD_ERRORS` times √(s₁²/n₁ + s₂²/n₂ + c²) and a
-    share of the number. There s are the standard deviations over n repetitions, and c is, for an error in percent, its
-    standard error by the test points on which both are counted. ``largest`` is the largest finite absolute value of the
+    Facts, such as sizes, must be equal. For other numbers it is `STANDARD_ERRORS` times √(s₁²/n₁ + s₂²/n₂ + c²) plus a
+    share of the number. Here s is the standard deviation over n repetitions. For an error in percent, c is its standard
+    error from the number of test points. ``largest`` is the largest finite absolute value of the
     metric in the reference's table.
     """
     value, parts, variance = reference.measured_mean, [], 0.0
@@ -125,7 +125,7 @@ def margin_between(reference: Row, here: Row, largest: float) -> tuple[float, st
 
 
 def _keys(rows: Sequence[Row]) -> list[tuple[str, ...]]:
-    """What each row is about; rows about the same are told apart by their order."""
+    """Return a key for each row. Rows with the same content are numbered in order."""
     seen: Counter[tuple[str, ...]] = Counter()
     keys = []
     for row in rows:
@@ -141,26 +141,26 @@ _SHOWN = 20
 
 @dataclass(frozen=True)
 class Verification:
-    """What became of a scale's numbers."""
+    """The result of comparing a scale's numbers."""
 
-    findings: dict[str, list[Finding]]  # by target, for those that have a table here
+    findings: dict[str, list[Finding]]  # by target, for targets with a table here
     not_here: list[str]  # targets of the reference that have no table here
-    #: of the runs of the reference: "all", "same" in code, data and parameters here, of these "equal" to the bit
+    #: counts of runs: "all" in the reference, "same" code, data and parameters here, and of these, bitwise "equal"
     runs: Counter[str]
 
     @property
     def holds(self) -> bool:
-        """Whether something was compared, and nothing drifted or is missing."""
+        """Whether something was compared, nothing drifted and nothing is missing."""
         states = self.states()
         return states[AGREES] > 0 and not states[DRIFTED] and not states[MISSING]
 
     def states(self) -> Counter[str]:
-        """How many numbers have each state."""
+        """The number of comparisons in each state."""
         return Counter(one.state for found in self.findings.values() for one in found)
 
 
 def verify(held: Reference, results: str | Path, wanted: Iterable[str] = ()) -> Verification:
-    """Compare the tables of a scale's results with its reference: of the targets that are wanted, or of all."""
+    """Compare the tables of a scale's results with its reference, for the wanted targets or all."""
     results, known = Path(results), held.targets
     findings, not_here, runs = {}, [], Counter()
     for target in wanted or known:
@@ -182,7 +182,7 @@ def verify(held: Reference, results: str | Path, wanted: Iterable[str] = ()) -> 
 
 
 def report(found: Verification, held: Reference) -> Iterator[str]:
-    """Lines about what drifted, what is missing and what was not compared."""
+    """Yield lines about numbers that drifted, are missing or were not compared."""
     about = facts(run.record for target in held.targets for run in held.runs_of(target))
     yield (
         f"Reference of the scale {held.scale}: {len(held.targets)} targets, commit {commits_text(about)}, on "
@@ -201,8 +201,8 @@ def report(found: Verification, held: Reference) -> Iterator[str]:
                 yield f"  verdict: {' · '.join(filter(None, one.key))}: {one.verdicts[1]} here, {one.verdicts[0]} there"
     if found.not_here and not found.findings:
         yield (
-            f"Nothing could be compared: of {len(found.not_here)} targets none has a table among your own results. "
-            f"Run them first (make {held.scale}, or a target by its name), or give their folder by --results."
+            f"Nothing could be compared: of {len(found.not_here)} targets, none has a table in your results. "
+            f"Run them first (make {held.scale}, or a target by its name), or set their folder with --results."
         )
     if found.not_here:
         yield f"Not run here: {', '.join(found.not_here)}"

@@ -1,4 +1,4 @@
-"""Collects the finished runs of a scale as reference results."""
+"""Collect the finished runs of a scale as reference results."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ROOTS = r"(?<![\w.:/])/(?:home|root|tmp|Users|mnt|scratch|var)/"
 
 
 class NotFinishedError(ShallowsError):
-    """A target that cannot be collected, and why."""
+    """A target that cannot be collected; the message says why."""
 
 
 def collect(
@@ -34,11 +34,11 @@ def collect(
     *,
     older: bool = False,
 ) -> Iterator[str]:
-    """Collect the runs of the wanted targets, or of all whose runs are finished; yield what became of each target.
+    """Collect the runs of the wanted targets, or of all finished targets; yield a line about each target.
 
-    The folder of results is only read. Other runs of the reference stay if the configuration still requests them. With
-    ``older``, runs of other code than the present one are collected too, and a run that the results lack may be one
-    that the reference holds.
+    The folder of results is only read. Other runs of the reference are kept if the configuration still requests them.
+    With ``older``, runs of other code versions are collected, too, and runs missing from the results may come from the
+    reference.
     """
     results, reference, wanted = Path(results), Path(reference), [*wanted]
     for target in wanted:
@@ -69,7 +69,7 @@ def _is_held(plan: Plan, target: str, scale: str, runs: Collection[str], rows: C
 def _finished(
     plan: Plan, target: str, scale: str, results: Path, kept: Mapping[str, Any], *, older: bool
 ) -> dict[str, dict[str, Any]]:
-    """The runs of a target, each as the reference holds it."""
+    """Return the runs of a target in the form of the reference."""
     found: dict[str, dict[str, Any]] = {}
     planned = plan.runs_of(target, scale)
     if not planned:
@@ -91,12 +91,12 @@ def _finished(
 
 
 def is_current(plan: Plan, run: PlannedRun, record: Mapping[str, Any]) -> bool:
-    """Whether a record is of the present code, parameters and data."""
+    """Whether a record has the current code, parameters and data."""
     return job.key_of(plan.job(run), record["data"]["sha256"]) == record["run"]["key"]
 
 
 def check_that_nothing_is_private(text: str, what: str, root: str | Path) -> None:
-    """Refuse a text that names a folder of this machine or the machine itself."""
+    """Refuse a text with the name of a folder of this machine or of the machine."""
     folders = {str(Path(root).resolve()), str(Path.home())} - {"/"}
     words = [rf"(?<![\w.:/]){re.escape(one)}(?![\w-])" for one in sorted(folders)] + [_ROOTS]
     if len(platform.node()) > 5 and platform.node() != "localhost":
@@ -108,7 +108,7 @@ def check_that_nothing_is_private(text: str, what: str, root: str | Path) -> Non
 
 
 def of_the_machine(plan: Plan, target: str) -> list[str]:
-    """Metrics and claims of a target that depend on the speed of a machine, by ``config/reference.yaml``."""
+    """Return the metrics and claims of a target that depend on machine speed, from ``config/reference.yaml``."""
     path = Path(plan.configuration.root) / "config" / "reference.yaml"
     if not path.exists():
         return []
@@ -117,6 +117,6 @@ def of_the_machine(plan: Plan, target: str) -> list[str]:
 
 
 def among(spec: Mapping[str, Any], named: Collection[str]) -> list[str]:
-    """The metrics of a target that are named, and its claims that are named or are about one of these metrics."""
+    """Return the named metrics of a target, and its claims that are named or use one of these metrics."""
     defined = {**spec["metrics"], **spec.get("claims", {})}
     return [name for name, one in defined.items() if name in named or one.get("metric") in named]

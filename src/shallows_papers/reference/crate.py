@@ -1,9 +1,9 @@
-"""A finished scale as a Workflow Run RO-Crate: a folder that can be deposited as it is.
+"""Write a finished scale as a Workflow Run RO-Crate, a folder that can be deposited.
 
-It has the layout of the project: the workflow, its configuration and library, the data that the repository carries, and
-of the results the tables, the figures, the page and every record. Other data are named by address and checksum.
-The profile is Workflow Run Crate, with one action for the whole run. Provenance Run Crate wants one for each job; the
-records tell when each run began and ended, and nothing is kept of when the other jobs did.
+It has the layout of the project: the workflow, its configuration and library, the embedded data and, of the results,
+the tables, the figures, the page and every record. Other data are given by address and checksum. The profile is
+Workflow Run Crate, with one action for the whole run. Provenance Run Crate needs an action for each job, but only runs
+record when they began and ended.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from shallows_papers.experiments.planning.plan import Plan
 from .collection import check_that_nothing_is_private, is_current
 from .held import commits_text, facts
 
-#: Terms that the context of RO-Crate 1.1 lacks.
+#: Terms that are missing in the context of RO-Crate 1.1.
 _TERMS = {"resourceUsage": "https://w3id.org/ro/terms/workflow-run#resourceUsage", "sha256": "http://schema.org/sha256"}
-#: Profiles of the crate; rocrate adds that of a workflow to the metadata.
+#: Profiles of the crate; rocrate adds the workflow profile to the metadata.
 PROFILES = {
     "https://w3id.org/ro/wfrun/process/0.5": "Process Run Crate",
     "https://w3id.org/ro/wfrun/workflow/0.5": "Workflow Run Crate",
@@ -39,7 +39,7 @@ PROFILES = {
 }
 MAIN, MANIFEST = "Snakefile", "manifest-sha256.txt"
 
-#: What belongs to the workflow, besides its main file; a folder ends in a slash.
+#: Parts of the workflow in addition to its main file; a folder ends in a slash.
 PARTS = {
     "workflow/": "Rules, scripts, schemas and environments of the workflow",
     "config/": "Configuration: scales, preparations, methods, targets, and what the papers print",
@@ -60,12 +60,12 @@ PARTS = {
 def write(plan: Plan, scale: str, results: str | Path, out: str | Path, agent: str | None = None) -> Path:
     """Write the crate of a scale, from its ``results/<scale>``, into a new folder, and return the folder.
 
-    The crate says that ``agent`` ran the workflow. An error is raised where the folder is there already, the scale is
-    not finished or out of date, or a result would reveal a path on this machine.
+    The crate names ``agent`` as the person who ran the workflow. It raises an error if the folder already exists, if
+    the scale is unfinished or out of date, or if a result would reveal a path on this machine.
     """
     results, out = Path(results), Path(out)
     if out.exists():
-        raise ShallowsError(f"The folder {out} is there already: remove it, or name another by --out.")
+        raise ShallowsError(f"The folder {out} already exists. Remove it, or choose another folder with --out.")
     check_finished(plan, scale, results)
     check_up_to_date(plan, scale)
     MissingExtraError.check("crate", "A crate", "rocrate")
@@ -78,7 +78,7 @@ def write(plan: Plan, scale: str, results: str | Path, out: str | Path, agent: s
 
 
 def check_finished(plan: Plan, scale: str, results: Path) -> None:
-    """Refuse a scale of which a target lacks something, or has a run of other code or parameters than the present."""
+    """Refuse a scale if a target is incomplete or has a run with other code or parameters."""
     reasons = {target: reason for target in plan.targets if (reason := _unfinished(plan, target, scale, results))}
     if not reasons and (results / "report" / "index.html").exists():
         return
@@ -86,12 +86,12 @@ def check_finished(plan: Plan, scale: str, results: Path) -> None:
     more = f"; and {len(reasons) - 10} more" if len(reasons) > 10 else ""
     raise ShallowsError(
         f"The scale {scale} is not finished. Of {len(plan.targets)} targets {len(reasons)} are missing: "
-        f"{'; '.join(named)}{more}. To make what is missing: make SCALE={scale}"
+        f"{'; '.join(named)}{more}. To compute what is missing: make SCALE={scale}"
     )
 
 
 def check_up_to_date(plan: Plan, scale: str) -> None:
-    """Refuse a scale with a table, a figure or a page that the present configuration and code would not produce."""
+    """Refuse a scale with a table, a figure or a page that differs from the current configuration and code."""
     stale = out_of_date(plan, scale)
     if not stale:
         return
@@ -104,7 +104,7 @@ def check_up_to_date(plan: Plan, scale: str) -> None:
 
 
 def out_of_date(plan: Plan, scale: str) -> list[str]:
-    """The targets that Snakemake would make again at a scale, and the page."""
+    """Return the targets, and the page, that Snakemake would make again at a scale."""
     given = {name: plan.configuration.settings[name] for name in ("results", "data", "configuration")}
     words = [f"{name}={value}" for name, value in {"scale": scale, **given}.items() if value]
     done = subprocess.run(
@@ -125,7 +125,7 @@ def out_of_date(plan: Plan, scale: str) -> list[str]:
 
 
 def _unfinished(plan: Plan, target: str, scale: str, results: Path) -> str | None:
-    """What a target lacks; None where it is finished."""
+    """Return what a target lacks, or None if it is finished."""
     for path in plan.products(target):
         if not (results / path).exists():
             return f"no {path}"
@@ -135,7 +135,7 @@ def _unfinished(plan: Plan, target: str, scale: str, results: Path) -> str | Non
             return f"no {absent[0]}"
         record = json.loads(needed[0].read_text(encoding="utf-8"))
         if not is_current(plan, run, record):
-            return f"{run.folder} is of other code or parameters than the present ones"
+            return f"{run.folder} has other code or parameters than the current ones"
     return None
 
 
@@ -144,7 +144,7 @@ def _stamp(plan: Plan, dataset: str) -> Path:
 
 
 def files(plan: Plan, scale: str, results: Path) -> dict[str, Path]:
-    """Every file of a crate but those that describe it: path in the crate -> place."""
+    """Return the files of a crate without its metadata: path in the crate -> path on disk."""
     root, found = plan.configuration.root, {MAIN: plan.configuration.root / MAIN}
     for part in PARTS:
         place = plan.configuration.folder if part == "config/" else root / part
@@ -159,9 +159,9 @@ def files(plan: Plan, scale: str, results: Path) -> dict[str, Path]:
 
 
 def fill(plan: Plan, scale: str, results: Path, crate: Path) -> dict[str, str]:
-    """Copy the files into a crate with a list of their checksums; returns the checksum of each, by path.
+    """Copy the files into a crate with a list of checksums; return the checksums by path.
 
-    A result that reveals a path on this machine, or its name, is refused: readers of a deposit have no use for it.
+    A result that reveals a path on this machine or the machine's name is refused.
     """
     sums = {}
     for path, place in files(plan, scale, results).items():
@@ -175,9 +175,9 @@ def fill(plan: Plan, scale: str, results: Path, crate: Path) -> dict[str, str]:
 
 
 def input_files(plan: Plan, scale: str) -> Iterator[dict[str, Any]]:
-    """Describe the files that the data of a scale were read from; what a program generates has none.
+    """Describe the files of a scale's data; generated data have no files.
 
-    A file that the project carries is named by its path, any other by its address; one that a user supplied has none.
+    Embedded files are named by their path, other files by their address. Files supplied by a user have no address.
     """
     embedded = (plan.configuration.root / "data" / "embedded").resolve()
     for name in dict.fromkeys(run.dataset for run in plan.runs(scale).values()):
@@ -200,13 +200,13 @@ def input_files(plan: Plan, scale: str) -> Iterator[dict[str, Any]]:
 
 
 def format_of(path: str) -> str:
-    """The media type of a file, by its name; of a packed one that of the package."""
+    """Return the media type of a file by its name; for a compressed file, the type of the compression."""
     kind, packed = mimetypes.guess_type(path)
     return f"application/{packed}" if packed else kind or "text/plain"
 
 
 def describe(plan: Plan, scale: str, crate: Path, sums: Mapping[str, str], agent: str | None = None) -> None:
-    """Write the metadata and a page for people into a crate, whose files `fill` has copied."""
+    """Write the metadata and an HTML page into a crate whose files `fill` has copied."""
     from rocrate.model import ContextEntity
     from rocrate.rocrate import ROCrate
 
@@ -215,7 +215,7 @@ def describe(plan: Plan, scale: str, crate: Path, sums: Mapping[str, str], agent
     below = f"results/{scale}"
     runs = [f"{below}/{run.folder}/record.json" for run in plan.runs(scale).values()]
     records = [json.loads((crate / path).read_text(encoding="utf-8")) for path in runs]
-    about, told = yaml.safe_load((crate / "CITATION.cff").read_text(encoding="utf-8")), facts(records)
+    about, summary = yaml.safe_load((crate / "CITATION.cff").read_text(encoding="utf-8")), facts(records)
 
     def entity(name: str, kind: str, text: str, **more: Any) -> Any:
         return made.add(ContextEntity(made, name, properties={"@type": kind, "name": text, **more}))
@@ -236,13 +236,13 @@ def describe(plan: Plan, scale: str, crate: Path, sums: Mapping[str, str], agent
     authors = authors if len(authors) > 1 else authors[0]
     software = []
     for name, version in dict.fromkeys(pair for one in records for pair in one["packages"].items() if pair[1]):
-        # A package URL names a package of a registry and no address of it.
+        # A package URL names a package in a registry; it is not an address.
         purl = f"pkg:{'generic' if name == 'python' else 'pypi'}/{name}@{version}"
         software.append(entity(purl, "SoftwareApplication", name, url=purl, softwareVersion=version))
     parameter = entity("#parameter", "FormalParameter", "scale", additionalType="Text")
     given = value("#scale", "scale", value=scale, exampleOfWork=parameter)
     parameter["workExample"] = given
-    usage = [value(f"#usage-{number}", **one) for number, one in enumerate(_usage(records, told), 1)]
+    usage = [value(f"#usage-{number}", **one) for number, one in enumerate(_usage(records, summary), 1)]
     workflow = file(
         MAIN,
         about["title"],
@@ -287,10 +287,10 @@ def describe(plan: Plan, scale: str, crate: Path, sums: Mapping[str, str], agent
         results,
         {
             "name": f"All {len(plan.targets)} targets at the scale {scale}",
-            "description": f"{len(records)} runs by commit {commits_text(told)}. Begin and end are those of the first "
-            "run and of the last; tables, figures and the page were made after them.",
+            "description": f"{len(records)} runs by commit {commits_text(summary)}. It begins with the first "
+            "run and ends with the last one; tables, figures and the page were made later.",
             "startTime": min(one["started"] for one in records),
-            "endTime": told["finished"],
+            "endTime": summary["finished"],
             "actionStatus": "http://schema.org/CompletedActionStatus",
         },
     )
@@ -312,12 +312,12 @@ def describe(plan: Plan, scale: str, crate: Path, sums: Mapping[str, str], agent
     made.write(crate)
 
 
-def _usage(records: Sequence[Mapping[str, Any]], told: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """The machines, and the resources that the runs used on them."""
-    for machine in told["machines"]:
+def _usage(records: Sequence[Mapping[str, Any]], summary: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the machines and the resources that the runs used."""
+    for machine in summary["machines"]:
         yield {"text": "machine", "value": target_table.machine_text(machine)}
     for blas in sorted({f"{one['blas']['library']} {one['blas']['version']}" for one in records}):
         yield {"text": "library of linear algebra", "value": blas}
-    yield {"text": "time of all runs together", "value": told["seconds"], "unitText": "s"}
+    yield {"text": "time of all runs together", "value": summary["seconds"], "unitText": "s"}
     peak = max(one["peak_memory_bytes"] or 0 for one in records)
     yield {"text": "largest memory of a run", "value": peak, "unitText": "byte"}

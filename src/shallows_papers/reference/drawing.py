@@ -1,4 +1,4 @@
-"""The page of a scale drawn from its reference results, without training."""
+"""Draw the page of a scale from its reference results, without training."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .held import Reference, commits_text, facts
 def draw(plan: Plan, scale: str, reference: str | Path, out: str | Path) -> Path:
     """Draw tables, figures and the page of a scale into a folder, and return the page's path.
 
-    Targets that the reference does not hold are on the page as not run, with the reason.
+    Targets without reference results are shown as not run, with the reason.
     """
     out, held = Path(out), Reference(plan, scale, reference)
     drawn, targets = [_target(held, target, out) for target in plan.targets], held.targets
@@ -36,7 +36,7 @@ def draw(plan: Plan, scale: str, reference: str | Path, out: str | Path) -> Path
 
 
 def _target(held: Reference, target: str, out: Path) -> tuple[Path, Path | None]:
-    """Draw one target; returns the paths of its table and of its figure."""
+    """Draw a target; return the paths of its table and its figure."""
     table, figure = out / "tables" / f"{target}.csv", out / "figures" / f"{target}.svg"
     made = held.table(target)
     meta, runs = dict(made.meta), held.runs_of(target)
@@ -56,9 +56,9 @@ def _target(held: Reference, target: str, out: Path) -> tuple[Path, Path | None]
 
 
 def _notes(held: Reference, target: str) -> Iterator[str]:
-    """Where the numbers come from."""
+    """Yield notes about the origin of the numbers."""
     found = facts(run.record for run in held.runs_of(target))
-    commits = commits_text(found).replace(" with changes", ", with changes beside")
+    commits = commits_text(found).replace(" with changes", ", with uncommitted changes")
     yield (
         f"Reference results, drawn without training: {found['runs']} runs by commit {commits}, on "
         f"{'; '.join(map(target_table.machine_text, found['machines']))}, finished {str(found['finished'])[:10]}, "

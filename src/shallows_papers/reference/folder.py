@@ -24,14 +24,14 @@ class TornReferenceError(ShallowsError):
 
 @dataclass(frozen=True)
 class OldRows:
-    """What an older collection holds of one target."""
+    """The rows of one target in an older collection."""
 
     rows: list[Row]
     record: dict[str, Any]  # meta (for rendering), runs, data, made_by, timed_runs, thinned
 
 
 def read_index(folder: str | Path) -> dict[str, Any]:
-    """The index of a scale: the checksum of its runs, and the targets of which it holds rows."""
+    """Read the index of a scale: the checksum of its runs, and the targets with rows."""
     path = Path(folder) / INDEX
     if not path.exists():
         raise TornReferenceError(
@@ -41,26 +41,26 @@ def read_index(folder: str | Path) -> dict[str, Any]:
     index = _json(path)
     if index.get("format") != FORMAT:
         raise TornReferenceError(
-            f"{path} has the form {index.get('format')}, and this version of the package reads {FORMAT}: take both "
-            "from one commit."
+            f"{path} has the format {index.get('format')}, but this version of the package reads {FORMAT}. Use both "
+            "from the same commit."
         )
     return index
 
 
 def read_runs(folder: str | Path, index: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """The complete runs by their identifiers, each with its ``record`` and the text of its ``curve``."""
+    """Read the complete runs by their identifiers, each with its ``record`` and the text of its ``curve``."""
     if not index["runs_sha256"]:
         return {}
-    path = _whole(Path(folder) / RUNS, index["runs_sha256"])
+    path = _check_file(Path(folder) / RUNS, index["runs_sha256"])
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         return {run["record"]["run"]["id"]: run for run in map(json.loads, lines)}
 
 
 def read_rows_of(folder: str | Path, target: str, index: Mapping[str, Any]) -> OldRows:
-    """The rows that an older collection holds of a target."""
+    """Read the rows of a target from an older collection."""
     folder, listed = Path(folder), index["rows"][target]
-    table = _whole(folder / f"{target}.csv", listed["table_sha256"])
-    record = _whole(folder / f"{target}.json", listed["record_sha256"])
+    table = _check_file(folder / f"{target}.csv", listed["table_sha256"])
+    record = _check_file(folder / f"{target}.json", listed["record_sha256"])
     content = _json(record)
     folders = {run["run"]["id"]: run["folder"] for run in content["runs"]}
     rows = [replace(row, records=tuple(folders[name] for name in row.records)) for row in read_rows(table)]
@@ -68,9 +68,9 @@ def read_rows_of(folder: str | Path, target: str, index: Mapping[str, Any]) -> O
 
 
 def write(folder: str | Path, runs: Mapping[str, Mapping[str, Any]], index: Mapping[str, Any]) -> None:
-    """Write complete runs and the index, and remove the files of targets whose rows are not listed any more."""
+    """Write complete runs and the index; remove the files of targets whose rows are no longer listed."""
     folder = Path(folder)
-    # Neighbors that are alike compress better.
+    # Similar neighbors compress better.
     order = sorted(runs, key=lambda name: [runs[name]["record"]["run"][key] for key in ("method", "dataset", "id")])
     lines = (json.dumps(runs[name], ensure_ascii=False, separators=(",", ":")) + "\n" for name in order)
     with replacing(folder / RUNS) as partial:
@@ -82,12 +82,12 @@ def write(folder: str | Path, runs: Mapping[str, Mapping[str, Any]], index: Mapp
             path.unlink()
 
 
-def _whole(path: Path, sha256: str) -> Path:
-    """The path of a file, whose checksum is compared with the index first."""
+def _check_file(path: Path, sha256: str) -> Path:
+    """Return the path of a file after comparing its checksum with the index."""
     if not path.exists():
-        raise TornReferenceError(f"{path} is listed in {INDEX} and does not exist. {_remedy(path.parent)}")
+        raise TornReferenceError(f"{path} is listed in {INDEX}, but it does not exist. {_remedy(path.parent)}")
     if digest(path) != sha256:
-        raise TornReferenceError(f"{path} is not whole: its checksum is not that of {INDEX}. {_remedy(path.parent)}")
+        raise TornReferenceError(f"{path} is damaged: its checksum differs from {INDEX}. {_remedy(path.parent)}")
     return path
 
 
@@ -95,18 +95,18 @@ def _json(path: Path) -> dict[str, Any]:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise TornReferenceError(f"{path} is not whole: {error}. {_remedy(path.parent)}") from None
+        raise TornReferenceError(f"{path} is damaged: {error}. {_remedy(path.parent)}") from None
     if not isinstance(found, dict):
-        raise TornReferenceError(f"{path} is not whole: it holds no mapping. {_remedy(path.parent)}")
+        raise TornReferenceError(f"{path} is damaged: it holds no mapping. {_remedy(path.parent)}")
     return found
 
 
 def _remedy(folder: Path) -> str:
-    return f"Take it from the repository again: git checkout -- {folder}"
+    return f"Restore it from the repository: git checkout -- {folder}"
 
 
 def distinct(values: Iterable[Any]) -> list[Any]:
-    """Every value once, in the order of first appearance."""
+    """Return every value once, in the order of first occurrence."""
     found: list[Any] = []
     for value in values:
         if value not in found:

@@ -1,4 +1,4 @@
-"""What the reference of a scale holds of each target: its table, made from complete runs by the code for new runs."""
+"""The reference results of each target: its table, computed from complete runs by the same code as for new runs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NOT_COLLECTED = "not collected"
 
 
 class Reference:
-    """The reference results of a scale, read with the present plan."""
+    """The reference results of a scale, read with the current plan."""
 
     def __init__(self, plan: Plan, scale: str, place: str | Path):
         self.plan, self.scale, self.place = plan, scale, Path(place)
@@ -27,27 +27,27 @@ class Reference:
 
     @cached_property
     def runs(self) -> dict[str, dict[str, Any]]:
-        """The complete runs by their identifiers, also those that the present configuration does not request."""
+        """The complete runs by identifier, including runs that the current configuration does not request."""
         return folder.read_runs(self.place, self.index)
 
     @property
     def unrequested(self) -> list[str]:
-        """The identifiers of complete runs that the present configuration does not request."""
+        """The identifiers of complete runs that the current configuration does not request."""
         return [name for name in self.runs if name not in self.plan.runs(self.scale)]
 
     @cached_property
     def targets(self) -> list[str]:
-        """The targets of which anything is held, in the order of the plan."""
+        """The targets with reference results, in the order of the plan."""
         return [target for target in self.plan.targets if target in self.index["rows"] or self.results_of(target)]
 
     def reason(self, target: str) -> str:
-        """Why nothing of a target, or not all of it, is held."""
+        """Return the reason why a target is missing or incomplete."""
         planned = self.plan.runs_of(target, self.scale)
         why = NOT_COLLECTED if planned else "nothing of it is run at this scale"
         return f"not among the reference results: {why}"
 
     def results_of(self, target: str) -> dict[str, RunResult]:
-        """The complete runs of a target, as they are compared."""
+        """Return the complete runs of a target for the comparison."""
         along, found = self.plan.target(target).get("mark", ""), {}
         for run in self.plan.runs_of(target, self.scale):
             if stored := self.runs.get(run.id):
@@ -56,15 +56,15 @@ class Reference:
         return found
 
     def runs_of(self, target: str) -> list[RunResult]:
-        """The runs of a target; those of an older collection have no curve."""
+        """Return the runs of a target. Runs from an older collection have no curve."""
         if target in self.index["rows"]:
             return [*old_rows.results_of(self._old(target), target).values()]
         return [*self.results_of(target).values()]
 
     def table(self, target: str) -> Target:
-        """The rows of a target with the verdicts of the present configuration, and what describes them.
+        """Return the rows of a target with the current configuration's verdicts, and their description.
 
-        Series of which a run is missing are "not run".
+        Series with a missing run are "not run".
         """
         comparison = self.plan.comparison(target, self.scale)
         if target in self.index["rows"]:
@@ -80,7 +80,7 @@ class Reference:
         return Target(rows, meta)
 
     def timed(self, target: str) -> set[str]:
-        """The runs of a target that were evaluated after so many seconds, as its rows name them."""
+        """Return the runs of a target that were evaluated after a time in seconds, as named in its rows."""
         if target in self.index["rows"]:
             return {*self._old(target).record["timed_runs"]}
         return {run.folder for run in self.plan.runs_of(target, self.scale) if run.unit == "seconds"}
@@ -89,7 +89,7 @@ class Reference:
         return folder.read_rows_of(self.place, target, self.index)
 
     def lines(self) -> Iterator[str]:
-        """What is held as a table in Markdown, with a row for each target; the others come last."""
+        """Yield a Markdown table with a row for each target; targets without results come last."""
         found = {target: facts(run.record for run in self.runs_of(target)) for target in self.targets}
         machines = folder.distinct(machine for one in found.values() for machine in one["machines"])
         yield "| target | runs | seconds | commit | machine | finished |"
@@ -116,7 +116,7 @@ class Reference:
 
 
 def facts(records: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """By which commit, on what machine, when and how long runs were made."""
+    """Return commits, machines, dates and total seconds of runs."""
     records = [*records]
     return {
         "runs": len(records),
@@ -131,6 +131,6 @@ def facts(records: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def commits_text(found: Mapping[str, Any]) -> str:
-    """The commits of `facts`, shortened."""
+    """Return the commits of `facts` in short form."""
     commits = ", ".join((one or "unknown")[:10] for one in found["commits"])
     return commits + (" with changes" if found["with_changes_beside"] else "")

@@ -1,6 +1,6 @@
-"""Rows of older collections, which kept no curves: read, and judged by the present criteria.
+"""Read rows of older collections, which have no curves, and judge them by the current criteria.
 
-This module goes when every scale has complete runs.
+This module can be removed when every scale has complete runs.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from shallows_papers.report.target import Target
 
 from .folder import OldRows
 
-#: Why a printed value has no run, where the scale asks for one.
+#: Reason shown if a printed value has no run although the scale requests one.
 PLANNED = "not run yet at this scale with the present configuration"
 
 
 def results_of(old: OldRows, target: str) -> dict[str, RunResult]:
-    """The runs of a target by their folders, without curves."""
+    """Return the runs of a target by folder, without curves."""
     found, shared = {}, old.record
     for run in shared["runs"]:
         rest = {key: value for key, value in run.items() if key not in ("folder", "data", "made_by", "run", "metrics")}
@@ -43,21 +43,21 @@ def results_of(old: OldRows, target: str) -> dict[str, RunResult]:
 
 
 def table(comparison: Mapping[str, Any], old: OldRows) -> Target:
-    """The table of a target: its rows judged again, and its description in the present words."""
+    """Return the table of a target with rows judged again and the current description."""
     meta = target_table.describe(comparison, {})
     of_runs = {key: old.record["meta"][key] for key in ("label", "marks") if key in old.record["meta"]}
     return Target(tuple(judged_again(comparison, old)), {**meta, **of_runs})
 
 
 def judged_again(comparison: Mapping[str, Any], old: OldRows) -> list[Row]:
-    """The rows of a target with the verdicts of the present criteria, as they are read from a file.
+    """Return the rows of a target with verdicts by the current criteria.
 
-    Rows with runs behind them are judged again; the others are those of the present configuration.
+    Rows with runs are judged again. The other rows come from the current configuration.
     """
     maker, runs = RowMaker(comparison), results_of(old, comparison["target"])
     places = {id(one): place for place, one in enumerate(comparison["published"])}
     last, names = len(places), [*comparison["spec"].get("claims", {})]
-    rows: list[tuple[tuple[int, ...], Row]] = []  # with a key that sorts them as `target_table.rows_of` does
+    rows: list[tuple[tuple[int, ...], Row]] = []  # with a sort key for the order of `target_table.rows_of`
 
     def add(row: Row, place: int) -> None:
         of_claim = row.metric in names
@@ -81,7 +81,7 @@ def judged_again(comparison: Mapping[str, Any], old: OldRows) -> list[Row]:
 
 
 def _is_planned(comparison: Mapping[str, Any], row: Row) -> bool:
-    """Whether a series of the scale has a row's data, method and setting, and its evaluation point."""
+    """Whether a series of the scale has a row's data, method, setting and evaluation point."""
     setting, words = parse_setting(row.setting), {*row.printed_data} - {"", ALL_DATA}
     mark = setting.pop(comparison["spec"].get("mark", ""), None)
     return any(
@@ -108,14 +108,14 @@ def _row(maker: RowMaker, row: Row, printed: Mapping[str, str] | None, runs: Seq
         verdict, cause, _ = maker.explained(row.verdict, keys)
         return replace(row, verdict=verdict, cause=cause, as_collected=True)
     if claim is not None:
-        # An interval that counts points besides the repetitions does not follow from these.
+        # An interval that also depends on counted points cannot be computed from the repetitions.
         interval = (row.low, row.high) if claim.get("counted_on") and row.low is not None else None
         return claims.row_of(maker, row.metric, number, printed, runs, interval)
     return cells.row_of(maker, series[0], row.metric, setting, printed, measured, runs)
 
 
 def _printed(comparison: Mapping[str, Any], row: Row) -> Mapping[str, str] | None:
-    """The row of the published file by which a row is judged; ours is judged by none."""
+    """Return the row of the published file for judging a row, or None for our own rows."""
     if row.series == OURS or row.verdict == Verdict.MEASURED:
         return None
     about = [one for one in comparison["published"] if one["metric"] == row.metric]
@@ -127,7 +127,7 @@ def _printed(comparison: Mapping[str, Any], row: Row) -> Mapping[str, str] | Non
 
 
 def _series(comparison: Mapping[str, Any], row: Row) -> list[Mapping[str, Any]]:
-    """The series of a row; of a number over several, one for each dataset."""
+    """Return the series of a row; for a number over several series, one for each dataset."""
     setting = parse_setting(row.setting)
     for series in comparison["series"]:
         own = {axis: str(value) for axis, value in series["setting"].items()}
