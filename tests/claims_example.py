@@ -7,7 +7,9 @@ PRINTED = ("dataset", "method", "setting", "metric", "published")
 SIZE = {"dataset": "toy", "title": "Toy", "n_train": 10, "n_test": 5}
 
 
-def made(curves, *, metrics, claims=None, kind="table", published=(), settings=("kernel",), marks=(), **changes):
+def made(
+    curves, *, metrics, claims=None, kind="table", published=(), settings=("kernel",), marks=(), record=None, **changes
+):
     """A comparison and its runs out of ``(method, setting, seed) -> metric -> mark -> value``.
 
     Marks are those of the first run of a series, unless they are given.
@@ -15,9 +17,9 @@ def made(curves, *, metrics, claims=None, kind="table", published=(), settings=(
     series, measured = {}, {}
     for (method, setting, seed), curve in curves.items():
         run = f"{method}-{setting}-{seed}"
-        record = {"run": {"id": run, "seed": seed}, "data": {"n_test": 10_000}}
+        told = {"run": {"id": run, "seed": seed}, "data": {"n_test": 10_000}, **(record or {})}
         along = "epochs" if marks or any(mark is not None for one in curve.values() for mark in one) else ""
-        measured[run] = RunResult(f"runs/{run}", record, curve, along)
+        measured[run] = RunResult(f"runs/{run}", told, curve, along)
         own = sorted({mark for one in curve.values() for mark in one if mark is not None})
         one = series.setdefault(
             (method, setting),

@@ -1,6 +1,5 @@
 """Levels that are reached: at which mark, ratios of such marks, and bounds where a run did not reach one."""
 
-import copy
 import math
 
 import pytest
@@ -22,6 +21,34 @@ def test_the_first_mark_at_another_runs_level_is_what_is_measured():
     assert rows["fast"]["setting"] == "kernel=g" and "exact" not in rows
 
 
+def passages(curves, **passage):
+    """Where each run of the first series passes a level."""
+    metrics = {"epochs": {"label": "epochs", "first_passage": {"of": "error", **passage}}}
+    comparison, measured = made(curves, metrics=metrics)
+    return Measurements(comparison, measured).curves(comparison["series"][0], "epochs")
+
+
+EXACT = {"method": "exact", "metric": "error"}
+
+
+@pytest.mark.parametrize(
+    ("curve", "exact", "passage", "mark"),
+    [
+        ({1: 1.0, 2: 3.5}, {}, {"at_least": 3.0}, 2.0),
+        ({1: 5.0, 2: 3.0}, {3: 2.0, 4: 4.0}, {"at_most": EXACT}, 2.0),  # the mean of the levels of other seeds
+        ({1: 49.0, 2: 48.24}, {0: 48.19}, {"at_most": EXACT, "plus": 0.05}, 2.0),  # met to rounding
+        # One standard error of 50 % on 10,000 points is half a point.
+        ({1: 52.0, 2: 50.99, 3: 50.49}, {0: 50.0}, {"at_most": EXACT, "standard_errors": 1.0}, 3.0),
+        ({1: 52.0, 2: 50.99, 3: 50.49}, {0: 50.0}, {"at_most": EXACT, "standard_errors": 2.0}, 2.0),
+        ({1: 52.0, 2: 50.99, 3: 50.49}, {0: 50.0}, {"at_most": EXACT, "standard_errors": 0.1}, None),
+    ],
+)
+def test_a_level_is_a_number_or_that_of_another_method_and_may_be_widened(curve, exact, passage, mark):
+    curves = {("fast", "g", 0): {"error": curve}}
+    curves |= {("exact", "g", seed): {"error": {None: level}} for seed, level in exact.items()}
+    assert passages(curves, **passage) == [{} if mark is None else {None: mark}]
+
+
 @pytest.mark.parametrize(("printed", "verdict"), [("2", "deviates"), ("3", "undecided"), ("77", "not run")])
 def test_a_level_that_is_not_reached_deviates_where_the_margin_ends_before_the_last_mark(printed, verdict):
     rows = reached([("Toy", "slow", "kernel=g", "epochs_needed", printed)])
@@ -38,42 +65,13 @@ def test_a_level_of_a_metric_without_a_curve_is_not_run_whatever_is_printed():
     assert (row["verdict"], row["reason"], row["passed"]) == ("not run", "it has no curve", "")
 
 
-def test_a_level_may_be_a_number_and_from_below():
-    metrics = {"epochs_needed": {"label": "epochs", "first_passage": {"of": "error", "at_least": 3.0}}}
-    comparison, measured = made({("fast", "g", 0): {"error": {1: 1.0, 2: 3.5}}}, metrics=metrics)
-    (row,) = rows_of(comparison, measured)
-    assert float(row["measured_mean"]) == 2.0
-
-
-@pytest.mark.parametrize(("n", "epoch"), [(1.0, 3.0), (2.0, 2.0), (0.1, None)])
-def test_a_level_may_be_widened_by_standard_errors_of_what_was_counted(n, epoch):
-    metrics = {
-        "epochs_needed": {
-            "label": "epochs",
-            "first_passage": {"of": "error", "at_most": {"method": "exact", "metric": "error"}, "standard_errors": n},
-        }
-    }
-    # One of 50 % on 10,000 points is half a point.
-    curves = {("fast", "g", 0): {"error": {1: 52.0, 2: 50.99, 3: 50.49}}, ("exact", "g", 0): {"error": {None: 50.0}}}
-    comparison, measured = made(curves, metrics=metrics)
-    expected = [{}] if epoch is None else [{None: epoch}]
-    assert Measurements(comparison, measured).curves(comparison["series"][0], "epochs_needed") == expected
-
-
-def test_ratios_of_what_was_reached_are_claims_too():
-    curves = {**RACE, ("slow", "g", 0): {"error": {1: 9.0, 2: 8.0, 3: 7.0, 8: 3.2}}}
+def test_a_ratio_of_what_all_runs_reached_is_a_number_and_of_what_some_reached_none():
     claim = {"label": "x", "of": {"method": "slow"}, "over": {"method": "fast"}, "at_least": 3}
+    curves = {**RACE, **{("slow", "g", seed): {"error": {1: 9.0, 8: 3.2}} for seed in (0, 1)}}
+    curves["fast", "g", 1] = RACE["fast", "g", 0]
     (row,) = claim_of(claim, curves, published="at least three", metrics=REACHED)
-    assert float(row["measured_mean"]) == 4.0 and row["verdict"] == "reproduced, one seed"
-
-
-def test_a_ratio_of_what_some_runs_reached_is_no_number():
-    curves = {
-        **RACE,
-        ("fast", "g", 1): {"error": {1: 9.0, 2: 9.0, 3: 9.0}},
-        **{("slow", "g", seed): {"error": {1: 9.0, 8: 3.2}} for seed in (0, 1)},
-    }
-    claim = {"label": "x", "of": {"method": "slow"}, "over": {"method": "fast"}, "at_least": 3}
+    assert float(row["measured_mean"]) == 4.0 and row["verdict"] == "reproduced"
+    curves["fast", "g", 1] = {"error": {1: 9.0, 2: 9.0, 3: 9.0}}
     (row,) = claim_of(claim, curves, published="at least three", metrics=REACHED)
     assert row["verdict"] == "not run" and row["measured_mean"] == ""
     assert row["reason"] == "not reached in 1 of 2 runs, by one side or both"
@@ -160,59 +158,43 @@ def two_kernels(fast, slow):
     }
 
 
-@pytest.mark.parametrize(("level", "verdict"), [(3, "undecided"), (4, "not run")])
-def test_a_smallest_ratio_counts_what_was_not_reached_from_below(level, verdict):
+LATE = {**NEVER, 8: 3.2}  # a ratio of 4
+
+
+@pytest.mark.parametrize(
+    ("level", "slow", "others", "verdict"),
+    [
+        (3, [LATE], two_kernels({**NEVER, 4: 2.0}, NEVER), "undecided"),  # a bound of 12/4
+        (4, [LATE], two_kernels({**NEVER, 4: 2.0}, NEVER), "not run"),
+        # Its last evaluation point bounds it from below, with gaps before it too.
+        (4, [LATE], two_kernels({1: 2.0}, {12: 9.0}), "reproduced, one seed"),
+        # What was measured below all bounds is no bound.
+        (4, [LATE], two_kernels({1: 2.0}, NEVER), "reproduced, one seed"),
+        (5, [LATE], two_kernels({1: 2.0}, NEVER), "deviates"),
+        (4, [LATE, NEVER], {}, "reproduced"),
+        (5, [LATE, NEVER], {}, "deviates"),
+    ],
+)
+def test_a_smallest_ratio_counts_what_was_not_reached_from_below(level, slow, others, verdict):
     claim = {"across": "smallest", "by": [], "at_least": level}
-    reached = {**NEVER, 8: 3.2}  # a ratio of 4; the bound of the other is 12/4
-    found = bounded([reached], claim, others=two_kernels({**NEVER, 4: 2.0}, NEVER))
-    assert found[0] == verdict and (found[2].is_bound, found[2].left_out) == (True, ("Toy, l",))
-    # Its last evaluation point bounds it from below, with gaps before it too.
-    assert (
-        bounded([reached], {**claim, "at_least": 4}, others=two_kernels({1: 2.0}, {12: 9.0}))[0]
-        == "reproduced, one seed"
-    )
+    found, measured, row = bounded(slow, claim, others=others)
+    assert found == verdict
+    is_bound = verdict in ("undecided", "not run")
+    assert row.is_bound is is_bound and (measured == 4.0 or is_bound)
 
 
-@pytest.mark.parametrize(("level", "verdict"), [(4, "reproduced"), (5, "deviates")])
-def test_a_smallest_ratio_that_was_measured_below_all_bounds_is_no_bound(level, verdict):
-    claim = {"across": "smallest", "by": [], "at_least": level}
-    others = two_kernels({1: 2.0}, NEVER)
-    assert bounded([{**NEVER, 8: 3.2}], claim, others=others)[:2] == (
-        verdict if level == 5 else "reproduced, one seed",
-        4.0,
-    )
-    # So is one of the runs beside one that did not reach the level.
-    assert bounded([{**NEVER, 8: 3.2}, NEVER], claim)[:2] == (verdict, 4.0)
-
-
-def test_a_largest_ratio_tells_what_it_leaves_out():
+def test_a_number_over_settings_tells_what_it_leaves_out():
     other = two_kernels({1: 2.0}, {12: 9.0})
-    claim = {"across": "largest", "by": [], "at_least": 3}
-    verdict, measured, row = bounded([{**NEVER, 8: 3.2}], claim, others=other)
+    verdict, measured, row = bounded([LATE], {"across": "largest", "by": [], "at_least": 3}, others=other)
     assert (verdict, measured, row.left_out) == ("reproduced, one seed", 4.0, ("Toy, l",))
     assert row.reason.endswith("at least 3; without Toy, l, where not all runs reached the level")
-    verdict, _, row = bounded([{**NEVER, 8: 3.2}], {"across": "largest", "by": [], "at_most": 9}, others=other)
-    assert (verdict, row.values, row.left_out) == ("not run", (4.0,), ("Toy, l",))
-
-
-def test_a_median_over_settings_needs_all_of_them():
-    claim = {"across": "statistics:median", "by": [], "at_least": 1}
-    verdict, _, row = bounded([{**NEVER, 8: 3.2}], claim, others=two_kernels({1: 2.0}, NEVER))
-    assert (verdict, row.values, row.left_out) == ("not run", (), ("Toy, l",))
-
-
-def test_a_group_in_which_nothing_was_reached_is_told_so():
-    others = {("fast", "g", 0): {"error": {12: 9.0}}}  # nor did the other side reach it, so that there is no bound
+    for across, criterion, values in (("largest", {"at_most": 9}, (4.0,)), ("statistics:median", {"at_least": 1}, ())):
+        verdict, _, row = bounded([LATE], {"across": across, "by": [], **criterion}, others=other)
+        assert (verdict, row.values, row.left_out) == ("not run", values, ("Toy, l",))
+    # Nor did the other side reach it, so that there is no bound.
+    others = {("fast", "g", 0): {"error": {12: 9.0}}}
     verdict, _, row = bounded([{12: 9.0}], {"across": "smallest", "by": [], "at_least": 3}, others=others)
     assert (verdict, row.values, row.reason) == ("not run", (), "not reached in all runs of Toy, g")
-
-
-def test_a_level_that_is_met_to_rounding_is_reached():
-    metrics = copy.deepcopy(REACHED)
-    metrics["epochs_needed"]["first_passage"]["plus"] = 0.05
-    curves = {("fast", "g", 0): {"error": {1: 49.0, 2: 48.24}}, ("exact", "g", 0): {"error": {None: 48.19}}}
-    comparison, measured = made(curves, metrics=metrics)
-    assert Measurements(comparison, measured).curves(comparison["series"][0], "epochs_needed") == [{None: 2.0}]
 
 
 def test_a_level_can_be_what_a_paper_prints():
@@ -238,16 +220,6 @@ def test_what_some_runs_reached_is_told():
     # The mean is more than 7/3, which may lie within the margin of 1.
     assert (row["verdict"], row["measured_mean"], row["low"], row["high"]) == ("undecided", "", "2.33333", "inf")
     assert row["reason"] == "not reached within 3 epochs by 1 of 3 runs, by the others after 2 and 2"
-
-
-def test_levels_of_other_seeds_are_their_mean():
-    curves = {
-        ("fast", "g", 5): {"error": {1: 5.0, 2: 3.0}},
-        **{("exact", "g", seed): {"error": {None: level}} for seed, level in ((0, 2.0), (1, 4.0))},
-    }
-    comparison, measured = made(curves, metrics=REACHED)
-    found = Measurements(comparison, measured)
-    assert found.curves(comparison["series"][0], "epochs_needed") == [{None: 2.0}]
 
 
 @pytest.mark.parametrize(

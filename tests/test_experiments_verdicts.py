@@ -20,6 +20,13 @@ def seeds(*values, method="fast", along=1):
     return {(method, "g", seed): {"error": {along: value}} for seed, value in enumerate(values)}
 
 
+def judged_cells(curves, published, *, name="error", setting="kernel=g", **metric):
+    """The rows of a metric that the paper prints for the method "fast"."""
+    metrics = {name: {"label": name, "evidence": "number", **metric}}
+    comparison, measured = made(curves, metrics=metrics, published=[("Toy", "fast", setting, name, published)])
+    return rows_of(comparison, measured)
+
+
 # Tolerances
 
 
@@ -67,31 +74,21 @@ def test_an_error_that_is_counted_has_the_standard_error_of_its_count():
     assert uncertainty.standard_error(0.0, 200) == uncertainty.standard_error(100.0, 200) == pytest.approx(0.5)
 
 
-def test_the_spread_over_seeds_counts_for_both_sides():
+def test_the_spread_over_seeds_counts_for_both_sides_where_the_paper_prints_none():
     values = Measured((1.0, 1.2, 1.4))  # a standard deviation of 0.2, and the printed value as one more of them
-    found = uncertainty.margin("1.2", {"standard_errors": 2}, values, runs_of(3))
-    assert found == pytest.approx(2 * 0.2 * math.sqrt(1 + 1 / 3))
-
-
-def test_a_mean_over_some_of_the_repetitions_is_over_as_many_as_gave_a_value():
-    some = Measured((1.0, 1.2, 1.4), 5)
-    assert (some.count, some.n_without) == (3, 2)
-    assert uncertainty.margin("1.2", {"standard_errors": 2}, some) == pytest.approx(2 * 0.2 * math.sqrt(1 + 1 / 3))
-
-
-def test_a_printed_deviation_takes_the_place_of_our_own_for_the_printed_side():
-    values = Measured((1.0, 1.2, 1.4))
-    found = uncertainty.margin("1.2", {"standard_errors": 2}, values, runs_of(3), "0.05")
-    assert found == pytest.approx(2 * math.sqrt(0.2**2 / 3 + 0.05**2))
+    for measured, printed, factor in (
+        (values, "", 0.2 * math.sqrt(1 + 1 / 3)),
+        (Measured((1.0, 1.2, 1.4), 5), "", 0.2 * math.sqrt(1 + 1 / 3)),  # two repetitions gave no value
+        (values, "0.05", math.sqrt(0.2**2 / 3 + 0.05**2)),
+    ):
+        found = uncertainty.margin("1.2", {"standard_errors": 2}, measured, runs_of(3), printed)
+        assert found == pytest.approx(2 * factor)
 
 
 def test_the_margin_of_a_cell_stands_beside_it():
     tolerance = {"half_digit": True, "standard_errors": 2, "counted_on": "test", "reason": "chance and rounding"}
-    metrics = {"error": {"label": "error", "evidence": "number", "fixed": "after a look", "tolerance": tolerance}}
-    comparison, measured = made(
-        seeds(1.2, 1.2, along=None), metrics=metrics, published=[("Toy", "fast", "kernel=g", "error", "1.0")]
-    )
-    (row,) = rows_of(comparison, measured)
+    found = judged_cells(seeds(1.2, 1.2, along=None), "1.0", tolerance=tolerance, fixed="after a look")
+    (row,) = found
     expected = 0.05 + 200 * math.sqrt(0.01 * 0.99 / 1e4)
     assert float(row["margin"]) == pytest.approx(expected, rel=1e-3) and row["verdict"] == "reproduced"
     assert (row["evidence"], row["fixed"]) == ("number", "after a look")
@@ -198,8 +195,7 @@ def test_an_interval_is_that_of_students_t():
 
 
 def test_a_difference_of_counted_errors_has_an_interval_without_seeds():
-    claim = {**PAIRED, "counted_on": "test", "at_most": None, "at_least": 0.0}
-    claim = {key: value for key, value in claim.items() if value is not None}
+    claim = {key: value for key, value in PAIRED.items() if key != "at_most"} | {"counted_on": "test", "at_least": 0.0}
     for slow, verdict in ((5.2, "undecided"), (7.0, "reproduced"), (3.0, "deviates")):
         (row,) = claim_of(claim, {**seeds(5.0), **seeds(slow, method="slow")}, published="worse")
         assert row["verdict"] == verdict
@@ -231,26 +227,19 @@ def test_what_is_not_finite_satisfies_no_criterion(criterion, broken):
     assert row["verdict"] == "deviates"
 
 
-def test_seeds_without_a_value_are_told_and_not_averaged_away():
-    curves = {**seeds(2.0, 2.0), ("fast", "g", 2): {"error": {}}}
-    (row,) = claim_of({"label": "x", "at_most": 9}, curves, published="small")
+@pytest.mark.parametrize("others", [{}, seeds(2.0, method="slow")], ids=["a mean", "the smallest of two series"])
+def test_runs_without_a_value_are_told_and_not_averaged_away(others):
+    curves = {**seeds(2.0, 2.0), ("fast", "g", 2): {"error": {}}, **others}
+    across = {"across": "smallest"} if others else {}
+    (row,) = claim_of({"label": "x", "at_most": 9, **across}, curves, published="small")
     assert (row["verdict"], row["measured_mean"]) == ("not run", "")
-    assert row["reason"] == "no value in 1 of 3 runs"
-
-
-def test_series_without_a_value_are_told_where_several_make_one_number():
-    curves = {**seeds(2.0, 3.0), **seeds(2.0, method="slow"), ("slow", "g", 1): {"error": {}}}
-    (row,) = claim_of({"label": "x", "across": "smallest", "at_most": 9}, curves, published="small")
-    assert row["verdict"] == "not run" and "no value in 1 of 2 runs" in row["reason"]
+    assert row["reason"] == f"no value in 1 of {2 if others else 3} runs"
 
 
 def test_a_value_that_some_runs_lack_is_told_with_their_number():
-    metrics = {"error": {"label": "error", "evidence": "number", "tolerance": {"absolute": 1.0}}}
     curves = {("fast", "g", 0): {"error": {1: 5.0, 2: 4.0}}, ("fast", "g", 1): {"error": {1: 5.0}}}
-    comparison, measured = made(
-        curves, metrics=metrics, published=[("Toy", "fast", "kernel=g; epochs=2", "error", "4.0")]
-    )
-    row = next(row for row in rows_of(comparison, measured) if row["published"])
+    found = judged_cells(curves, "4.0", setting="kernel=g; epochs=2", tolerance={"absolute": 1.0})
+    row = next(row for row in found if row["published"])
     assert row["verdict"] == "not run" and "in 1 of 2 runs" in row["reason"]
 
 
@@ -269,22 +258,28 @@ def test_an_analysis_leaves_what_is_no_number_in_its_curve_and_no_row_where_it_h
 
 
 def test_a_fact_agrees_or_deviates_and_is_never_better():
-    tolerance = {"relative": 0.1, "reason": "the paper rounds"}
-    metrics = {"n": {"label": "n", "evidence": "fact", "fixed": "first commit", "tolerance": tolerance}}
+    fact = {"evidence": "fact", "fixed": "first commit", "tolerance": {"relative": 0.1, "reason": "the paper rounds"}}
     for value, verdict in ((1000.0, "agrees"), (1050.0, "agrees"), (500.0, "deviates"), (2000.0, "deviates")):
-        comparison, measured = made(
-            {("fast", "g", 0): {"n": {None: value}}},
-            metrics=metrics,
-            published=[("Toy", "fast", "kernel=g", "n", "1000")],
-        )
-        assert [row["verdict"] for row in rows_of(comparison, measured)] == [verdict]
+        found = judged_cells({("fast", "g", 0): {"n": {None: value}}}, "1000", name="n", **fact)
+        assert [row["verdict"] for row in found] == [verdict]
 
 
-def test_a_derivation_is_shown_with_its_reason_and_counted_nowhere():
-    claim = {"label": "x", "evidence": "derivation", "why": "it is a product of printed numbers"}
-    (row,) = claim_of(claim, seeds(2.0), published="large")
-    assert (row["verdict"], row["measured_mean"]) == ("derivation", "2")
-    assert row["reason"] == "it is a product of printed numbers" and row["tolerance"] == ""
+@pytest.mark.parametrize(
+    ("claim", "published", "verdict", "reason"),
+    [
+        ({"evidence": "derivation", "why": "it is a product"}, "large", "derivation", "it is a product"),
+        (
+            {"evidence": "own", "corrects": "the factor 2, erratum E0", "at_most": 3.0},
+            "",
+            "not comparable",
+            "our correction of what the paper prints (the factor 2, erratum E0); at most 3 holds",
+        ),
+    ],
+    ids=["a derivation", "a correction"],
+)
+def test_what_is_not_judged_is_shown_with_its_reason_and_counted_nowhere(claim, published, verdict, reason):
+    (row,) = claim_of({"label": "x", **claim}, seeds(2.0), published=published)
+    assert (row["verdict"], row["measured_mean"], row["reason"], row["tolerance"]) == (verdict, "2", reason, "")
     assert counts_by_kind([Row.from_text(row)]) == {}
 
 
@@ -294,22 +289,9 @@ def test_a_theorem_says_what_would_contradict_it():
     assert row["reason"].endswith("it would fail with errors that grow")
 
 
-def test_a_correction_stands_beside_what_is_corrected():
-    claim = {"label": "x", "evidence": "own", "corrects": "the factor 2, erratum E0", "at_most": 3.0}
-    (row,) = claim_of(claim, seeds(2.0))
-    assert row["reason"] == "our correction of what the paper prints (the factor 2, erratum E0); at most 3 holds"
-    assert row["evidence"] == "" and counts_by_kind([Row.from_text(row)]) == {}
-
-
 def test_what_can_be_compared_at_no_scale_says_why():
-    metrics = {"seconds": {"label": "s", "evidence": "number", "incomparable": "seconds of another machine"}}
-    comparison, measured = made(
-        {("fast", "g", 0): {"seconds": {None: 5.0}}},
-        metrics=metrics,
-        published=[("Toy", "fast", "kernel=g", "seconds", "583")],
-    )
-    (row,) = rows_of(comparison, measured)
-    assert (row["verdict"], row["reason"]) == ("not comparable", "seconds of another machine")
+    (row,) = judged_cells({("fast", "g", 0): {"s": {None: 5.0}}}, "583", name="s", incomparable="another machine")
+    assert (row["verdict"], row["reason"]) == ("not comparable", "another machine")
 
 
 # Causes, corrections and quotations
@@ -326,8 +308,7 @@ CAUSES = [
 
 def deviating(scale="laptop", causes=CAUSES, published="9"):
     metrics = {"error": {"label": "e", "evidence": "number", "tolerance": {"absolute": 1.0}}}
-    curves = {(method, kernel, 0): {"error": {1: 2.0}} for method, kernel in ("fg", "fl", "sg")}
-    curves = {({"f": "fast", "s": "slow"}[method], *rest): curve for (method, *rest), curve in curves.items()}
+    curves = {place: {"error": {1: 2.0}} for place in (("fast", "g", 0), ("fast", "l", 0), ("slow", "g", 0))}
     said = [("Toy", method, f"kernel={kernel}; epochs=1", "error", published) for method, kernel, _ in curves]
     comparison, measured = made(curves, metrics=metrics, published=said, scale=scale)
     comparison["spec"]["causes"] = causes
@@ -343,22 +324,17 @@ def test_a_deviation_has_the_cause_of_the_first_selection_that_holds_it_and_else
     ]
     assert rows[1]["reason"] == "for the test of one kernel"
     assert {row["cause"] for row in deviating(published="2")} == {""}
-
-
-def test_the_demo_contradicts_nothing():
+    # The demo contradicts nothing.
     assert {(row["verdict"], row["cause"]) for row in deviating(scale="demo")} == {("undecided", "")}
 
 
-def test_a_contradicted_statement_with_a_correction_is_refuted_as_printed_at_every_scale():
+@pytest.mark.parametrize("scale", ["demo", "laptop"])
+def test_a_contradicted_statement_with_a_correction_is_refuted_as_printed_at_every_scale(scale):
     claim = {"label": "x", "evidence": "theorem", "could_fail": "a three", "at_most": 1, "refuted": "at most 3"}
-    for scale, least, verdict in (
-        ("demo", 2.0, "refuted as printed"),
-        ("laptop", 2.0, "refuted as printed"),
-        ("laptop", 0.5, "reproduced, one seed"),
-    ):
-        (row,) = claim_of(claim, seeds(least), published="said", scale=scale)
-        assert (row["verdict"], "at most 3" in row["reason"]) == (verdict, not verdict.startswith("reproduced"))
-        assert row["cause"] == ("refuted as printed" if not verdict.startswith("reproduced") else "")
+    (row,) = claim_of(claim, seeds(2.0), published="said", scale=scale)
+    assert row["verdict"] == row["cause"] == "refuted as printed" and "at most 3" in row["reason"]
+    (row,) = claim_of(claim, seeds(0.5), published="said", scale="laptop")
+    assert (row["verdict"], row["cause"]) == ("reproduced, one seed", "") and "at most 3" not in row["reason"]
 
 
 def test_what_is_quoted_is_shown_and_neither_run_nor_judged():
@@ -376,9 +352,9 @@ def test_what_is_quoted_is_shown_and_neither_run_nor_judged():
 
 
 def counted(*rows):
-    names = ("item", "evidence", "verdict", "fixed", "derived")
+    names = ("item", "evidence", "verdict", "fixed", "derived", "target")
     about = {"target": "toy", "dataset": "", "method": "", "metric": "", "scale": "demo", "published": "1"}
-    return counts_by_kind([Row(**about, **dict(zip(names, row, strict=True))) for row in rows])
+    return counts_by_kind([Row(**{**about, **dict(zip(names, row, strict=False))}) for row in rows])
 
 
 def test_each_printed_item_is_counted_once_with_the_verdict_that_weighs_most():
@@ -389,28 +365,29 @@ def test_each_printed_item_is_counted_once_with_the_verdict_that_weighs_most():
         ("2", "number", "not comparable", "", ""),
         ("2", "number", "reproduced, one seed", first, ""),
         ("2", "number", "reproduced", first, ""),
+        ("2", "number", "reproduced", first, "", "another target"),
         ("3", "theorem", "undecided", first, ""),
         ("4", "number", "deviates", first, "143/4 of Table 3"),
         ("5", "quotation", "quotation", "", ""),
         ("6", "theorem", "refuted as printed", first, ""),
     ) == {
-        "number": {"deviates": (1, 1), "reproduced, one seed": (1, 0)},
+        "number": {"deviates": (1, 1), "reproduced, one seed": (1, 0), "reproduced": (1, 0)},
         "theorem": {"refuted as printed": (1, 0), "undecided": (1, 0)},
     }
 
 
-def test_items_of_two_targets_with_one_number_are_two():
-    about = {"dataset": "", "method": "", "metric": "", "scale": "demo", "published": "1", "evidence": "fact"}
-    rows = [Row(target=name, item="1", verdict=Verdict.AGREES, **about) for name in ("one", "other")]
-    assert counts_by_kind(rows) == {"fact": {Verdict.AGREES: (2, 0)}}
+def claimed(curves, published, **printed):
+    """A comparison with the one claim of at most 3 that is printed."""
+    claims = {"claim": {"label": "a, b", "evidence": "order", "fixed": "first commit", "at_most": 3.0}}
+    said = [("Toy", "", "", "claim", published)]
+    comparison, measured = made(curves, metrics={"error": {"label": "e"}}, claims=claims, published=said)
+    comparison["published"][0] |= printed
+    return comparison, measured
 
 
 def test_what_is_derived_from_printed_numbers_says_from_which():
-    printed = {**dict(zip(("dataset", "method", "setting"), ("Toy", "", ""), strict=True)), "metric": "claim"}
-    claims = {"claim": {"label": "x", "evidence": "order", "at_most": 3.0}}
-    comparison, measured = made(seeds(2.0), metrics={"error": {"label": "e"}}, claims=claims)
-    comparison["published"] = [{**printed, "published": "1.5", "derived": "3/2 of Table 1", "item": "2"}]
-    row = next(row for row in rows_of(comparison, measured) if row["metric"] == "claim")
+    rows = rows_of(*claimed(seeds(2.0), "1.5", derived="3/2 of Table 1", item="2"))
+    row = next(row for row in rows if row["metric"] == "claim")
     assert row["derived"] == "3/2 of Table 1" and row["reason"].startswith("counted elsewhere: 3/2 of Table 1")
 
 
@@ -436,9 +413,7 @@ def test_a_part_of_a_dataset_or_another_one_does_not_pass_for_the_whole(used, wh
 
 @pytest.mark.parametrize(("n_points", "verdict"), [(8, "not comparable"), (None, "reproduced")])
 def test_runs_that_used_a_part_of_the_points_do_not_pass_for_runs_on_all_of_them(n_points, verdict):
-    claims = {"claim": {"label": "x", "evidence": "order", "at_most": 3.0}}
-    said = [("Toy", "", "", "claim", "small")]
-    comparison, measured = made(seeds(2.0, 2.1), metrics={"error": {"label": "e"}}, claims=claims, published=said)
+    comparison, measured = claimed(seeds(2.0, 2.1), "small")
     comparison["spec"]["published_data"] = {"Toy": {"dataset": "toy", "n_train": 10}}
     for run in measured.values():
         run.record["effective"] = {"n_points": n_points}
@@ -460,10 +435,7 @@ def test_a_row_keeps_every_digit_of_its_values_in_a_file():
 def test_the_numbers_of_a_table_are_read_alike_by_two_parsers(tmp_path):
     import pandas
 
-    claims = {"claim": {"label": "a, b", "evidence": "order", "fixed": "first commit", "at_most": 3.0}}
-    said = [("Toy", "", "", "claim", 'first, "second"; third')]
-    comparison, measured = made(seeds(2.0, 2.5), metrics={"error": {"label": "e"}}, claims=claims, published=said)
-    rows = rows_of(comparison, measured)
+    rows = rows_of(*claimed(seeds(2.0, 2.5), 'first, "second"; third'))
     write_rows(tmp_path / "t.csv", map(Row.from_text, rows))
     with (tmp_path / "t.csv").open(newline="") as stream:
         ours = list(csv.DictReader(stream))
