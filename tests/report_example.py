@@ -8,6 +8,8 @@ import math
 import os
 from pathlib import Path
 
+import pytest
+
 from shallows_papers.experiments.comparing.table_rows import COLUMNS
 from shallows_papers.report import figures, tables
 from shallows_papers.report import page as report
@@ -200,6 +202,13 @@ def page(root: Path) -> Path:
     finally:
         os.chdir(here)
     return results / "report" / "index.html"
+
+
+def page_of_the_session(folders: pytest.TempPathFactory) -> Path:
+    """The report of both targets for all tests of a process, which leave it as it is."""
+    root = folders.getbasetemp() / "report"
+    made = root / "results" / "demo" / "report" / "index.html"
+    return made if made.exists() else page(root)
 
 
 def _written(folder: Path, rows: list[dict[str, object]], meta: dict[str, object]) -> Path:

@@ -42,7 +42,7 @@ POOR = """(() => {
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory):
-    return report_example.page(tmp_path_factory.mktemp("report"))
+    return report_example.page_of_the_session(tmp_path_factory)
 
 
 @pytest.fixture(scope="module")
@@ -61,12 +61,9 @@ def page(browser, report):
     assert browser.complaints == []
 
 
-def test_all_targets_are_shown_at_first(page):
+def test_what_is_typed_narrows_the_cards_letter_by_letter(page):
     assert page.ask(CARDS) == page.ask(SECTIONS) == BOTH
     assert page.ask(STATUS) == "All 2 targets are shown."
-
-
-def test_what_is_typed_narrows_the_cards_letter_by_letter(page):
     page.click("#filter input")
     page.type("table 0")
     assert page.ask(CARDS) == page.ask(SECTIONS) == ["invented_errors"]
@@ -102,17 +99,23 @@ def test_kind_and_verdict_are_chosen_by_keys_and_hold_for_one_item_together(page
 def test_a_count_of_the_verdicts_leads_to_its_targets_and_a_button_back_to_all(page):
     page.click("a[data-kind=order][data-verdict=reproduced]")
     assert page.ask(CARDS) == ["invented_spectrum"] and page.ask("location.hash") == "#targets"
-    assert page.ask("[...document.querySelectorAll('#filter select')].map(one => one.value)") == [
-        "", "order", "reproduced", "",
-    ]  # fmt: skip
+    chosen = page.ask("[...document.querySelectorAll('#filter select')].map(one => one.value)")
+    assert chosen == ["", "order", "reproduced", ""]
     page.click("#filter button")
     assert page.ask(CARDS) == page.ask(SECTIONS) == BOTH
 
 
-def test_a_card_leads_to_its_target_wherever_it_is_clicked(page):
+def test_a_card_leads_to_its_target_by_a_click_anywhere_or_a_key_and_a_folded_table_opens(page):
     page.click(".card[data-target=invented_spectrum] > img")
     assert page.ask("location.hash") == "#invented_spectrum"
     assert abs(page.ask("document.getElementById('invented_spectrum').getBoundingClientRect().top")) < 100
+    page.ask("document.querySelector('.card[data-target=invented_errors] a').focus()")
+    page.press("Enter")
+    assert page.ask("location.hash") == "#invented_errors"
+    folded = "document.querySelector('details.part table').checkVisibility()"
+    assert page.ask(folded) is False
+    page.click("details.part > summary")
+    assert page.ask(folded) is True
 
 
 def test_a_link_to_a_target_that_is_filtered_away_shows_it(page):
@@ -123,13 +126,6 @@ def test_a_link_to_a_target_that_is_filtered_away_shows_it(page):
     page.ask("new Promise(done => setTimeout(done, 200))")
     assert page.ask(SECTIONS) == BOTH
     assert abs(page.ask("document.getElementById('invented_errors').getBoundingClientRect().top")) < 100
-
-
-def test_a_folded_table_opens_by_a_click(page):
-    folded = "document.querySelector('details.part table').checkVisibility()"
-    assert page.ask(folded) is False
-    page.click("details.part > summary")
-    assert page.ask(folded) is True
 
 
 def test_keys_alone_reach_everything_and_show_where_they_are(page):
@@ -155,12 +151,6 @@ def test_keys_alone_reach_everything_and_show_where_they_are(page):
     assert len(reached) >= everything - inside - 3
 
 
-def test_enter_follows_a_card(page):
-    page.ask("document.querySelector('.card[data-target=invented_spectrum] a').focus()")
-    page.press("Enter")
-    assert page.ask("location.hash") == "#invented_spectrum"
-
-
 def test_without_javascript_all_is_there_but_the_filter(browser, report):
     browser.complaints.clear()
     browser.look(width=1400, script=False)
@@ -177,27 +167,21 @@ def test_without_javascript_all_is_there_but_the_filter(browser, report):
 def test_every_text_stands_out_from_its_ground(page, dark):
     page.look(width=1400, dark=dark)
     page.ask("document.querySelectorAll('details').forEach(one => { one.open = true; })")
-    assert page.ask("getComputedStyle(document.body).backgroundColor") == (
-        "rgb(22, 24, 26)" if dark else "rgb(255, 255, 255)"
-    )
+    ground = "rgb(22, 24, 26)" if dark else "rgb(255, 255, 255)"
+    assert page.ask("getComputedStyle(document.body).backgroundColor") == ground
     found = page.ask(POOR)
     assert found["n"] > 200 and found["poor"] == []  # WCAG 2.2 AA, contrast (minimum)
-
-
-def test_the_measure_of_contrast_sees_a_pale_text(page):
     page.ask("document.querySelector('.lead').style.color = '#999999'")
-    assert {one["text"] for one in page.ask(POOR)["poor"]} >= {
-        ". Small real data that the repository carries, on any machine, in minutes. "
-        "Where the papers used more data, the values are shown next to theirs and not judged against them."
-    }
+    assert len(page.ask(POOR)["poor"]) > 0 or dark  # the measure sees a pale text
 
 
-@pytest.mark.parametrize("width", [320, 390, 700, 1000, 1400, 2200])
-def test_the_page_is_no_wider_than_its_window(page, width):
+@pytest.mark.parametrize("width", [320, 700, 1000, 2200])
+def test_the_page_is_no_wider_than_its_window_and_all_pictures_are_there(page, width):
     page.look(width=width)
     assert page.ask("document.documentElement.scrollWidth") <= width
     wide = "[...document.querySelectorAll('body *:not(.scroll *)')].filter(one => one.checkVisibility())"
     assert page.ask(f"{wide}.filter(one => one.getBoundingClientRect().right > {width} + 1).length") == 0
+    assert page.ask("[...document.images].every(one => one.naturalWidth > 0)") is True
 
 
 def test_on_paper_the_filter_is_gone_and_what_was_folded_is_open(page, tmp_path):
