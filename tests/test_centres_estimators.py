@@ -10,14 +10,13 @@ import textwrap
 import numpy as np
 import pytest
 from sklearn.base import clone, is_classifier
-from sklearn.cluster import KMeans
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from engine_example import least_squares, naive_kernel, sample
 from estimators_example import outputs
 from forms import centers_classifier, centers_regressor, eigenpro_regressor, kernel_ridge_regressor
 from resumed_example import StopAt
-from shallows import KernelRidgeClassifier, KernelRidgeRegressor, Options, arrays, training
+from shallows import KernelRidgeRegressor, Options, arrays, training
 from shallows.errors import DivergenceError, ShallowsError, TrainingInterrupted
 from shallows.fitting import kernel_centers
 from shallows.models.centering import TrainingRows
@@ -40,27 +39,26 @@ def test_scikit_learns_contract_holds(estimator, check):
     check(estimator)
 
 
-@each
-@pytest.mark.parametrize("given", [False, True])
+@pytest.mark.parametrize(("Estimator", "given"), [(BOTH[0], True), (BOTH[1], False), (BOTH[1], True)])
 def test_predictions_are_the_expansion_in_the_centres(Estimator, given):
     X, y, new = table(Estimator)
     Z = sample(60, seed=5)
     options = {"centres": Z if given else 60, "calibration": None, "random_state": 0, "max_epochs": 2}
     model = Estimator("cauchy", bandwidth=2.0, **options).fit(X, y)
     assert model.dual_coef_.shape == (60, 3 if is_classifier(model) else 1)
-    centres = Z[np.argsort(np.argsort(Z[:, 0]))] if given else X[model.support_]
     if given:
         assert model.support_ is None
         centres = model._model.points[:, :3].astype(float) + model._model.centering.mean
         assert np.abs(np.sort(centres, axis=0) - np.sort(Z, axis=0)).max() < 1e-5
+    else:
+        centres = X[model.support_]
     scores = naive_kernel("cauchy", 2.0, new, centres) @ model.dual_coef_
     if not is_classifier(model):
         scores = scores[:, 0] * model._targets.scale + model.intercept_
     assert np.abs(outputs(model, new) - scores).max() < 1e-5 * np.abs(model.dual_coef_).sum()
 
 
-@each
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("Estimator", "weighted"), [(centers_classifier, False), (centers_regressor, True)])
 def test_a_model_comes_near_the_least_squares_solution_of_its_span(Estimator, weighted):
     X, y, _ = table(Estimator)
     w = np.random.default_rng(0).uniform(0.2, 1.0, size=len(X)) if weighted else None
@@ -74,14 +72,6 @@ def test_a_model_comes_near_the_least_squares_solution_of_its_span(Estimator, we
     assert best * (1 - 1e-6) < loss < 1.01 * best
 
 
-def test_centres_of_clusters_serve_as_well():
-    X, y, new = table(centers_regressor)
-    Z = KMeans(80, n_init=1, random_state=0).fit(X).cluster_centers_
-    model = KernelRidgeRegressor(bandwidth=1.5, centers=Z, random_state=0).fit(X, y)
-    assert model.score(X, y) > 0.98
-    assert np.corrcoef(model.predict(new), np.sin(2 * new[:, 0]) + new[:, 1])[0, 1] > 0.98
-
-
 def test_as_many_centres_as_data_give_what_eigenpro_gives():
     X, y, new = table(eigenpro_regressor, 300)
     options = {"kernel": "laplace", "bandwidth": 2.0, "random_state": 0, "tol": 0, "dtype": "float64"}
@@ -92,8 +82,10 @@ def test_as_many_centres_as_data_give_what_eigenpro_gives():
     assert np.abs(ours.predict(new) - theirs.predict(new)).max() < 1e-8
 
 
-@each
-@pytest.mark.parametrize("solver", ["projected_eigenpro", "nystrom_conjugate_gradients"])
+@pytest.mark.parametrize(
+    ("Estimator", "solver"),
+    [(centers_classifier, "projected_eigenpro"), (centers_regressor, "nystrom_conjugate_gradients")],
+)
 def test_the_data_are_read_anew_where_they_do_not_fit(Estimator, solver, monkeypatch, tmp_path):
     X, y, new = table(Estimator, 3000)
     np.save(tmp_path / "x.npy", X)
@@ -114,15 +106,6 @@ def test_the_data_are_read_anew_where_they_do_not_fit(Estimator, solver, monkeyp
 
 
 @each
-def test_the_same_seed_gives_the_same_model_to_the_bit(Estimator):
-    X, y, _ = table(Estimator)
-    first, again, other = (Estimator(centres=50, random_state=seed, max_epochs=2).fit(X, y) for seed in (0, 0, 1))
-    assert np.array_equal(first.dual_coef_, again.dual_coef_)
-    assert not np.array_equal(first.support_, other.support_)
-    assert not hasattr(clone(first), "dual_coef_")
-
-
-@each
 def test_several_outputs_are_what_they_are_apart(Estimator):
     X, y, new = table(centers_regressor)
     if Estimator is centers_classifier:
@@ -138,16 +121,14 @@ def test_several_outputs_are_what_they_are_apart(Estimator):
         assert np.abs(difference).max() < 1e-3 * np.abs(outputs(apart, new)).max()
 
 
-@each
-def test_a_fit_that_is_stopped_goes_on_to_the_same_model_to_the_bit(Estimator, tmp_path):
-    X, y, _ = table(Estimator)
+def test_a_fit_that_is_stopped_goes_on_to_the_same_model_to_the_bit(tmp_path):
+    X, y, _ = table(centers_classifier)
     options = {"centres": 50, "random_state": 0, "max_epochs": 3, "tol": 0, "batch_size": 200}
     checkpoint = training.Checkpoint(tmp_path, "key")
-
     with pytest.raises(TrainingInterrupted):
-        Estimator(**options).fit(X, y, checkpoint=checkpoint, observers=[StopAt(checkpoint, 11)])
-    resumed = Estimator(**options).fit(X, y, checkpoint=training.Checkpoint(tmp_path, "key"))
-    assert np.array_equal(resumed.dual_coef_, Estimator(**options).fit(X, y).dual_coef_)
+        centers_classifier(**options).fit(X, y, checkpoint=checkpoint, observers=[StopAt(checkpoint, 11)])
+    resumed = centers_classifier(**options).fit(X, y, checkpoint=training.Checkpoint(tmp_path, "key"))
+    assert np.array_equal(resumed.dual_coef_, centers_classifier(**options).fit(X, y).dual_coef_)
 
 
 def test_an_observer_sees_the_model_of_each_epoch():
@@ -169,31 +150,20 @@ def test_an_observer_sees_the_model_of_each_epoch():
     assert not np.array_equal(seen[0][0], seen[1][0])
 
 
-def test_early_stopping_keeps_the_best_epoch():
-    X, y, _ = table(centers_classifier)
-    model = KernelRidgeClassifier(
-        solver=NystromConjugateGradients(max_iterations=6), centers=50, random_state=0, early_stopping=True
-    ).fit(X, y)
-    assert model.best_validation_score_ == max(model.validation_scores_)
-    assert model.report_["n_validation"] == 150
-    assert model.support_.max() < 1500
-
-
 def test_a_step_of_the_users_that_is_too_large_is_an_error_that_names_it():
     X, y, _ = table(centers_regressor)
     with pytest.raises(DivergenceError, match="step_size=50"):
         KernelRidgeRegressor(solver=ProjectedEigenPro(step=50.0), centers=50, random_state=0).fit(X, y)
 
 
-@pytest.mark.parametrize("kernel", ["polynomial", "arc_cosine", "matern", "laplace_product", "linear"])
+@pytest.mark.parametrize("kernel", ["polynomial", "matern"])
 def test_other_kernels_have_centres_too(kernel):
     X, y, new = table(centers_regressor)
     model = KernelRidgeRegressor(kernel, centers=60, random_state=0).fit(X, y)
     truth = np.sin(2 * new[:, 0]) + new[:, 1]
-    assert np.corrcoef(model.predict(new), truth)[0, 1] > (0.9 if kernel in ("matern", "laplace_product") else 0.75)
+    assert np.corrcoef(model.predict(new), truth)[0, 1] > (0.9 if kernel == "matern" else 0.75)
 
 
-@each
 @pytest.mark.parametrize(
     ("centres", "says"),
     [
@@ -201,17 +171,15 @@ def test_other_kernels_have_centres_too(kernel):
         (2.5, "whole number"),
         ("many", "whole number"),
         (None, "needs centers"),
-        (True, "whole number"),
         (np.zeros((5, 2)), "2 features and X has 3"),
         (np.full((5, 3), np.nan), "NaN or infinity"),
-        (np.zeros(5), r"array of shape \(p, 3\)"),
         (np.array([["a", "b", "c"]]), r"array of shape \(p, 3\)"),
     ],
 )
-def test_centres_that_are_none_are_refused(Estimator, centres, says):
-    X, y, _ = table(Estimator, 50)
+def test_centres_that_are_none_are_refused(centres, says):
+    X, y, _ = table(centers_classifier, 50)
     with pytest.raises(ShallowsError, match=says):
-        Estimator(centres=centres).fit(X, y)
+        centers_classifier(centres=centres).fit(X, y)
 
 
 def test_more_centres_than_the_memory_takes_are_refused_before_anything_is_made():
@@ -253,12 +221,8 @@ def test_a_fit_stays_within_its_memory(tmp_path):
         ).fit(X, y)
         print(arrays.peak_memory())
     """
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", textwrap.dedent(script), str(tmp_path / "x.npy")],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    command = [sys.executable, "-W", "ignore", "-c", textwrap.dedent(script), str(tmp_path / "x.npy")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert int(done.stdout) < 500e6
 
 

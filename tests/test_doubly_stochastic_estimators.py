@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import json
 import pickle
 
 import numpy as np
 import pytest
-import scipy.sparse
 from sklearn.base import clone
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.model_selection import GridSearchCV
@@ -18,7 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from doubly_stochastic_example import moons, waves
 from resumed_example import stopped_at_every_batch
-from shallows import DoublyStochasticClassifier, DoublyStochasticRegressor, losses, streams, training
+from shallows import DoublyStochasticClassifier, DoublyStochasticRegressor, losses, training
 from shallows.errors import DivergenceError
 from shallows.fitting import expansion_plan
 from shallows.kernels import Matern
@@ -44,8 +42,13 @@ def test_scikit_learns_contract_holds(estimator, check):
 @pytest.mark.parametrize(
     ("loss", "classes"),
     [
-        *itertools.product(["auto", "softmax"], [2, 3]),
-        *[("logistic", 2), ("logistic", 3), ("hinge", 3), ("squared_hinge", 2), ("multiclass_hinge", 3), ("square", 3)],
+        ("auto", 3),
+        ("softmax", 2),
+        ("softmax", 3),
+        ("logistic", 2),
+        ("hinge", 3),
+        ("multiclass_hinge", 3),
+        ("square", 2),
     ],
 )
 def test_a_classifier_learns_with_each_loss(loss, classes):
@@ -64,27 +67,19 @@ def test_a_classifier_learns_with_each_loss(loss, classes):
         assert np.array_equal(model.classes_[P.argmax(axis=1)], best)
 
 
-@pytest.mark.parametrize(
-    ("reuse", "options"),
-    [
-        ("fresh", {"solver__schedule": "decaying_step"}),
-        ("uniform_reuse", {"solver__schedule": "constant"}),
-        ("checked_reuse", {}),
-        *itertools.product(
-            ["fresh", "uniform_reuse", "checked_reuse"], [{"solver__schedule": "theory_step", "regularization": 1e-3}]
-        ),
-        (
-            "checked_reuse",
-            {"solver__preconditioning": "decoupled", "regularization": 5e-4, "solver__schedule": "constant"},
-        ),
-        ("fresh", {"solver__preconditioning": "decoupled"}),
-        ("fresh", {"solver__preconditioning": None, "solver__n_iter": 120, "bandwidth": 0.4}),
-        ("fresh", {"solver__form": "cosine"}),
-        ("fresh", {"kernel": Matern(nu=2.5)}),
-        ("fresh", {"kernel": "laplace_product"}),
-    ],
-    ids=str,
-)
+DECOUPLED = {"solver__preconditioning": "decoupled"}
+METHODS = [
+    ("fresh", {"solver__schedule": "decaying_step"}),
+    ("uniform_reuse", {"solver__schedule": "constant"}),
+    ("checked_reuse", {"solver__schedule": "theory_step", "regularization": 1e-3}),
+    ("checked_reuse", DECOUPLED | {"regularization": 5e-4, "solver__schedule": "constant"}),
+    ("fresh", {"solver__preconditioning": None, "solver__n_iter": 120, "bandwidth": 0.4}),
+    ("fresh", {"solver__form": "cosine", "kernel": Matern(nu=2.5)}),
+    ("fresh", {"kernel": "laplace_product"}),
+]
+
+
+@pytest.mark.parametrize(("reuse", "options"), METHODS, ids=str)
 def test_every_method_learns_and_so_does_every_schedule_and_kernel(reuse, options):
     X, y = moons()
     model = DoublyStochasticClassifier(random_state=0, solver=DoublyStochastic(reuse=reuse, n_iter=60))
@@ -97,11 +92,7 @@ def test_every_method_learns_and_so_does_every_schedule_and_kernel(reuse, option
 
 @pytest.mark.parametrize(
     ("loss", "n_outputs"),
-    [
-        *itertools.product(["auto"], [None, 2]),
-        *[("square", None), ("epsilon_insensitive", None), (losses.EpsilonInsensitive(2.0), 2)],
-        *[(losses.Huber(30.0), 2), ("quantile", None)],
-    ],
+    [("auto", 2), ("square", None), (losses.EpsilonInsensitive(2.0), 2), (losses.Huber(30.0), 2), ("quantile", None)],
     ids=str,
 )
 def test_a_regressor_learns_with_each_loss(loss, n_outputs):
@@ -117,16 +108,13 @@ def test_a_regressor_learns_with_each_loss(loss, n_outputs):
     assert 1 - np.var(first - y_new) / np.var(y_new) > (0.94 if n_outputs is None else 0.8)
 
 
-def test_a_quantile_is_exceeded_by_the_share_that_it_names():
-    X, y = waves(2000)
-    noisy = y + 30 * np.random.default_rng(1).normal(size=2000)
-    for tau in (0.1, 0.5, 0.9):
-        model = DoublyStochasticRegressor(
-            solver=DoublyStochastic(n_iter=60), loss=losses.Quantile(tau), random_state=0
-        ).fit(X, noisy)
-        X_new, y_new = waves(2000, seed=2)
-        y_new = y_new + 30 * np.random.default_rng(3).normal(size=2000)
-        assert abs(np.mean(y_new < model.predict(X_new)) - tau) < 0.06
+@pytest.mark.parametrize("tau", [0.1, 0.9])
+def test_a_quantile_is_exceeded_by_the_share_that_it_names(tau):
+    (X, y), (X_new, y_new) = waves(2000), waves(2000, seed=2)
+    noise = 30 * np.random.default_rng(1).normal(size=(2, 2000))
+    solver = DoublyStochastic(n_iter=60)
+    model = DoublyStochasticRegressor(solver=solver, loss=losses.Quantile(tau), random_state=0).fit(X, y + noise[0])
+    assert abs(np.mean(y_new + noise[1] < model.predict(X_new)) - tau) < 0.06
 
 
 def test_epsilon_is_in_the_units_of_the_targets():
@@ -138,9 +126,8 @@ def test_epsilon_is_in_the_units_of_the_targets():
 
 def test_a_regression_comes_close_to_exact_kernel_ridge():
     X, y = waves()
-    model = DoublyStochasticRegressor(
-        solver=DoublyStochastic(n_iter=80), bandwidth=1.0, random_state=0, regularization=0.0
-    ).fit(X, y)
+    given = {"solver": DoublyStochastic(n_iter=80), "bandwidth": 1.0, "regularization": 0.0}
+    model = DoublyStochasticRegressor(random_state=0, **given).fit(X, y)
     X_new, y_new = waves(seed=1)
     exact = KernelRidge(kernel="rbf", gamma=0.5, alpha=1e-6).fit(X, y - y.mean())
     ours, theirs = (np.sqrt(np.mean((p - y_new) ** 2)) for p in (model.predict(X_new), exact.predict(X_new) + y.mean()))
@@ -167,13 +154,8 @@ def test_weights_are_repetitions():
     X, y = waves(60)
     w = np.random.default_rng(0).integers(0, 4, 60)
     # Full batches of the same size rule, so that both take the same steps.
-    options = {
-        "random_state": 0,
-        "solver__block_size": 8,
-        "solver__batch_size": 1000,
-        "bandwidth": 1.0,
-        "regularization": 1e-4,
-    }
+    options = {"random_state": 0, "bandwidth": 1.0, "regularization": 1e-4}
+    options |= {"solver__block_size": 8, "solver__batch_size": 1000}
     one = DoublyStochasticRegressor().set_params(**options).fit(X, y, sample_weight=w)
     other = DoublyStochasticRegressor().set_params(**options).fit(np.repeat(X, w, axis=0), np.repeat(y, w))
     assert np.abs(one.predict(X) - other.predict(X)).max() < 1e-6 * y.std()
@@ -193,26 +175,10 @@ def test_parameters_of_the_solver_are_searched_as_objects_and_by_their_paths():
         assert copy.get_params()["solver__reuse__cap"] == 3.0
 
 
-def test_sparse_points_are_dense_points():
-    X, y = moons()
-    X[np.abs(X) < 0.3] = 0.0
-    dense = DoublyStochasticClassifier(random_state=0).fit(X, y)
-    sparse = DoublyStochasticClassifier(random_state=0).fit(scipy.sparse.csr_matrix(X), y)
-    assert np.array_equal(dense.dual_coef_, sparse.dual_coef_)
-
-
-def test_a_seed_gives_the_same_model_and_another_seed_another():
-    X, y = moons()
-    models = [DoublyStochasticClassifier(random_state=seed).fit(X, y).dual_coef_ for seed in (0, 0, 1)]
-    assert np.array_equal(models[0], models[1])
-    assert not np.array_equal(models[0], models[2])
-
-
 def test_what_was_chosen_and_estimated_is_recorded():
     X, y = moons()
-    model = DoublyStochasticClassifier(
-        solver=DoublyStochastic(schedule=TheoryStep(), reuse=CheckedReuse()), regularization=0.01, random_state=0
-    ).fit(X, y)
+    solver = DoublyStochastic(schedule=TheoryStep(), reuse=CheckedReuse())
+    model = DoublyStochasticClassifier(solver=solver, regularization=0.01, random_state=0).fit(X, y)
     told = model.report_
     assert told["theta"] == 2.0 / told["shrinkage"] and told["theta_nu"] == 2.0 and told["cap"] == 2.0
     assert told["shrinkage"] == pytest.approx(model.block_size_ * 0.01 / told["damping"])
@@ -230,11 +196,6 @@ def test_far_points_are_learnt_in_single_precision():
     assert np.mean(near.predict(X) == far.predict(X + 1e4)) > 0.99
 
 
-def test_draws_of_batches_and_features_have_streams_of_their_own():
-    # The seed is one, the purposes are not: the first frequencies are not those of the order of the rows.
-    assert streams.integers(0, "order", 0, 1)[0] != streams.integers(0, "frequencies", 0, 1)[0]
-
-
 # --------------------------------------------------------------------------------------- observers, checkpoints
 
 
@@ -242,9 +203,8 @@ def test_a_curve_is_measured_at_epochs_iterations_or_seconds():
     X, y = moons()
     for unit, marks in (("epoch", [1, 3]), ("iteration", [2, 5]), ("seconds", [1e-9, 1e-8])):
         curve = training.Curve(marks, lambda snapshot: {"error": np.mean(snapshot.predict(X) != y)}, unit=unit)
-        DoublyStochasticClassifier(solver=DoublyStochastic(batch_size=200, max_epochs=3), random_state=0).fit(
-            X, y, observers=[curve]
-        )
+        model = DoublyStochasticClassifier(solver=DoublyStochastic(batch_size=200, max_epochs=3), random_state=0)
+        model.fit(X, y, observers=[curve])
         places = [row[unit] for row in curve.rows]
         assert places == marks if unit != "seconds" else len(places) == 1
 
@@ -256,19 +216,12 @@ def test_a_snapshot_tells_what_the_finished_model_tells():
     class Look(training.Observer):
         def on_epoch(self, run):
             snapshot = run.snapshot()
-            seen.update(
-                new=snapshot.predict(X[:50]),
-                old=snapshot.predict_training(),
-                loss=snapshot.square_loss(X, y),
-                old_loss=snapshot.training_square_loss(y),
-                objective=snapshot.objective(),
-                norm=snapshot.coefficient_norm(),
-                blocks=snapshot.n_blocks,
-            )
+            seen.update(new=snapshot.predict(X[:50]), old=snapshot.predict_training())
+            seen.update(loss=snapshot.square_loss(X, y), old_loss=snapshot.training_square_loss(y))
+            seen.update(objective=snapshot.objective(), norm=snapshot.coefficient_norm(), blocks=snapshot.n_blocks)
 
-    model = DoublyStochasticClassifier(solver=DoublyStochastic(max_epochs=5), random_state=0).fit(
-        X, y, observers=[Look()]
-    )
+    model = DoublyStochasticClassifier(solver=DoublyStochastic(max_epochs=5), random_state=0)
+    model.fit(X, y, observers=[Look()])
     assert np.array_equal(seen["new"], model.predict(X[:50]))
     assert np.array_equal(seen["old"], model.predict(X))
     assert seen["loss"] == pytest.approx(seen["old_loss"], rel=1e-9)

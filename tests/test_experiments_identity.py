@@ -98,10 +98,7 @@ def test_a_closure_holds_what_is_imported_and_of_tables_what_is_named(closure):
     assert set(closure()) == PAINTER
     assert set(closure(words=["circle", "large", "auto"])) == PAINTER | CIRCLE
     assert set(closure(words=["square"])) == PAINTER | {"small.shapes.square"}
-
-
-def test_what_a_module_uses_of_a_package_that_imports_it_late_is_found(closure):
-    assert set(closure("small.collage")) > CIRCLE
+    assert set(closure("small.collage")) > CIRCLE  # what a module uses of a package that imports it late
 
 
 def test_modules_of_one_text_and_functions_that_bind_one_name_lead_to_their_own_neighbours(closure):
@@ -127,57 +124,38 @@ def test_data_files_of_every_kind_count_and_those_in_a_folder_that_is_named(clos
         assert not [one for one in found if "others" in one]
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"shapes/square.py": "class Square: side = 2"},
-        {"shapes/triangle.py": "class Triangle: pass"},
-        {
-            "painters/painter.py": PACKAGE["painters/painter.py"].replace(
-                "        class Painter", "        # a comment\n        class Painter"
-            )
-        },
-        {
-            "painters/painter.py": PACKAGE["painters/painter.py"].replace(
-                "make(shape)", "make(\n                    shape\n                )"
-            )
-        },
-        {"shapes/__init__.py": PACKAGE["shapes/__init__.py"].replace('"square"', '"triangle": ".triangle", "square"')},
-        {"shapes/base.py": 'class Shape:\n    """Words."""\n    pass'},
-    ],
-    ids=["another entry", "a new module", "a comment", "a line break", "a new entry", "a docstring"],
-)
-def test_what_a_neighbour_does_changes_no_digest(closure, change):
-    change = {"shapes/base.py": "class Shape:\n    pass", **change}
-    before = closure(words=["circle"], **{"shapes/base.py": "class Shape:\n    pass"})
-    assert project_modules.digest(before) == project_modules.digest(closure(words=["circle"], **change))
+def changed(name, old, new):
+    """A file of the package, with a part replaced."""
+    assert old in PACKAGE[name]
+    return {name: PACKAGE[name].replace(old, new)}
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"shapes/circle.py": PACKAGE["shapes/circle.py"] + "\nx = 1"},
-        {"geometry.py": "def area(): return f'{2!r}', 'formula.json'"},
-        {"formula.json": "[]"},
-        {"painters/brush.py": "x = 1"},
-        {"painters/brush.py": "if x:\n    y\nz"},
-        {"shapes/__init__.py": PACKAGE["shapes/__init__.py"].replace("SHAPES[name]()", "SHAPES[name](1)")},
-        {"shapes/__init__.py": PACKAGE["shapes/__init__.py"].replace(".circle:Circle", ".square:Square")},
-    ],
-    ids=[
-        "an entry",
-        "what an entry imports",
-        "a data file",
-        "an import in a function",
-        "more",
-        "a function",
-        "a place",
-    ],
-)
-def test_what_it_uses_changes_the_digest(closure, change):
-    assert project_modules.digest(closure(words=["circle"])) != project_modules.digest(
-        closure(words=["circle"], **change)
-    )
+UNRELATED = {
+    "another entry": {"shapes/square.py": "class Square: side = 2"},
+    "a new module": {"shapes/triangle.py": "class Triangle: pass"},
+    "a comment": changed("painters/painter.py", "        class Painter", "        # a comment\n        class Painter"),
+    "a line break": changed(
+        "painters/painter.py", "make(shape)", "make(\n                    shape\n                )"
+    ),
+    "a new entry": changed("shapes/__init__.py", '"square"', '"triangle": ".triangle", "square"'),
+    "a docstring": {"shapes/base.py": 'class Shape:\n    """Words."""\n    pass'},
+}
+RELATED = {
+    "an entry": {"shapes/circle.py": PACKAGE["shapes/circle.py"] + "\nx = 1"},
+    "what an entry imports": {"geometry.py": "def area(): return f'{2!r}', 'formula.json'"},
+    "a data file": {"formula.json": "[]"},
+    "an import in a function": {"painters/brush.py": "if x:\n    y\nz"},
+    "a function": changed("shapes/__init__.py", "SHAPES[name]()", "SHAPES[name](1)"),
+    "a place": changed("shapes/__init__.py", ".circle:Circle", ".square:Square"),
+}
+
+
+@pytest.mark.parametrize("change", [*UNRELATED, *RELATED])
+def test_only_what_a_place_uses_changes_its_digest(closure, change):
+    base = {"shapes/base.py": "class Shape:\n    pass"}
+    before = project_modules.digest(closure(words=["circle"], **base))
+    after = project_modules.digest(closure(words=["circle"], **{**base, **(UNRELATED | RELATED)[change]}))
+    assert (before == after) == (change in UNRELATED)
 
 
 PROGRAM = """
@@ -322,43 +300,41 @@ def modules(method, **parameters):
     return code.files_of_run(METHODS[method], parameters)
 
 
-@pytest.mark.parametrize(
-    ("method", "solver"),
-    [
-        ("eigenpro", "eigenpro"),
-        ("doubly_stochastic", "doubly_stochastic"),
-        ("r_svrg", "variance_reduced"),
-        ("k_sdca", "sdca"),
-        ("smo", "smo"),
-        ("krls", "cholesky"),
-    ],
-)
+OWN_SOLVERS = {
+    "eigenpro": "eigenpro",
+    "doubly_stochastic": "doubly_stochastic",
+    "r_svrg": "variance_reduced",
+    "k_sdca": "sdca",
+    "smo": "smo",
+    "krls": "cholesky",
+}
+
+
+@pytest.mark.parametrize(("method", "solver"), OWN_SOLVERS.items())
 def test_a_method_is_made_of_its_own_solver_and_of_no_other(method, solver):
     parameters = METHODS[method].get("parameters", {})
     found = {one.rpartition(".")[2] for one in modules(method, **parameters) if one.startswith("shallows.solvers.")}
-    others = {"eigenpro", "doubly_stochastic", "variance_reduced", "sdca", "norma", "pegasos", "cholesky"}
-    others = (others | {"smo", "decomposition", "dense_problem", "block_coordinate_descent"}) - {solver}
+    others = {*OWN_SOLVERS.values(), "norma", "pegasos", "decomposition", "block_coordinate_descent"} - {solver}
     assert solver in found and not found & others
 
 
-def test_a_run_depends_on_the_kernel_that_it_names_or_has_by_default():
-    by_default, with_heat = (set(modules("eigenpro", **given)) for given in ({}, {"kernel": "heat_circle"}))
-    assert "shallows.kernels.radial" in by_default and "shallows.kernels.heat" in with_heat - by_default
-
-
-@pytest.mark.parametrize("method", ["norma", "r_pegasos", "r_svrg"])
-def test_a_machine_of_regularised_risks_depends_on_the_loss_of_values_that_its_code_names(method):
-    assert "shallows.losses.regression" in modules(method)
+@pytest.mark.parametrize(
+    ("method", "module"),
+    [
+        ("r_svrg", "losses.regression"),
+        ("eigenpro", "kernels.radial"),
+        ("latent_densities", "kernels.radial"),
+        ("svm_orders", "kernels.inner"),
+        ("order_of_cost", "losses.margins"),
+    ],
+)
+def test_a_run_depends_on_the_entries_of_its_own_code_and_of_what_it_calls_by_default(method, module):
+    assert f"shallows.{module}" in modules(method)
 
 
 def test_no_run_depends_on_a_map_a_kernel_or_a_loss_that_it_does_not_name():
-    named_alone = {
-        "shallows.features.tensor_sketch": "tensor_sketch",
-        "shallows.features.fastfood": "fastfood",
-        "shallows.features.quasi_monte_carlo": "quasi_monte_carlo",
-        "shallows.kernels.inner": "linear",
-        "shallows.losses.novelty": "novelty",
-    }
+    names = {"features.tensor_sketch", "features.fastfood", "features.quasi_monte_carlo", "losses.novelty"}
+    named_alone = {f"shallows.{one}": one.partition(".")[2] for one in names} | {"shallows.kernels.inner": "linear"}
     for run in own_plan().runs("laptop").values():
         if METHODS[run.method]["runs"] != "analysis":
             found = code.files_of_run(METHODS[run.method], run.parameters)
@@ -379,53 +355,24 @@ def test_a_run_depends_on_every_entry_of_a_table_that_the_configuration_names():
     assert named >= {"gaussian", "hinge", "fourier", "eigenpro", "nystrom"}
 
 
-@pytest.mark.parametrize(
-    ("target", "method", "modules_of_table"),
-    [
-        ("rff_error_rate", "feature_map_error", {"fourier"}),
-        ("rff_variants_order", "feature_map_error", {"fourier", "fastfood", "landmarks", "quasi_monte_carlo"}),
-        ("dsg_table_complexity", "order_of_cost", {"fourier", "landmarks"}),
-    ],
-)
-def test_an_analysis_depends_on_the_maps_that_it_names_under_any_key(target, method, modules_of_table):
-    found = set()
-    for run in own_plan().runs_of(target, "demo"):
-        if run.method == method:
-            found.update(code.files_of_run(METHODS[method], run.parameters))
-    assert {f"shallows.features.{one}" for one in modules_of_table} <= found
+def test_an_analysis_depends_on_the_maps_that_it_names_under_any_key():
+    runs = [run for run in own_plan().runs_of("rff_variants_order", "demo") if run.method == "feature_map_error"]
+    found = {module for run in runs for module in code.files_of_run(METHODS[run.method], run.parameters)}
+    assert found >= {f"shallows.features.{one}" for one in ("fourier", "fastfood", "landmarks", "quasi_monte_carlo")}
 
 
-@pytest.mark.parametrize(
-    ("method", "module"),
-    [
-        ("block_averaging", "kernels.radial"),
-        ("latent_densities", "kernels.radial"),
-        ("svm_orders", "kernels.inner"),
-        ("order_of_cost", "losses.margins"),
-    ],
-)
-def test_an_analysis_depends_on_the_entries_of_its_own_code_and_of_what_it_calls_by_default(method, module):
-    assert f"shallows.{module}" in modules(method)
-
-
-def test_every_method_of_the_configuration_leads_to_a_module():
-    for name, definition in METHODS.items():
-        for call in definition["call"].values():
-            if call.startswith("shallows"):
-                found = project_modules.SHALLOWS.defined_in(*call.partition(":")[::2])
-                assert found and len(project_modules.SHALLOWS.closure([call])) > 1, (name, call)
-                importlib.import_module(call.partition(":")[0])
-
-
-def test_no_digest_of_a_run_depends_on_plans_tables_or_reports():
+def test_every_method_leads_to_a_module_and_depends_on_no_report():
     for name, definition in METHODS.items():
         calls = [call for call in definition["call"].values() if call.startswith("shallows")]
-        wrong = [
-            one
-            for one in project_modules.SHALLOWS.closure(calls)
-            if re.match(r"shallows\.(experiments|report|cli)\b", one)
-        ]
+        found = project_modules.SHALLOWS.closure(calls)
+        assert len(found) > len(calls) or not calls, name
+        wrong = [one for one in found if re.match(r"shallows_papers\.(report|cli|experiments\.comparing)\b", one)]
         assert not wrong, (name, wrong)
+        for call in calls:
+            importlib.import_module(call.partition(":")[0])
+    for script in (PROJECT / "workflow" / "scripts").glob("*.py"):
+        found = project_modules.SHALLOWS.closure(project_modules.imports_of_script(script))
+        assert not [one for one in found if "__pycache__" in one]
 
 
 @pytest.mark.parametrize("kept", [None, "no JSON", "[]", "{}", '{"reader": "", "modules": {}}'])
@@ -448,12 +395,6 @@ def test_what_was_kept_is_used_by_the_same_reader_and_by_no_other(closure, tmp_p
     assert set(closure().values()) == {"kept"}
     place.write_text(json.dumps({**kept, "reader": "another"}))
     assert closure() == before
-
-
-def test_no_digest_depends_on_what_python_keeps_beside_the_sources():
-    for script in (PROJECT / "workflow" / "scripts").glob("*.py"):
-        found = project_modules.SHALLOWS.closure(project_modules.imports_of_script(script))
-        assert not [one for one in found if "__pycache__" in one]
 
 
 def test_parameters_of_named_objects_are_read_by_their_paths(small, monkeypatch):

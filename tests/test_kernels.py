@@ -1,46 +1,207 @@
-"""Kernels against their formulas (SPEC 2)."""
+"""Kernels against their formulas, laws and spectra (SPEC 2), and the median rule for the bandwidth."""
 
 from __future__ import annotations
 
+import functools
+import itertools
+import math
+import pickle
+
 import numpy as np
 import pytest
+import scipy.integrate
+import scipy.special
 
 from engine_example import EUCLIDEAN, naive_kernel, sample
 from shallows import arrays, kernels
-from shallows.errors import ShallowsError, UnknownNameError
+from shallows.errors import ShallowsError
 from shallows.models.centering import Centering
 
-NAMES = EUCLIDEAN
+EPS = float(np.finfo(float).eps)
 EPS32 = float(np.finfo(np.float32).eps)
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("bandwidth", [0.3, 2.0])
-def test_values_equal_the_formula(name, bandwidth):
+def matern(nu):
+    def formula(x, z):
+        r = np.sqrt(((x[:, None] - z[None]) ** 2).sum(axis=2))
+        t = np.sqrt(2 * nu) * r / 1.5
+        with np.errstate(invalid="ignore"):
+            made = 2 ** (1 - nu) / scipy.special.gamma(nu) * t**nu * scipy.special.kv(nu, t)
+        return np.where(r == 0, 1.0, made)
+
+    return formula
+
+
+def arc_cosine(order):
+    def formula(x, z):
+        a, b = np.linalg.norm(x, axis=1)[:, None], np.linalg.norm(z, axis=1)[None]
+        theta = np.arccos(np.clip(x @ z.T / (a * b), -1, 1))
+        J = {
+            0: math.pi - theta,
+            1: np.sin(theta) + (math.pi - theta) * np.cos(theta),
+            2: 3 * np.sin(theta) * np.cos(theta) + (math.pi - theta) * (1 + 2 * np.cos(theta) ** 2),
+        }[order]
+        return (a * b) ** order * J / math.pi
+
+    return formula
+
+
+def by_differences(combine):
+    return lambda x, z: combine(x[:, None] - z[None])
+
+
+def rbf_function(X, Z, gamma=0.3):
+    return np.exp(-gamma * ((X[:, None] - Z[None]) ** 2).sum(axis=2))
+
+
+CASES = {
+    **{name: (kernels.make(name, 1.5), functools.partial(naive_kernel, name, 1.5)) for name in EUCLIDEAN},
+    **{f"matern {nu}": (kernels.Matern(1.5, nu), matern(nu)) for nu in (0.3, 0.5, 1.5, 2.5, 7.3, 40.0)},
+    "laplace product": (
+        kernels.LaplaceProduct(1.5),
+        by_differences(lambda delta: np.exp(-np.abs(delta).sum(axis=2) / 1.5)),
+    ),
+    "cauchy product": (
+        kernels.CauchyProduct(1.5),
+        by_differences(lambda delta: np.prod(1 / (1 + (delta / 1.5) ** 2), axis=2)),
+    ),
+    **{
+        f"polynomial {p}": (kernels.Polynomial(p, 0.7, 0.3), lambda x, z, p=p: (0.3 * x @ z.T + 0.7) ** p)
+        for p in (2, 3, 6)
+    },
+    "linear": (kernels.Linear(), lambda x, z: x @ z.T),
+    "exponential": (kernels.Exponential(1.7), lambda x, z: np.exp(x @ z.T / 1.7**2)),
+    **{f"arc-cosine {s}": (kernels.ArcCosine(s), arc_cosine(s)) for s in (0, 1, 2)},
+    "a function": (kernels.make(rbf_function, gamma=0.2), lambda x, z: rbf_function(x, z, 0.2)),
+}
+each = pytest.mark.parametrize(("kernel", "formula"), CASES.values(), ids=CASES)
+with_law = pytest.mark.parametrize(
+    ("kernel", "formula"), [c for c in CASES.values() if c[0].has_frequencies], ids=lambda c: getattr(c, "name", "")
+)
+
+
+@each
+def test_values_equal_the_formula_in_both_precisions(kernel, formula):
     x, z = sample(40, 5), sample(30, 5, seed=1)
-    # ‖x‖² + ‖z‖² − 2xᵀz loses some units in the last place of ‖x‖² ≈ 20, a tenth of σ² here: 1e-13 and less of k.
-    assert np.abs(kernels.make(name, bandwidth)(x, z) - naive_kernel(name, bandwidth, x, z)).max() < 1e-13
+    truth = formula(x, z)
+    # ‖x‖² + ‖z‖² − 2xᵀz loses some units in the last place of ‖x‖² ≈ 20: 2e-13 and less of the largest value.
+    assert np.abs(kernel(x, z) - truth).max() < 2e-13 * np.abs(truth).max()
+    made = kernel(x.astype(np.float32), z.astype(np.float32))
+    assert made.dtype == np.float32
+    assert np.abs(made - truth).max() < 200 * EPS32 * np.abs(truth).max()
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_the_matrix_of_a_set_with_itself_is_symmetric_and_positive_definite(name):
+@each
+def test_the_matrix_of_a_set_with_itself_is_symmetric_positive_and_has_the_exact_diagonal(kernel, formula):
     x = sample(80)
-    K = kernels.make(name, 1.5)(x, x)
-    np.fill_diagonal(K, 1.0)
-    assert np.abs(K - K.T).max() < 1e-14
-    # Eigenvalues are exact to about n units in the last place of the largest, at most n.
-    assert np.linalg.eigvalsh(K).min() > -80 * 80 * np.finfo(float).eps
+    K = kernels.matrix(kernel, kernels.augmented(x))
+    assert np.abs(K - K.T).max() < 1e-13 * np.abs(K).max()
+    assert np.linalg.eigvalsh((K + K.T) / 2).min() > -80 * EPS * np.linalg.eigvalsh(K).max()
+    assert kernel.diagonal(x) == pytest.approx(np.diagonal(formula(x, x)), rel=1e-7)
+    # Angles near zero lose half of their digits in the cosine, which the exact diagonal does not.
+    assert np.array_equal(np.diagonal(K), kernel.diagonal(x))
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_point_has_the_value_one_with_itself(name):
-    x, kernel = sample(20), kernels.make(name, 1.5)
-    assert np.array_equal(kernel.diagonal(x), np.ones(20))
-    # Laplace sees the square root of what rounding left of the squared distance.
-    assert np.abs(np.diagonal(kernel(x, x)) - 1).max() < 2 * np.sqrt(20 * np.finfo(float).eps)
+@each
+def test_kernels_that_say_so_do_not_change_when_all_points_are_shifted(kernel, formula):
+    x, z = sample(30), sample(20, seed=1)
+    change = np.abs(kernel(x + 2, z + 2) - kernel(x, z)).max()
+    assert change < 1e-12 if kernel.shift_invariant or callable(getattr(kernel, "function", None)) else change > 0.01
 
 
-@pytest.mark.parametrize("name", NAMES)
+@with_law
+def test_frequencies_have_the_kernel_as_their_characteristic_function_and_follow_their_counter(kernel, formula):
+    n, d = 100_000, 3
+    shifts = sample(8, d) * np.linspace(0.2, 3.0, 8)[:, None]
+    draws = kernel.frequencies(0, "test", 0, n, d)
+    assert draws.shape == (n, d)
+    # A cosine's standard deviation is below 1; four standard deviations of the mean.
+    assert np.abs(np.cos(draws @ shifts.T).mean(axis=0) - formula(shifts, np.zeros((1, d)))[:, 0]).max() < 4 / n**0.5
+    first, again, other = (kernel.frequencies(0, "test", c, 50, 3, dtype=np.float32) for c in (0, 0, 1))
+    assert first.dtype == np.float32
+    assert np.isfinite(first).all()
+    assert np.array_equal(first, again)
+    assert not np.any(first == other)
+
+
+@pytest.mark.parametrize("kernel", [kernels.Polynomial(), kernels.ArcCosine(), kernels.HeatCircle()])
+def test_a_kernel_without_a_frequency_law_says_so(kernel):
+    assert not kernel.has_frequencies
+    with pytest.raises(ShallowsError, match="no frequency law"):
+        kernel.frequencies(0, "test", 0, 5, 3)
+
+
+def test_matern_lies_between_laplace_and_gauss():
+    x = sample(40)
+    off = ~np.eye(40, dtype=bool)
+    assert np.abs(kernels.Matern(1.3, 0.5)(x, x) - kernels.Laplace(1.3)(x, x))[off].max() < 1e-14
+    # The difference from the limit is of the order of 1/ν.
+    assert np.abs(kernels.Matern(1.3, 1000.0)(x, x) - kernels.Gaussian(1.3)(x, x)).max() < 1e-3
+
+
+@pytest.mark.parametrize("nu", [0.2, 2.0, 100.0])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_sum_of_gaussians_is_the_bessel_function_at_every_distance(nu, dtype):
+    r = np.concatenate([np.zeros(1), np.logspace(-8, 2, 400)])
+    kernel, x = kernels.Matern(1.0, nu), np.sqrt(2 * nu) * r
+    with np.errstate(all="ignore"):
+        log = (1 - nu) * np.log(2) - scipy.special.gammaln(nu) + nu * np.log(x) + np.log(scipy.special.kve(nu, x)) - x
+    # Near zero the Bessel function of a large ν overflows.
+    known = np.isfinite(log)
+    assert known.sum() > 100
+    truth = np.exp(log)
+    scaled = (x**2).astype(dtype)[None].copy()
+    made = kernel.apply_in_place(scaled)[0]
+    assert 0 <= 1 - made[0] < 20 * np.finfo(dtype).eps
+    assert np.abs(made - truth)[known].max() < (1e-12 if dtype == np.float64 else 20 * EPS32)
+
+
+@pytest.mark.parametrize("product", [kernels.LaplaceProduct, kernels.CauchyProduct])
+def test_product_forms_are_the_euclidean_ones_for_one_feature_and_no_more(product):
+    euclidean = {"laplace_product": kernels.Laplace, "cauchy_product": kernels.Cauchy}[product.name](1.5)
+    for d, same in ((1, True), (2, False)):
+        x, z = sample(20, d), sample(10, d, seed=1)
+        difference = np.abs(product(1.5)(x, z) - euclidean(x, z)).max()
+        # The distance of the Euclidean form is the root of a difference of squares.
+        assert difference < 1e-7 if same else difference > 0.01
+
+
+def test_a_product_of_many_features_goes_to_zero_without_a_warning():
+    x = np.zeros((2, 2000), dtype=np.float32)
+    x[1] = 100.0
+    with np.errstate(all="raise", under="ignore"):
+        for kernel in (kernels.LaplaceProduct(1.0), kernels.CauchyProduct(1.0)):
+            assert np.array_equal(kernel(x, x), np.eye(2))
+
+
+@pytest.mark.parametrize("order", [0, 1, 2])
+def test_the_arc_cosine_kernel_is_the_integral_that_defines_it(order):
+    # In the plane w = r (cos φ, sin φ): ∫ r^(2s+1) e^(−r²/2) dr = 2^s s!, and the angle is integrated numerically.
+    x, z = np.array([[1.3, -0.4]]), np.array([[0.3, 0.9]])
+
+    def integrand(phi):
+        w = np.array([np.cos(phi), np.sin(phi)])
+        a, b = w @ x[0], w @ z[0]
+        return (a > 0) * (b > 0) * max(a, 0.0) ** order * max(b, 0.0) ** order
+
+    edges = sorted((math.atan2(p[1], p[0]) + s * math.pi / 2) % (2 * math.pi) for p in (x[0], z[0]) for s in (1, -1))
+    pieces = [0.0, *edges, 2 * math.pi]
+    angular = sum(scipy.integrate.quad(integrand, a, b)[0] for a, b in itertools.pairwise(pieces))
+    truth = 2 * 2**order * math.factorial(order) * angular / (2 * math.pi)
+    assert kernels.ArcCosine(order)(x, z)[0, 0] == pytest.approx(truth, rel=1e-10)
+
+
+def test_the_zero_vector_is_at_a_right_angle_to_all_others():
+    x = np.array([[0.0, 0.0], [1.0, 2.0]])
+    assert kernels.ArcCosine(0)(x, x)[0] == pytest.approx([0.5, 0.5])
+    assert kernels.ArcCosine(0).diagonal(x) == pytest.approx([0.5, 1.0])
+    assert np.array_equal(kernels.ArcCosine(1)(x, x)[0], [0.0, 0.0])
+
+
+# ------------------------------------------------------------------------- precision, and the median rule
+
+
+@pytest.mark.parametrize("name", EUCLIDEAN)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_values_stay_within_zero_and_one_where_rounding_makes_distances_negative(name, dtype):
     x = 100 + sample(50, 4, dtype=dtype)
@@ -50,49 +211,7 @@ def test_values_stay_within_zero_and_one_where_rounding_makes_distances_negative
     assert K.max() <= 1
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_common_shift_changes_nothing(name):
-    x, z, kernel = sample(30), sample(20, seed=1), kernels.make(name, 1.5)
-    # Values near 10 have squared norms near 300, whose last place is 6e-14.
-    assert np.abs(kernel(x + 10, z + 10) - kernel(x, z)).max() < 1e-12
-
-
-def test_both_parametrisations_of_the_gaussian_kernel_agree():
-    x, gamma = sample(30), 0.7
-    gaussian = kernels.Gaussian(1 / np.sqrt(2 * gamma))
-    assert gaussian.factor == pytest.approx(-gamma, rel=1e-15)
-    squares = ((x[:, None] - x[None]) ** 2).sum(axis=2)
-    assert np.abs(gaussian(x, x) - np.exp(-gamma * squares)).max() < 1e-14
-
-
-@pytest.mark.parametrize("name", ["laplace", "cauchy"])
-def test_the_euclidean_forms_are_not_the_product_forms(name):
-    x, z = np.zeros((1, 2)), np.array([[3.0, 4.0]])
-    euclidean = {"laplace": np.exp(-5.0), "cauchy": 1 / 26}[name]
-    assert kernels.make(name, 1.0)(x, z)[0, 0] == pytest.approx(euclidean, rel=1e-14)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_frequencies_have_the_kernel_as_their_characteristic_function(name):
-    n, d, bandwidth = 100_000, 3, 1.5
-    shifts = sample(8, d) * np.linspace(0.2, 3.0, 8)[:, None]
-    draws = kernels.make(name, bandwidth).frequencies(0, "test", 0, n, d)
-    assert draws.shape == (n, d)
-    # A cosine's standard deviation is below 1; four standard deviations of the mean.
-    truth = naive_kernel(name, bandwidth, shifts, np.zeros((1, d)))[:, 0]
-    assert np.abs(np.cos(draws @ shifts.T).mean(axis=0) - truth).max() < 4 / np.sqrt(n)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_frequencies_are_a_function_of_their_counter_and_in_the_asked_precision(name):
-    kernel = kernels.make(name, 1.5)
-    first, again, other = (kernel.frequencies(0, "test", c, 5, 3, dtype=np.float32) for c in (0, 0, 1))
-    assert first.dtype == np.float32
-    assert np.array_equal(first, again)
-    assert not np.any(first == other)
-
-
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", EUCLIDEAN)
 @pytest.mark.parametrize("given", [np.float32, np.float64])
 def test_float32_values_of_centred_data_are_right_however_far_the_data_lie(name, given):
     d = 20
@@ -114,11 +233,10 @@ def test_the_median_rule_is_the_median_of_all_pairs_where_the_sample_holds_all_p
     x = sample(41)
     r = np.sqrt(((x[:, None] - x[None]) ** 2).sum(axis=2))[np.triu_indices(41, k=1)]
     assert kernels.median_bandwidth(x) == pytest.approx(np.median(r), rel=1e-12)
-
-
-def test_the_median_rule_does_not_see_repetitions():
-    x = sample(40)
-    assert kernels.median_bandwidth(np.repeat(x, 3, axis=0)) == pytest.approx(kernels.median_bandwidth(x), rel=1e-12)
+    # Repetitions do not change it.
+    assert kernels.median_bandwidth(np.repeat(x, 3, axis=0)) == pytest.approx(np.median(r), rel=1e-12)
+    with pytest.raises(ShallowsError, match="coincide"):
+        kernels.median_bandwidth(np.ones((10, 2)))
 
 
 def test_the_median_rule_of_a_subsample_is_near_that_of_all_points_and_a_function_of_the_seed():
@@ -129,28 +247,126 @@ def test_the_median_rule_of_a_subsample_is_near_that_of_all_points_and_a_functio
     assert part == pytest.approx(whole, rel=0.05)
 
 
-def test_the_median_rule_refuses_points_that_coincide():
-    with pytest.raises(ShallowsError, match="coincide"):
-        kernels.median_bandwidth(np.ones((10, 2)))
+# -------------------------------------------------------------------------------------- heat on the circle
+
+TIMES = [0.01, 0.5, 0.999, 1.001, 3.0]
 
 
-@pytest.mark.parametrize("bandwidth", [0, -1.0, np.nan, np.inf])
-@pytest.mark.parametrize("name", NAMES)
-def test_a_bandwidth_that_is_not_positive_is_refused(name, bandwidth):
-    with pytest.raises(ShallowsError, match="bandwidth must be a positive number"):
-        kernels.make(name, bandwidth)
+@pytest.mark.parametrize("time", TIMES)
+def test_the_heat_kernel_is_its_fourier_series(time):
+    x, z, kernel = sample(30, 1) * 3, sample(20, 1, seed=1) * 3, kernels.HeatCircle(time)
+    j = np.arange(1, 80)
+    series = np.exp(-(j**2) * time) * np.cos(j * (x[:, :, None] - z[None, :, 0, None]))
+    truth = (1 + 2 * series.sum(axis=2)) / (2 * math.pi)
+    # The series itself is off by some units in the last place of its largest partial sum.
+    assert np.abs(kernel(x, z) - truth).max() < 1e-13 * max(1, truth.max())
+    assert np.abs(kernel(x, z + 2 * math.pi) - kernel(x, z)).max() < 1e-12 * kernel.diagonal(x)[0]
+    assert kernels.from_description(kernels.describe(kernel)) == kernel
+    with pytest.raises(ShallowsError, match="one feature, an angle"):
+        kernel(np.zeros((3, 2)), np.zeros((3, 2)))
 
 
-def test_an_unknown_kernel_is_told_the_nearest_one():
-    with pytest.raises(UnknownNameError, match=r"'gausian'.*'gaussian'"):
-        kernels.make("gausian", 1.0)
+@pytest.mark.parametrize("time", TIMES)
+def test_the_heat_kernel_has_the_spectrum_of_the_heat_equation(time):
+    # On n equally spaced angles the matrix is circulant, and (2π/n) K has the eigenvalues exp(−j² s), folded at n/2.
+    n = 128
+    angles = (2 * math.pi / n) * np.arange(n)[:, None]
+    values = np.linalg.eigvalsh(kernels.HeatCircle(time)(angles, angles))[::-1] * (2 * math.pi / n)
+    orders = np.concatenate([[0], np.repeat(np.arange(1, n // 2), 2), [n // 2]])
+    expected = np.exp(-(orders**2) * time)
+    expected[-1] *= 2
+    assert np.abs(values - np.sort(expected)[::-1]).max() < 1e-13
 
 
-def test_a_kernel_object_is_handed_through():
-    kernel = kernels.Cauchy(2.0)
-    assert kernels.make(kernel) is kernel
+# ------------------------------------------------------------------------------------- laws of the spectrum
 
 
-def test_kernels_of_the_same_kind_and_bandwidth_are_equal_and_no_others():
-    assert kernels.Gaussian(2.0) == kernels.Gaussian(2.0) != kernels.Gaussian(3.0)
-    assert kernels.Gaussian(2.0) != kernels.Laplace(2.0)
+def test_the_gaussian_kernel_on_gaussian_data_has_the_geometric_spectrum():
+    # SPEC 11.1: λᵢ = √(2a/(a + b + c)) (b/(a + b + c))^i with a = 1/(4s²), b = 1/(2σ²), c = √(a² + 2ab); the integral
+    # operator by Gauss and Hermite's rule, exact to rounding for as smooth a kernel.
+    s, sigma = 1.3, 0.9
+    nodes, weights = np.polynomial.hermite_e.hermegauss(120)
+    root = np.sqrt(weights / weights.sum())
+    K = kernels.Gaussian(sigma)(s * nodes[:, None], s * nodes[:, None]) * root[:, None] * root[None]
+    values = np.linalg.eigvalsh((K + K.T) / 2)[::-1][:15]
+    a, b = 1 / (4 * s**2), 1 / (2 * sigma**2)
+    c = math.sqrt(a**2 + 2 * a * b)
+    truth = math.sqrt(2 * a / (a + b + c)) * (b / (a + b + c)) ** np.arange(15)
+    assert values == pytest.approx(truth, abs=1e-10)
+
+
+@pytest.mark.parametrize("nu", [0.5, 1.5])
+def test_the_spectrum_of_matern_falls_as_its_frequency_law_says(nu):
+    # On an interval λⱼ falls as the spectral density at frequency πj: j^(−2ν−1) in one dimension.
+    n = 400
+    x = (np.arange(n)[:, None] + 0.5) / n
+    values = np.linalg.eigvalsh(kernels.matrix(kernels.Matern(0.5, nu), kernels.augmented(x)))[::-1] / n
+    j = np.arange(8, 40)
+    slope = np.polyfit(np.log(j), np.log(values[j]), 1)[0]
+    assert slope == pytest.approx(-(2 * nu + 1), abs=0.15)
+
+
+def test_the_polynomial_kernel_has_as_many_directions_as_there_are_monomials():
+    # C(d + p, p) monomials of degree at most p in d features.
+    K = kernels.Polynomial(3, 0.5, 0.4)(sample(100), sample(100))
+    assert np.linalg.matrix_rank(K, tol=1e-10 * np.linalg.norm(K)) == math.comb(6, 3)
+
+
+# ------------------------------------------------------------------------------------------------- the door
+
+
+@each
+def test_a_kernel_is_its_name_and_parameters_and_can_be_written_down_unless_it_is_a_function(kernel, formula):
+    if isinstance(kernel, kernels.FunctionKernel):
+        with pytest.raises(ShallowsError, match="cannot be written to a file"):
+            kernels.describe(kernel)
+    else:
+        assert kernels.make(kernel.name, kernel.bandwidth, **kernel.parameters) == kernel
+        assert kernels.from_description(kernels.describe(kernel)) == kernel
+        assert pickle.loads(pickle.dumps(kernel)) == kernel
+        assert len({kernel, kernels.make(kernel), kernels.Gaussian(7.0)}) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "bandwidth", "parameters", "says"),
+    [
+        ("gaussian", 1.0, {"nu": 1.5}, "no parameter 'nu'"),
+        ("matern", 1.0, {"mu": 1.5}, "its parameters are nu"),
+        ("matern", 1.0, {"nu": 0.0}, "nu must be a positive number"),
+        ("matern", "wide", {}, "bandwidth must be a positive number"),
+        ("polynomial", 1.0, {}, "has no bandwidth; its parameters are degree, offset, scale"),
+        ("polynomial", None, {"degree": 1.5}, "degree must be a whole number"),
+        ("polynomial", None, {"offset": -1.0}, "offset must be a number of at least 0"),
+        ("polynomial", None, {"scale": 0.0}, "scale must be a positive number"),
+        ("arc_cosine", None, {"order": 3}, "order must be 0, 1 or 2"),
+        ("heat_circle", None, {"time": -1.0}, "time must be a positive number"),
+        (kernels.Gaussian, 1.0, {}, r"give a kernel, such as Gaussian\(\.\.\.\)"),
+        *((name, bandwidth, {}, "bandwidth must be") for name, bandwidth in [("gaussian", 0), ("cauchy", np.inf)]),
+        ("gausian", 1.0, {}, r"'gausian'.*'gaussian'"),
+    ],
+)
+def test_a_parameter_that_is_wrong_is_named(name, bandwidth, parameters, says):
+    with pytest.raises(ShallowsError, match=says):
+        kernels.make(name, bandwidth, **parameters)
+
+
+def test_a_function_that_gives_no_matrix_is_told_what_was_expected():
+    def dot(a, b):
+        return float(a[0] @ b[0])
+
+    with pytest.raises(ShallowsError, match=r"'dot' returned float for 4 and 3 points.*shape \(4, 3\)"):
+        kernels.make(dot)(sample(4), sample(3))
+    with pytest.raises(ShallowsError, match=r"returned the shape \(3, 4\)"):
+        kernels.make(lambda x, z: z @ x.T)(sample(4), sample(3))
+
+
+@each
+def test_values_are_the_same_on_another_array_library(kernel, formula):
+    xp = pytest.importorskip("array_api_strict")
+    if isinstance(kernel, kernels.FunctionKernel):
+        kernel = kernels.make(lambda x, z: x @ z.T)
+    x, z = sample(20), sample(15, seed=1)
+    theirs = kernel(xp.asarray(x), xp.asarray(z))
+    assert np.abs(arrays.to_numpy(theirs) - kernel(x, z)).max() < 1e-13 * np.abs(kernel(x, z)).max()
+    theirs = kernels.matrix(kernel, kernels.augmented(xp.asarray(x)))
+    assert np.abs(arrays.to_numpy(theirs) - kernels.matrix(kernel, kernels.augmented(x))).max() < 1e-12

@@ -60,17 +60,13 @@ def test_copies_of_a_point_become_one_of_their_weight_and_mean_target(weighted):
         assert joined.targets[k] == pytest.approx(np.average(y[mine], axis=0, weights=each[mine]))
 
 
-def test_points_of_which_none_is_a_copy_stay_as_they_are():
+def test_points_of_which_none_is_a_copy_stay_and_targets_of_zero_are_met_whatever_is_chosen():
     points, y = sample(5), sample(5, 1)
     joined = join_copies(points, y, None)
     assert joined.all_distinct and joined.weights is None
     assert joined.first.tolist() == joined.group.tolist() == [0, 1, 2, 3, 4]
     assert joined.targets is y
-
-
-def test_targets_of_zero_are_met_whatever_is_chosen():
-    x = sample(20)
-    found = choose_ridge(lambda width: matrix_of(x, width), np.zeros((20, 1)), median=1.5)
+    found = choose_ridge(lambda width: matrix_of(points, width), np.zeros((5, 1)), median=1.5)
     assert (found.error, found.standard_error) == (0.0, 0.0)
 
 
@@ -93,8 +89,9 @@ def test_the_choice_has_the_least_error_of_its_neighbours_and_tells_how_sure_it_
     assert 0 < told["standard_error"] < told["error"] < 1
 
 
-@pytest.mark.parametrize("frequency", [0.05, 2.0, 20.0])  # The best bandwidth is wide, near the start, narrow.
-@pytest.mark.parametrize("threads", [2, 3])
+@pytest.mark.parametrize(
+    ("frequency", "threads"), [(0.05, 2), (2.0, 3), (20.0, 2)]
+)  # The best bandwidth is wide, near the start, narrow.
 def test_threads_evaluate_bandwidths_ahead_and_change_nothing(monkeypatch, frequency, threads):
     x = np.random.default_rng(0).uniform(-1, 1, (150, 1))
     y = np.sin(frequency * x) - np.sin(frequency * x).mean()
@@ -151,8 +148,7 @@ def test_a_path_is_that_of_the_chosen_bandwidth_where_rounding_alone_makes_its_n
 
 
 @pytest.mark.filterwarnings("ignore:After max_epochs")
-@pytest.mark.parametrize("n", [300, 1300])
-@pytest.mark.parametrize("Estimator", [eigenpro_regressor, centers_regressor])
+@pytest.mark.parametrize(("Estimator", "n"), [(REGRESSORS[0], 300), (REGRESSORS[0], 1300), (REGRESSORS[1], 1300)])
 def test_eigenpro_with_a_regularisation_ends_at_ridge_regression(Estimator, n):
     X, y = make_friedman1(n + 100, 5, noise=2.0, random_state=0)
     w = np.random.default_rng(1).uniform(0.5, 2.0, n)
@@ -188,8 +184,7 @@ def test_no_cliff_stands_at_a_thousand_rows(Estimator, noise):
 
 
 @pytest.mark.filterwarnings("ignore:After max_epochs")
-@pytest.mark.parametrize("n", [100, 1200])
-@pytest.mark.parametrize("Estimator", REGRESSORS)
+@pytest.mark.parametrize(("Estimator", "n"), list(zip(REGRESSORS, [1200, 100, 1200, 100], strict=True)))
 def test_pure_noise_is_not_learnt(Estimator, n):
     rng = np.random.default_rng(5)
     X, y = rng.normal(size=(n + 1000, 5)), rng.normal(size=n + 1000)
@@ -207,20 +202,7 @@ def test_more_rows_make_no_default_worse(Estimator, noise):
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:After max_epochs")
-@pytest.mark.parametrize("n", [500, 1500])
-@pytest.mark.parametrize("Estimator", [eigenpro_regressor, centers_regressor])
-def test_more_epochs_make_no_default_worse(Estimator, n):
-    X, y = make_friedman1(n + 1000, 8, noise=5.0, random_state=1)
-    first, later = (
-        Estimator(random_state=0, tol=0, max_epochs=m).fit(X[:n], y[:n]).score(X[n:], y[n:]) for m in (20, 100)
-    )
-    assert later > first - 0.01
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("n", [300, 1300])
-@pytest.mark.parametrize("Estimator", CLASSIFIERS)
+@pytest.mark.parametrize(("Estimator", "n"), list(zip(CLASSIFIERS, [1300, 300, 1300, 300], strict=True)))
 def test_probabilities_of_noisy_labels_are_those_of_the_noise(Estimator, n):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n + 2000, 4))
@@ -259,18 +241,15 @@ def test_outputs_that_go_without_rows_change_nothing_in_the_model():
     assert calibrated.report_["calibration"]["rows"] > 200
 
 
-@pytest.mark.parametrize("value", [-1.0, "some", float("nan")])
-def test_a_regularisation_that_is_none_is_named(value):
-    with pytest.raises(ShallowsError, match="alpha"):
-        KernelRidgeRegressor(solver="eigenpro", alpha=value).fit(sample(20), np.arange(20.0))
-
-
-def test_a_bandwidth_and_a_calibration_that_are_none_are_named():
+def test_a_regularisation_a_bandwidth_and_a_calibration_that_are_none_are_named():
+    X, y = sample(20), np.arange(20) % 2
+    for value in (-1.0, "some", float("nan")):
+        with pytest.raises(ShallowsError, match="alpha"):
+            KernelRidgeRegressor(solver="eigenpro", alpha=value).fit(X, y)
     for Estimator in CLASSIFIERS:
-        with pytest.raises(ShallowsError, match="bandwidth must be"):
-            Estimator(bandwidth="mean").fit(sample(20), np.arange(20) % 2)
-        with pytest.raises(ShallowsError, match="calibration must be"):
-            Estimator(calibration="isotonic").fit(sample(20), np.arange(20) % 2)
+        for wrong in ({"bandwidth": "mean"}, {"calibration": "isotonic"}):
+            with pytest.raises(ShallowsError, match=f"{next(iter(wrong))} must be"):
+                Estimator(**wrong).fit(X, y)
 
 
 def test_more_rows_are_looked_at_where_the_first_do_not_show_that_anything_can_be_learnt():

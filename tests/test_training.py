@@ -57,19 +57,16 @@ def test_the_loss_of_an_epoch_is_told_as_a_share_of_that_of_the_zero_function(we
     assert run.losses == pytest.approx([1.0, 1.0], rel=1e-12)
 
 
-def test_observers_are_told_of_start_batches_epochs_and_end_in_their_order():
+def test_observers_are_told_of_start_batches_epochs_and_end_in_their_order_also_when_training_fails():
     watch = Watch()
     go(stopping=Stopping(max_epochs=2), observers=[watch])
     assert watch.calls == ["start", *(["batch"] * N_BATCHES + ["epoch"]) * 2, "end"]
     assert watch.iterations == list(range(1, 15))
     assert watch.epochs == [1, 2]
-
-
-def test_observers_are_told_of_the_end_also_when_training_fails():
-    watch = Watch()
+    failed = Watch()
     with pytest.raises(DivergenceError):
-        go(Pull(5.0), observers=[watch], may_shrink=False)
-    assert watch.calls[-1] == "end"
+        go(Pull(5.0), observers=[failed], may_shrink=False)
+    assert failed.calls[-1] == "end"
 
 
 def test_seconds_are_those_of_the_steps_and_not_of_those_who_look_on():
@@ -84,16 +81,12 @@ def test_seconds_are_those_of_the_steps_and_not_of_those_who_look_on():
 # ------------------------------------------------------------------------------------------------- rules
 
 
-def test_training_ends_after_the_epochs_that_were_asked_for():
-    run = go(stopping=Stopping(max_epochs=3))
-    assert (run.stopped_by, run.epoch, len(run.losses)) == ("max_epochs", 3, 3)
-
-
-@pytest.mark.parametrize("n", [1, 5, 7, 9])
-def test_training_ends_after_the_iterations_that_were_asked_for(n):
+@pytest.mark.parametrize("n", [1, 5, 7, 9, None])
+def test_training_ends_after_the_epochs_or_iterations_that_were_asked_for(n):
     run = go(stopping=Stopping(max_epochs=3, max_iterations=n))
-    assert (run.stopped_by, run.iteration) == ("max_iterations", n)
-    assert (run.epoch, run.position) == divmod(n, N_BATCHES)
+    assert (run.stopped_by, run.iteration) == (("max_iterations", n) if n else ("max_epochs", 3 * N_BATCHES))
+    assert (run.epoch, run.position) == divmod(run.iteration, N_BATCHES)
+    assert len(run.losses) == run.epoch
 
 
 def test_training_ends_when_the_seconds_are_over():
@@ -116,14 +109,12 @@ def told(*errors):
     return lambda snapshot: left.pop(0)
 
 
-def test_training_ends_when_the_error_has_not_fallen_for_as_long_as_patience_lasts():
-    run = go(stopping=Stopping(max_epochs=100, validate=told(0.5, 0.3, 0.4, 0.3, 0.35), patience=2))
-    assert (run.stopped_by, run.epoch) == ("patience", 4)
-
-
-def test_the_coefficients_with_the_smallest_error_are_the_result():
-    run = go(stopping=Stopping(max_epochs=4, validate=told(0.5, 0.3, 0.4, 0.35)))
-    assert np.abs(run.state.coefficients - TARGETS.targets * (1 - 0.5**2)).max() < 1e-15
+def test_training_ends_when_patience_is_over_and_the_smallest_error_is_the_result():
+    for patience, epochs in ((2, 4), (None, 5)):
+        stopping = Stopping(max_epochs=5, validate=told(0.5, 0.3, 0.4, 0.3, 0.35), patience=patience or 9)
+        run = go(stopping=stopping)
+        assert (run.stopped_by, run.epoch) == ("patience" if patience else "max_epochs", epochs)
+        assert np.abs(run.state.coefficients - TARGETS.targets * (1 - 0.5**2)).max() < 1e-15
 
 
 def test_the_rule_that_validates_is_shown_the_snapshot():
@@ -136,11 +127,6 @@ def test_the_rule_that_validates_is_shown_the_snapshot():
     assert seen == [(1, pytest.approx(largest / 2)), (2, pytest.approx(largest * 3 / 4))]
 
 
-def test_no_epoch_is_no_training():
-    with pytest.raises(ShallowsError, match="max_epochs must be at least 1"):
-        train(None, None, Batches(10, 5, 0), Stopping(max_epochs=0))
-
-
 def test_a_problem_that_is_solved_from_the_start_ends_after_an_epoch():
     run = go(task=SimpleNamespace(targets=np.zeros((N, 1)), weights=None))
     assert (run.stopped_by, run.losses, run.n_rollbacks) == ("tolerance", [0.0], 0)
@@ -151,15 +137,12 @@ def test_a_problem_that_is_solved_from_the_start_ends_after_an_epoch():
 
 def test_a_curve_measures_at_its_marks_and_nowhere_else():
     curve = Curve([1, 3, 9], lambda snapshot: {"error": snapshot})
+    plain = Curve([2], lambda state: {"largest": np.abs(state.coefficients).max()})
     run = go(observers=[curve], snapshot=lambda state, epoch: 0.5**epoch)
     assert [(row["epoch"], row["iteration"], row["error"]) for row in curve.rows] == [(1, 7, 0.5), (3, 21, 0.125)]
     assert 0 < curve.rows[0]["seconds"] < curve.rows[1]["seconds"] <= run.seconds
-
-
-def test_without_a_maker_of_snapshots_a_curve_is_shown_the_state():
-    curve = Curve([2], lambda state: {"largest": np.abs(state.coefficients).max()})
-    go(observers=[curve])
-    assert curve.rows[0]["largest"] == pytest.approx(np.abs(TARGETS.targets).max() * 0.75)
+    go(observers=[plain])  # Without a maker of snapshots a curve is shown the state.
+    assert plain.rows[0]["largest"] == pytest.approx(np.abs(TARGETS.targets).max() * 0.75)
 
 
 # -------------------------------------------------------------------------------------------- divergence
@@ -200,21 +183,15 @@ def test_where_half_the_step_fails_from_the_same_place_training_begins_at_zero_a
     assert np.abs(run.state.coefficients - 0.55 * TARGETS.targets).max() < 1e-15
 
 
-def test_a_step_of_the_users_that_diverges_is_an_error_that_names_it():
+def test_a_step_that_diverges_and_may_not_or_cannot_shrink_is_an_error_that_names_it():
     with pytest.raises(DivergenceError, match=r"epoch \d+ with step_size=7\.5.*smaller step"):
         go(Pull(7.5), may_shrink=False)
-
-
-def test_a_loss_that_is_no_number_is_caught_at_the_batch():
-    solver = Broken(0.5, after=9)
+    with pytest.raises(DivergenceError, match=f"after {training.MAX_ROLLBACKS} halvings"):
+        go(Broken(0.5))
+    solver = Broken(0.5, after=9)  # A loss that is no number is caught at the batch.
     with pytest.raises(DivergenceError, match="epoch 2"):
         go(solver, may_shrink=False)
     assert len(solver.seen) == 10
-
-
-def test_when_no_step_helps_the_error_says_how_often_it_was_halved():
-    with pytest.raises(DivergenceError, match=f"after {training.MAX_ROLLBACKS} halvings"):
-        go(Broken(0.5))
 
 
 def test_coefficients_that_are_not_finite_are_caught_at_the_end_of_the_epoch():
@@ -230,14 +207,6 @@ def test_coefficients_that_are_not_finite_are_caught_at_the_end_of_the_epoch():
     with pytest.raises(DivergenceError, match="epoch 1"):
         go(solver, may_shrink=False)
     assert len(solver.seen) == N_BATCHES
-
-
-def test_a_kernel_machine_recovers_from_a_step_that_is_far_too_large():
-    p = problem()
-    run = train(KernelSGDStepper(50.0), p.problem, Batches(60, 10, 0), Stopping(max_epochs=300))
-    assert run.n_rollbacks > 2
-    assert run.losses[-1] < 0.05
-    assert run.losses[-1] < run.losses[10] < run.losses[0]
 
 
 # ------------------------------------------------------------------------------------ what a state may offer
@@ -330,27 +299,23 @@ def test_a_solver_whose_rows_are_dictated_finishes_its_epoch_when_it_is_exhauste
     assert (run.stopped_by, run.epoch, len(solver.seen)) == ("exhausted", 1, 2)
 
 
-@pytest.mark.parametrize("wrong", [(0, 1), (1, 0)])
-def test_no_step_is_no_batch(wrong):
-    with pytest.raises(ShallowsError, match="at least 1"):
-        OwnRows(*wrong)
+def test_no_step_and_no_epoch_are_refused():
+    for wrong in ((0, 1), (1, 0)):
+        with pytest.raises(ShallowsError, match="at least 1"):
+            OwnRows(*wrong)
+    with pytest.raises(ShallowsError, match="max_epochs must be at least 1"):
+        train(None, None, Batches(10, 5, 0), Stopping(max_epochs=0))
 
 
 # ---------------------------------------------------------------------------------------------- progress
 
 
 def test_progress_is_told_in_plain_lines_where_there_is_no_terminal(capsys):
+    go(observers=[training.Progress("digits")])  # A short run shows nothing.
+    assert capsys.readouterr().err == ""
     go(observers=[training.Progress("digits", every_seconds=0.0)], stopping=Stopping(max_epochs=2))
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 14
     assert lines[6].startswith("digits: epoch 1 of at most 2, 50 %, about ")
-
-
-def test_a_short_run_shows_nothing(capsys):
-    go(observers=[training.Progress("digits")])
-    assert capsys.readouterr().err == ""
-
-
-@pytest.mark.parametrize(("seconds", "words"), [(3, "3 s"), (89, "89 s"), (600, "10 min"), (9000, "2.5 h")])
-def test_durations_are_told_in_a_fitting_unit(seconds, words):
-    assert progress.duration(seconds) == words
+    words = {seconds: progress.duration(seconds) for seconds in (3, 89, 600, 9000)}
+    assert words == {3: "3 s", 89: "89 s", 600: "10 min", 9000: "2.5 h"}

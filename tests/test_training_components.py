@@ -1,4 +1,4 @@
-"""The loop drives component analysis: no loss and no targets, k components that are mixed, two views, transforms."""
+"""Growing expansions whose components are mixed by matrices, and batches of two views."""
 
 from __future__ import annotations
 
@@ -6,26 +6,11 @@ import array_api_strict
 import numpy as np
 import pytest
 
-from component_example import (
-    ComponentProblem,
-    KernelCCA,
-    Oja,
-    OjaSnapshot,
-    TwoViewProblem,
-    exact_correlations,
-    features,
-    points,
-    sine_squared,
-    two_views,
-)
-from resumed_example import stopped_at_every_batch
+from component_example import two_views
 from shallows import arrays
-from shallows.errors import DivergenceError
 from shallows.solvers.examples import Examples, ExampleSet
 from shallows.solvers.expansions.expansion import ExpansionState
 from shallows.solvers.expansions.growing_expansion import WORST_CONDITION, GrowingExpansion
-from shallows.training import Batches, Curve, Stopping, Stream, train
-from shallows.training.steps import MonitoredState
 
 # ------------------------------------------------------------------------- blocks that are mixed by a matrix
 
@@ -170,87 +155,6 @@ def test_traces_are_mixed_with_the_blocks_that_they_belong_to():
     assert np.abs(state.traces - np.array([np.array([-1.0, -2.0]) @ matrix, [-3.0, -4.0]])).max() < 1e-15
 
 
-# ------------------------------------------------------------- kernel PCA: nothing to watch but finite numbers
-
-
-def test_doubly_stochastic_kernel_pca_finds_the_components_of_the_exact_one():
-    x, f = points(), features(64)
-    values, vectors = np.linalg.eigh(f.kernel(x, x) / len(x))
-    problem, k = ComponentProblem(f, 2, x), 2
-    curve = Curve(
-        [1, 10, 30], lambda s: {"sine": sine_squared(vectors[:, -k:], s.transform(x)), "again": s.transform(x)[0, 0]}
-    )
-    snapshots = []
-
-    def snapshot(state, epoch):
-        snapshots.append(OjaSnapshot(problem, state, epoch))
-        return snapshots[-1]
-
-    run = train(
-        Oja(2.0, decrease=0.04), problem, Batches(len(x), 40, 0), Stopping(30), observers=[curve], snapshot=snapshot
-    )
-    sines = [row["sine"] for row in curve.rows]
-    assert sines[0] > sines[1] > sines[2]
-    assert sines[2] < 1e-3
-    # Gᵀ A G has the eigenvalues of A on the components, where GᵀG is the identity.
-    h = snapshots[-1].transform(x)
-    found = np.sort(np.linalg.eigvalsh(h.T @ h / len(x)))
-    assert np.abs(found / values[-k:] - 1).max() < 0.1
-    # What was measured twice was evaluated once; and there was no loss to tell of.
-    assert [one.n_evaluations for one in snapshots] == [1, 1, 1]
-    assert not isinstance(run.state, MonitoredState)
-    assert np.isnan(run.losses).all()
-    assert (run.stopped_by, run.n_rollbacks) == ("max_epochs", 0)
-
-
-def test_with_the_features_of_one_block_it_is_oja_on_them_step_by_step():
-    x, f = points(), features(16)
-    problem, batches = ComponentProblem(f, 2, x), Batches(len(x), 30, 0)
-    solver = Oja(0.5, revisits=True)
-    state = solver.init(problem)
-    A = state.coefficients[0].copy()
-    for epoch in range(10):
-        for batch in batches.of_epoch(epoch):
-            state = solver.step(problem, state, batch)
-            Z = f.block(0, x[batch])
-            h, B = Z @ A, batch.stop - batch.start
-            A = A + 0.5 / B * (Z.T @ h / f.block_size - A @ h.T @ h)
-            assert np.abs(state.coefficients[0] - A).max() < 1e-12
-
-
-def test_full_batches_on_fixed_features_end_in_the_eigenvectors_of_their_covariance():
-    x, f = points(), features(16)
-    run = train(Oja(1.0, revisits=True), ComponentProblem(f, 2, x), Batches(len(x), len(x), 0), Stopping(500))
-    Z = f.map(x)
-    vectors = np.linalg.eigh(Z.T @ Z / len(x))[1][:, -2:]
-    W = run.state.coefficients[0] * np.sqrt(f.block_size)
-    assert sine_squared(vectors, W) < 1e-10
-    assert np.abs(W.T @ W - np.eye(2)).max() < 1e-5
-
-
-@pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")
-def test_components_that_leave_the_numbers_are_caught_at_the_step_and_the_step_is_halved():
-    x = points()
-    with pytest.raises(DivergenceError, match="epoch 1 with step_size=1e"):
-        train(Oja(1e5), ComponentProblem(features(16), 2, x), Batches(len(x), 20, 0), Stopping(5), may_shrink=False)
-    run = train(Oja(1e5), ComponentProblem(features(16), 2, x), Batches(len(x), 20, 0), Stopping(5))
-    assert run.n_rollbacks > 5
-    assert run.state.is_finite()
-
-
-def test_kernel_pca_that_is_stopped_at_every_batch_ends_the_same_to_the_bit(tmp_path):
-    def once(**options):
-        x = points()
-        return train(
-            Oja(2.0, 0.02), ComponentProblem(features(16), 2, x), Batches(len(x), 40, 0), Stopping(4), **options
-        )
-
-    whole, (resumed, _) = once(), stopped_at_every_batch(once, tmp_path)
-    assert resumed.n_resumes == whole.iteration - 1
-    assert np.array_equal(whole.state.coefficients, resumed.state.coefficients)
-    assert len(resumed.losses) == 4
-
-
 # -------------------------------------------------------------------------------------------------- two views
 
 
@@ -265,44 +169,3 @@ def test_batches_slice_both_views():
     assert np.array_equal(taken.second_view, y[3:10])
     handed_in = Examples(x[:5], second_view=y[:5])
     assert ExampleSet().take(handed_in) is handed_in
-
-
-def test_kernel_cca_finds_the_correlations_of_the_exact_one_in_the_same_features():
-    x, y = two_views()
-    f, g = features(3, seed=1), features(3, seed=2, d=4)
-    run = train(KernelCCA(1.0), TwoViewProblem(f, g, 2, x, y), Batches(len(x), len(x), 0), Stopping(1000))
-    u, v = run.state.first.evaluate(f, x), run.state.second.evaluate(g, y)
-    assert set(run.state.sizes) == {(200, 200)}
-    expected = exact_correlations(f.map(x), g.map(y), 2)
-    assert np.abs(exact_correlations(u, v, 2) - expected).max() < 1e-3
-    # The fixed point FᵀC_xxF = ½ I (SPEC 11.5).
-    assert np.abs(u.T @ u / len(x) - 0.5 * np.eye(2)).max() < 0.01
-    # Handed in as a stream the views are the same.
-    stream = Stream(lambda: iter([Examples(x, second_view=y)]))
-    one, other = (
-        train(KernelCCA(1.0), TwoViewProblem(f, g, 2, *views), batches, Stopping(20)).state.first.coefficients
-        for views, batches in (((x, y), Batches(len(x), len(x), 0)), ((), stream))
-    )
-    assert np.array_equal(one, other)
-    # The loop watched the covariance of the two views, which rises from nothing.
-    assert run.losses[0] < 0.1 < run.losses[-1] < 0.5
-
-
-def test_a_number_that_a_state_offers_is_watched():
-    x, y = two_views()
-    problem = TwoViewProblem(features(3, seed=1), features(3, seed=2, d=4), 2, x, y)
-    with pytest.raises(DivergenceError, match="with step_size=1e"):
-        train(KernelCCA(1e3), problem, Batches(len(x), 50, 0), Stopping(50), may_shrink=False)
-
-
-def test_two_views_that_are_stopped_at_every_batch_end_the_same_to_the_bit(tmp_path):
-    x, y = two_views()
-
-    def once(**options):
-        problem = TwoViewProblem(features(3, seed=1), features(3, seed=2, d=4), 2, x, y)
-        return train(KernelCCA(1.0), problem, Batches(len(x), 50, 0), Stopping(3), **options)
-
-    whole, (resumed, _) = once(), stopped_at_every_batch(once, tmp_path)
-    for name in ("first", "second"):
-        assert np.array_equal(getattr(whole.state, name).coefficients, getattr(resumed.state, name).coefficients)
-    assert whole.losses == resumed.losses
