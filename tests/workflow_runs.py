@@ -1,5 +1,6 @@
 """Runs Snakemake in a copy of the project, so that no test touches the results of the person who runs it."""
 
+import atexit
 import functools
 import multiprocessing
 import multiprocessing.forkserver
@@ -71,7 +72,10 @@ def run_here(folder: str, arguments: tuple[str, ...], variables: dict[str, str],
     installed = [path for path in sys.path if "site-packages" in path or path.startswith(sys.base_prefix)]
     sys.path[:] = [folder, *variables["PYTHONPATH"].split(os.pathsep), *installed]
     sys.argv[1:] = arguments
-    runpy.run_module("snakemake", run_name="__main__", alter_sys=True)
+    try:
+        runpy.run_module("snakemake", run_name="__main__", alter_sys=True)
+    finally:
+        atexit._run_exitfuncs()  # a process of multiprocessing does not
 
 
 def snakemake(root: Path, *arguments: str, timeout: float = 300) -> subprocess.CompletedProcess:

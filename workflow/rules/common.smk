@@ -1,5 +1,6 @@
 """What the rules share: the plan, the paths and what jobs ask of the machine."""
 
+import atexit
 import functools
 import sys
 from pathlib import Path
@@ -26,6 +27,8 @@ if workflow.is_main_process:
 DEPLOYED = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
 
 PLAN = Plan.load(ROOT, config, deployed=DEPLOYED)
+if workflow.is_main_process:
+    atexit.register(PLAN.keep)
 COMPARISON = dataset_leaderboard.requested(PLAN.configuration)
 
 # The rest of the settings, which neither a command line nor another workflow gave.
@@ -164,6 +167,16 @@ def run_of(wildcards):
     return PLAN.run_named(wildcards.scale, wildcards.run)
 
 
+def job_of(run):
+    """What the script of a run needs."""
+    return {
+        "spec": PLAN.job(run),
+        "planned": PLAN.names_of_files(run),
+        "device": PLACEMENT.device_of(run),
+        "checkpoints": below(run.scale, "checkpoints"),
+    }
+
+
 def preconditioner_of(wildcards):
     """The preconditioner that a path names."""
     return PLAN.preconditioner_named(wildcards.scale, wildcards.preconditioner)
@@ -201,7 +214,7 @@ def brief(meaning, *parts):
 def code_of_script(name, called=()):
     """What a script imports or calls by name, in brief: where it changes, what the script made is out of date."""
     script = ROOT / "workflow" / "scripts" / f"{name}.py"
-    return brief("code", code.digest_of_script(script, called))
+    return brief("code", PLAN.code_of_script(script, called))
 
 
 @functools.cache

@@ -1,11 +1,9 @@
 """The page of a scale: the papers in short, the verdicts, what was found, every target."""
 
-from shallows_papers.experiments.planning.configuration import summary_paths
-
 FINDINGS = sorted(
     map(from_here, PLAN.configuration.folder.glob("papers/*/findings.rst"))
 )
-SUMMARIES = [from_here(path) for path in summary_paths(PLAN.configuration)]
+SUMMARIES = [from_here(path) for path in PLAN.summaries]
 
 
 rule write_page:

@@ -50,11 +50,6 @@ rule train:
         ),
         made_by=lambda wildcards: brief("code", PLAN.code_of(run_of(wildcards))),
         # All else that it depends on is in its identifier.
-        spec=lambda wildcards, input: run_of(wildcards).spec(METHODS),
-        code=lambda wildcards, input: PLAN.code_of(run_of(wildcards)),
-        planned=lambda wildcards, input: PLAN.names_of_files(run_of(wildcards)),
-        targets=lambda wildcards, input: run_of(wildcards).targets,
-        device=lambda wildcards, input: PLACEMENT.device_of(run_of(wildcards)),
-        checkpoints=lambda wildcards, input: below(wildcards.scale, "checkpoints"),
+        job=lambda wildcards, input: job_of(run_of(wildcards)),
     script:
         "../scripts/train.py"

@@ -10,13 +10,13 @@ from shallows_papers.experiments.running.journal import journal
 from shallows_papers.experiments.running.run import execute
 
 with journal(snakemake.log[0], snakemake.resources), cards.reserve_one_gpu(snakemake.resources.get("gpu", 0)):
-    given, params = snakemake.input, snakemake.params
+    given, params = snakemake.input, snakemake.params.job
     job = Job(
-        spec={**params.spec, "target_ids": list(params.targets), "code": params.code},
+        spec=params["spec"],
         prepared=Path(given.prepared),
         out=Path(snakemake.output.record).parent,
-        checkpoints=Path(params.checkpoints),
+        checkpoints=Path(params["checkpoints"]),
         preconditioner=Path(given.preconditioner) if given.preconditioner else None,
-        planned=params.planned,
+        planned=params["planned"],
     )
-    execute(job, Conditions.of(snakemake.config, snakemake.resources, params.device))
+    execute(job, Conditions.of(snakemake.config, snakemake.resources, params["device"]))

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import importlib.util
 import itertools
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from shallows.errors import UnknownNameError
 
 from ..identity import code, project_modules, signatures
 from ..parameters import by_last_name, last_name
-from . import configuration, costs, target_entry
+from . import configuration, costs, kept_plans, target_entry
 from .configuration import SCALES, Configuration, ConfigurationError, load, look_up, placed
 from .runs import PlannedRun, PreconditionerJob, Series, digest, fixed_parameters
 
@@ -32,18 +32,40 @@ class Plan:
     configuration: Configuration
     catalogue: Mapping[str, Any]
     deployed: bool = False
+    file_name: str = ""  # of `keep`
+    #: What `look_around` found when this was planned.
+    surroundings: dict[str, Any] = field(default_factory=dict, compare=False)
+    #: Digests of code and other results of slow methods, and whether some are "new".
+    _known: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
     def load(cls, root: str | Path = ".", settings: Mapping[str, Any] | None = None, *, deployed: bool = False) -> Plan:
-        """Read the configuration below ``root`` and plan everything.
+        """Read the configuration below ``root`` and plan everything, or read the plan that `keep` wrote.
 
         Jobs that are ``deployed`` run in separate environments, which have the extras that they need.
         """
         from shallows_papers import datasets
 
-        plan = cls(load(root, settings), datasets.catalogue(), deployed)
+        configuration.refuse_braces(Path.cwd())
+        file_name = kept_plans.name_of(Path(root), settings or {}, deployed)
+        if (kept := kept_plans.read(file_name)) is not None:
+            return kept
+        plan = cls(load(root, settings), datasets.catalogue(), deployed, file_name)
+        plan.surroundings.update(plan.look_around())
         plan.runs(SCALES[0])  # plans every scale, so that an error in any of them is raised at once
         return plan
+
+    def keep(self) -> None:
+        """Write this plan and what was computed with it to a file, which `load` reads while nothing has changed."""
+        if self._known.pop("new", False):
+            kept_plans.write(self.file_name, self)
+
+    def look_around(self) -> dict[str, Any]:
+        """Return what planning finds outside the files of the project: data that a user supplied, installed extras."""
+        supplied = (name for name, entry in self.catalogue.items() if entry.state == "supplied")
+        return {name: self._to_be_supplied(name) for name in supplied} | {
+            extra: self._not_installed(extra) for extra in _PACKAGE_OF
+        }
 
     @cached_property
     def targets(self) -> dict[str, dict[str, Any]]:
@@ -79,6 +101,11 @@ class Plan:
         found = configuration.read_items(folder, root / "workflow" / "schemas")
         configuration.check_items(found, self.configuration.published)
         return found
+
+    @cached_property
+    def summaries(self) -> list[str]:
+        """The paths of the papers' summaries."""
+        return configuration.summary_paths(self.configuration)
 
     @property
     def papers(self) -> dict[str, list[str]]:
@@ -132,11 +159,12 @@ class Plan:
 
     def code_of(self, run: PlannedRun) -> str:
         """Return the digest of the code that a run depends on."""
-        return project_modules.digest(self.files_of(run))
+        return self._once(("code", run.id), lambda: project_modules.digest(self.files_of(run)))
 
     def files_of(self, run: PlannedRun) -> dict[str, str]:
         """Return the project's files that a run may use, with their digests."""
-        return code.files_of_run(self.configuration.methods[run.method], run.parameters)
+        definition = self.configuration.methods[run.method]
+        return self._once(("files", run.id), lambda: code.files_of_run(definition, run.parameters))
 
     def names_of_files(self, run: PlannedRun) -> list[str]:
         """Return the project's files that a run may use, with the module that offers what it calls."""
@@ -145,7 +173,18 @@ class Plan:
 
     def code_of_preparation(self, dataset: str, variant: str) -> str:
         """Return the digest of the code that a preparation depends on."""
-        return code.digest_of_preparation(self.catalogue[dataset], self.configuration.steps_of(variant))
+        steps = self.configuration.steps_of(variant)
+        return self._once((dataset, variant), lambda: code.digest_of_preparation(self.catalogue[dataset], steps))
+
+    def code_of_script(self, path: Path, called: Iterable[str] = ()) -> str:
+        """Return the digest of the code that a script of the workflow imports or calls by name."""
+        called = (*called,)
+        return self._once((path.name, called), lambda: code.digest_of_script(path, called))
+
+    def _once(self, key: Any, compute: Callable[[], Any]) -> Any:
+        if key not in self._known:
+            self._known.update({key: compute(), "new": True})
+        return self._known[key]
 
     @cached_property
     def _expanded(self) -> dict[str, tuple[dict[str, PlannedRun], dict[str, list[Series]]]]:
@@ -318,6 +357,9 @@ class Plan:
 
     def comparison(self, target: str, scale: str) -> dict[str, Any]:
         """Return what the comparison of a target with its paper needs in addition to the measurements."""
+        return self._once(("comparison", target, scale), lambda: self._comparison(target, scale))
+
+    def _comparison(self, target: str, scale: str) -> dict[str, Any]:
         spec = self.target(target)
         paper = self.configuration.papers[spec["paper"]]
         at = spec["scales"][scale]
