@@ -1,4 +1,4 @@
-# make, make test, make help. Everything happens in .venv, which is built from the locked requirements when it is out of date.
+# make, make test, make check, make help. Everything happens in .venv, which is built from the locked requirements when it is out of date.
 
 PYTHON ?= python3
 CORES ?= all
@@ -13,7 +13,7 @@ BOOK := .venv-docs
 PYTEST := OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := all
-.PHONY: all demo laptop paper report crate reference verify test test-fast lint format leaderboard bench drill-slurm docs explain lock release-check container clean distclean help
+.PHONY: all demo laptop paper report crate reference verify test test-all check lint format leaderboard bench drill-slurm docs explain lock release-check container clean distclean help
 
 all: $(READY) ## every target at SCALE and the report: demo (the default, minutes), laptop (hours), paper (a GPU or a cluster)
 	@$(BIN)/python -m shallows_papers.experiments.watching --scale $(SCALE) --cores $(CORES)
@@ -33,16 +33,23 @@ crate: $(VENV)/.crate ## results of a finished SCALE with workflow and data as a
 reference: $(READY) ## collect your own finished targets as the reference: make reference SCALE=laptop TARGET="..."
 	@$(BIN)/python -m shallows_papers.reference collect --scale $(SCALE) $(if $(OLDER),--older) $(TARGET)
 
-test: $(READY) ## all tests, in two processes
+test: $(READY) ## the tests, without slow ones and those that run Snakemake or a browser: within five minutes on two cores
+	@$(PYTEST) -m "not slow and not workflow and not browser"
+
+test-all: $(READY) ## all tests
 	@$(PYTEST)
 
-test-fast: $(READY) ## the first case of each test that is not slow: what tells of a typical mistake, in two to three minutes
-	@$(PYTEST) --fast
+check: $(READY) ## before a commit: lint, and a test of each kind, in a minute and a half
+	@$(MAKE) --no-print-directory lint
+	@$(PYTEST) -q --fast
 
-lint: $(READY) ## ruff, snakefmt, the types of the public names, and the lint of Snakemake
+lint: $(READY) ## ruff, snakefmt, mypy, the lint of Snakemake; English, links, and pages that are written by a program
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/snakefmt --check Snakefile workflow/Snakefile workflow/rules
+	@$(BIN)/python .ci/plain_words.py src/
+	@$(BIN)/python .ci/links.py
+	@$(BIN)/python .ci/stale_pages.py
 	@$(BIN)/python -m mypy
 	@$(BIN)/snakemake --lint
 

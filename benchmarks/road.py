@@ -1,7 +1,6 @@
 """Writes docs/to_a_billion_points.rst: what trainings take on how many cards, from measured constants.
 
-    python benchmarks/road.py            writes the page
-    python benchmarks/road.py --print    prints it
+    python benchmarks/road.py
 
 The constants of the card were measured (CuPy 14.2, CUDA 13), those of network and disk come from data sheets.
 """
@@ -197,11 +196,8 @@ def filled(text: str, bullet: str = "") -> str:
 def main() -> None:
     """Entry of the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--print", action="store_true", dest="shown")
-    if parser.parse_args().shown:
-        print(page())
-    else:
-        PAGE.write_text(page(), encoding="utf-8")
+    parser.add_argument("--out", type=Path, default=PAGE, help="(default: %(default)s)")
+    parser.parse_args().out.write_text(page(), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,13 @@
-"""What holds for all tests: their order in the processes that share them, and which make up a fast answer."""
+"""Hooks for all tests: their order, the fast choice, and the source files that a failing test is about."""
 
 import gc
+import inspect
+import sys
+from pathlib import Path
 
 import pytest
+
+SOURCE = Path(__file__).parents[1] / "src"
 
 LEFT_OUT = ("slow", "workflow", "browser")
 """Marks of the tests that are no part of a fast answer."""
@@ -39,3 +44,23 @@ def pytest_collection_modifyitems(config, items):
             others.append(item)
     config.hook.pytest_deselected(items=others)
     items[:] = first.values()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """Name the source files that a failing test is about."""
+    report = yield
+    if report.failed and (files := sorted(set(sources(item)))):
+        report.sections.append(("Source files to look at", "\n".join(files)))
+    return report
+
+
+def sources(item):
+    """Source files of what a test takes as parameters or names in its function."""
+    known, parameters = vars(item.module), getattr(item, "callspec", None)
+    found = [known[name] for name in item.function.__code__.co_names if name in known]
+    for value in [*found, *(parameters.params.values() if parameters else ())]:
+        name = value.__name__ if inspect.ismodule(value) else getattr(value, "__module__", None)
+        path = Path(getattr(sys.modules.get(str(name)), "__file__", None) or "")
+        if SOURCE in path.parents:
+            yield path.relative_to(SOURCE.parent).as_posix()

@@ -88,7 +88,7 @@ def numeric_targets(y: Any) -> Any:
 def _check_number(value: Any, row: int) -> None:
     """Raise an error for a target that is missing or no number."""
     try:
-        # pandas' mark of a missing value is recognised by its name, because pandas may not be installed.
+        # pandas' mark of a missing value is recognized by its name, because pandas may not be installed.
         missing = value is None or type(value).__name__ in ("NAType", "NaTType") or np.isnan(float(value))
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(

@@ -187,7 +187,7 @@ def iterations_needed(
 
     The step is η in units of 1/λ₁, and `inverse_errors` are ascending and above 1.
 
-    Over 1/ε: ``log_iterations`` = ln t; ``exponent``, the slope of ln t against ln(1/ε) between neighbours (at the
+    Over 1/ε: ``log_iterations`` = ln t; ``exponent``, the slope of ln t against ln(1/ε) between neighbors (at the
     first place the second's); ``lower_bound`` and ``lower_bound_printed``, the largest over the frequencies of (λ₁/(2λ)
     − 1) ln(a/ε) and of λ₁/(2λ) ln(a/ε), over t; ``unfitted``, the largest coefficient at the frequencies with λ <
     λ₁/(2t), over √3 ε. If a statement is right, its number is at most 1.

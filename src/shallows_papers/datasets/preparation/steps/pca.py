@@ -97,7 +97,7 @@ def _covariance(blocks: Iterable[Any], mean: np.ndarray, n: int, k: int) -> tupl
     d = len(mean)
     if d > 5 * MOST_FOR_COVARIANCE:
         raise DatasetError(
-            f"The step pca with method covariance needs {d:,} x {d:,} numbers, too many. Use method randomised."
+            f"The step pca with method covariance needs {d:,} x {d:,} numbers, too many. Use method 'randomised'."
         )
     covariance, sparse = np.zeros((d, d)), False
     for block in blocks:
