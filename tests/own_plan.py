@@ -16,8 +16,8 @@ def own_configuration() -> Configuration:
 
 
 @functools.cache
-def own_plan() -> Plan:
+def own_plan(*, deployed: bool = False) -> Plan:
     """What `Plan.load` makes of the repository, with every scale planned."""
-    plan = Plan(own_configuration(), datasets.catalogue())
+    plan = Plan(own_configuration(), datasets.catalogue(), deployed)
     plan.runs("demo")
     return plan

@@ -9,7 +9,6 @@ import yaml
 from own_plan import own_configuration, own_plan
 from shallows.errors import ShallowsError, UnknownNameError
 from shallows_papers.experiments.comparing import verdicts
-from shallows_papers.experiments.identity import code
 from shallows_papers.experiments.planning import configuration, target_entry
 from shallows_papers.experiments.planning.configuration import ConfigurationError
 from shallows_papers.experiments.setting_text import parse_setting
@@ -126,27 +125,29 @@ def test_a_series_whose_settings_have_no_source_or_that_is_not_called_ours_is_re
         target_entry.check_series("toy", with_sources(**changes), METHODS)
 
 
-def test_a_source_of_another_kind_is_refused(project):
-    path = project / "config" / "papers" / "eigenpro" / "targets.yaml"
-    text = path.read_text()
-    path.write_text(
-        text.replace("{method: eigenspectrum,", "{method: eigenspectrum, sources: {kernel: {heard: somewhere}},", 1)
-    )
-    with pytest.raises(UnknownNameError, match="'heard'"):
+@pytest.mark.parametrize(
+    ("paper", "old", "new", "problem"),
+    [
+        (
+            "eigenpro/targets",
+            "{method: eigenspectrum,",
+            "{method: eigenspectrum, sources: {kernel: {heard: somewhere}},",
+            "'heard'",
+        ),
+        (
+            "lecture/targets_features",
+            "cause: setting not printed",
+            "cause: setting not printd",
+            "Did you mean 'setting not printed'",
+        ),
+    ],
+    ids=["a source", "a cause"],
+)
+def test_a_source_or_a_cause_of_another_kind_is_refused(project, paper, old, new, problem):
+    path = project / "config" / "papers" / f"{paper}.yaml"
+    path.write_text(path.read_text().replace(old, new, 1))
+    with pytest.raises(UnknownNameError, match=problem):
         configuration.load(project)
-
-
-def test_an_unknown_cause_is_told_with_the_nearest(project):
-    path = project / "config" / "papers" / "lecture" / "targets_features.yaml"
-    path.write_text(path.read_text().replace("cause: setting not printed", "cause: setting not printd"))
-    with pytest.raises(UnknownNameError, match="Did you mean 'setting not printed'"):
-        configuration.load(project)
-
-
-def test_the_schema_lists_the_causes_that_rows_have():
-    schema = configuration.read_yaml(PROJECT / "workflow" / "schemas" / "paper.schema.yaml")
-    listed = schema["$defs"]["target"]["properties"]["causes"]["items"]["properties"]["cause"]["enum"]
-    assert tuple(listed) == verdicts.CAUSES
 
 
 def test_a_level_without_a_side_and_a_name_given_twice_are_told():
@@ -193,43 +194,24 @@ def test_files_of_one_paper_must_agree(project, change, problem):
         configuration.load(project)
 
 
-def properties_of_a_claim():
-    schema = configuration.read_yaml(PROJECT / "workflow" / "schemas" / "paper.schema.yaml")
-    return schema["$defs"]["claim"]["properties"]
-
-
-def test_the_schema_knows_every_criterion_that_claims_are_judged_by():
-    assert set(target_entry.CRITERIA) <= set(properties_of_a_claim())
-
-
-def test_every_criterion_of_the_schema_is_one_that_claims_are_judged_by():
-    described = {name: one.get("description", "") for name, one in properties_of_a_claim().items()}
+def test_the_schema_has_the_criteria_and_causes_of_the_code():
+    target = configuration.read_yaml(PROJECT / "workflow" / "schemas" / "paper.schema.yaml")["$defs"]
+    described = {name: one.get("description", "") for name, one in target["claim"]["properties"].items()}
     criteria = {name for name, text in described.items() if text.startswith("a criterion:")}
     assert criteria == set(target_entry.CRITERIA)
+    causes = target["target"]["properties"]["causes"]["items"]["properties"]["cause"]["enum"]
+    assert tuple(causes) == verdicts.CAUSES
 
 
 def test_every_function_that_a_claim_can_name_is_used():
-    claims = [claim for spec in own_plan().targets.values() for claim in spec.get("claims", {}).values()]
+    plan = own_plan()
+    claims = [claim for spec in plan.targets.values() for claim in spec.get("claims", {}).values()]
     reduced = {claim.get("reduce", "last") for claim in claims}
     assert {name for name in reduced if ":" not in name} == {*claim_functions.REDUCTIONS}
     named = {claim["across"] for claim in claims if "across" in claim}
     assert {name for name in named if ":" not in name} == {*claim_functions.ACROSS}
-
-
-def test_the_code_of_a_table_covers_the_functions_that_its_claims_name():
-    plan, script = own_plan(), PROJECT / "workflow" / "scripts" / "tabulate.py"
-    named = target_entry.functions_of(plan.target("eigenpro_fig3_eigenspectrum"))
-    assert named == [f"{CLAIMS}:largest_log_gap"]
-    assert code.digest_of_script(script, named) != code.digest_of_script(script)
-    assert target_entry.functions_of(plan.target("eigenpro_table6")) == []
-
-
-def test_every_published_row_is_about_a_metric_or_a_claim_of_its_target():
-    plan = own_plan()
-    for target, spec in plan.targets.items():
-        known = {*spec["metrics"], *spec.get("claims", {})}
-        for row in plan.configuration.published[target]:
-            assert row["metric"] in known or all(at.get("left_out") for at in spec["scales"].values()), (target, row)
+    of_target = target_entry.functions_of(plan.target("eigenpro_fig3_eigenspectrum"))
+    assert of_target == [f"{CLAIMS}:largest_log_gap"]
 
 
 def test_what_the_papers_say_names_methods_and_settings_that_exist():

@@ -38,19 +38,21 @@ def place_supplied(folder: Path) -> None:
     np.savez(folder / "timit.npz", x_train=x, y_train=y, x_test=x, y_test=y)
 
 
-def test_list_names_every_dataset_with_state_size_and_licence(capsys):
-    assert data("list") == 0
-    lines = capsys.readouterr().out.splitlines()
+def told_of(capsys, *arguments, status=0):
+    """What a command of the data says on its two channels."""
+    assert data(*arguments) == status
+    return capsys.readouterr()
+
+
+def test_list_names_every_dataset_with_state_size_and_licence_and_can_be_of_one_state(capsys, tmp_path):
+    lines = told_of(capsys, "list").out.splitlines()
     assert [line.split()[0] for line in lines[1:]] == list(datasets.catalogue())
     mnist = next(line for line in lines if line.startswith("mnist "))
     for words in ("public", "60,000 + 10,000", "784", "11.6 MB", "not here", "CC BY-SA 3.0"):
         assert words in mnist
-
-
-def test_list_can_be_of_one_state_and_says_what_is_here(capsys, tmp_path):
     place_supplied(tmp_path / "data" / "raw" / "timit")
-    data("list", "--state", "supplied")
-    here = {line.split()[0]: "not here" not in line for line in capsys.readouterr().out.splitlines()[1:]}
+    lines = told_of(capsys, "list", "--state", "supplied").out.splitlines()[1:]
+    here = {line.split()[0]: "not here" not in line for line in lines}
     assert list(here) == [name for name, one in datasets.catalogue().items() if one.state == "supplied"]
     assert [name for name, is_here in here.items() if is_here] == ["timit"]
 
@@ -81,35 +83,32 @@ def test_an_unknown_name_is_told_before_anything_is_done(capsys, tmp_path):
     assert not (tmp_path / "data").exists()
 
 
-def test_verify_tells_of_the_files_that_are_right(capsys):
-    assert data("verify", "a9a_demo", "covtype_demo", "--embedded-root", EMBEDDED) == 0
-    assert capsys.readouterr().out == "a9a_demo: 2 files right\ncovtype_demo: 2 files right\n"
-
-
-def test_verify_names_a_file_that_is_wrong_or_missing(capsys, tmp_path):
+def test_verify_names_files_that_are_right_wrong_or_missing(capsys, tmp_path):
+    of_project = ("--embedded-root", EMBEDDED)
+    told = told_of(capsys, "verify", "a9a_demo", "covtype_demo", *of_project).out
+    assert told == "a9a_demo: 2 files right\ncovtype_demo: 2 files right\n"
     shutil.copytree(EMBEDDED / "a9a_demo", tmp_path / "embedded" / "a9a_demo")
     path = tmp_path / "embedded" / "a9a_demo" / "a9a.gz"
     path.write_bytes(path.read_bytes()[:-5])
-    assert data("verify", "a9a_demo", "--embedded-root", tmp_path / "embedded") == 1
-    assert f"a9a_demo: {path}: it is truncated" in capsys.readouterr().out
-    assert data("verify", "cpu_act") == 1
-    assert "data/raw/cpu_act/cpu_act.arff: it is missing" in capsys.readouterr().out
-
-
-def test_verify_without_names_takes_what_is_here(capsys, tmp_path):
+    told = told_of(capsys, "verify", "a9a_demo", "--embedded-root", tmp_path / "embedded", status=1).out
+    assert f"a9a_demo: {path}: it is truncated" in told
+    told = told_of(capsys, "verify", "cpu_act", status=1).out
+    assert "data/raw/cpu_act/cpu_act.arff: it is missing" in told
     place_supplied(tmp_path / "data" / "raw" / "timit")
-    data("verify", "--embedded-root", EMBEDDED)
-    names = [line.split(":")[0] for line in capsys.readouterr().out.splitlines()]
+    lines = told_of(capsys, "verify", *of_project).out.splitlines()  # without names, what is here
+    names = [line.split(":")[0] for line in lines]
     assert names == ["mnist_demo", "a9a_demo", "covtype_demo", "kddcup99_demo", "timit"]
 
 
-def test_describe_tells_of_size_classes_and_range(capsys):
-    assert data("describe", "covtype_demo", "--embedded-root", EMBEDDED) == 0
-    told = capsys.readouterr().out
+def test_describe_tells_of_size_classes_and_range_or_how_to_get_the_data(capsys):
+    told = told_of(capsys, "describe", "covtype_demo", "--embedded-root", EMBEDDED).out
     for words in ("found      n = 6,000 + 2,000, d = 54", "Spruce/Fir: ", "features   from ", "licence    CC BY 4.0"):
         assert words in told
-    data("describe", "a9a_demo", "--embedded-root", EMBEDDED)
-    assert "features   from 0 to 1" in capsys.readouterr().out  # the zeros of sparse rows count
+    told = told_of(capsys, "describe", "a9a_demo", "--embedded-root", EMBEDDED).out
+    assert "features   from 0 to 1" in told  # the zeros of sparse rows count
+    told = told_of(capsys, "describe", "susy", "timit").out
+    for words in ("to fetch   shallows data fetch susy", "no checksum published", "Put into data/raw/timit:"):
+        assert words in told
 
 
 def test_describe_saves_a_picture_of_images_and_draws_the_first(capsys, tmp_path):
@@ -126,14 +125,6 @@ def test_describe_saves_a_picture_of_images_and_draws_the_first(capsys, tmp_path
     np.testing.assert_array_equal(picture[1:29, 30:58, 0], seen.images[1].reshape(28, 28))
 
 
-def test_describe_of_what_is_not_here_tells_how_to_get_it(capsys):
-    assert data("describe", "susy", "timit") == 0
-    told = capsys.readouterr().out
-    assert "to fetch   shallows data fetch susy" in told
-    assert "no checksum published" in told
-    assert "Put into data/raw/timit:" in told
-
-
 def test_colours_keep_their_places_in_a_picture():
     entry = datasets.get("cifar10")
     image = np.zeros((3, 32, 32), np.uint8)
@@ -144,44 +135,29 @@ def test_colours_keep_their_places_in_a_picture():
 
 def test_remove_asks_and_leaves_what_is_not_agreed(capsys, tmp_path, monkeypatch):
     data("fetch", "a9a_demo", "--embedded-root", EMBEDDED)
-    monkeypatch.setattr("builtins.input", lambda question: "n")
-    assert data("remove", "a9a_demo") == 0
-    assert (tmp_path / "data" / "raw" / "a9a_demo").exists()
-    monkeypatch.setattr("builtins.input", lambda question: "y")
-    data("remove", "a9a_demo")
-    assert not (tmp_path / "data" / "raw" / "a9a_demo").exists()
-    assert "a9a_demo: left as it is" in (told := capsys.readouterr().out)
-    assert "removed" in told
-
-
-def test_remove_takes_what_was_prepared_too_and_nothing_else(capsys, tmp_path):
-    for name in ("raw/susy", "prepared/susy/unit", "raw/higgs"):
-        (tmp_path / "data" / name).mkdir(parents=True)
-        (tmp_path / "data" / name / "x").write_bytes(b"123")
-    assert data("remove", "susy", "--yes") == 0
-    left = sorted(str(path.relative_to(tmp_path / "data")) for path in (tmp_path / "data").rglob("x"))
-    assert left == ["raw/higgs/x"]
-    capsys.readouterr()
-    assert data("remove", "susy", "--yes") == 0
-    assert capsys.readouterr().out == "susy: nothing of it is here\n"
-
-
-def test_remove_does_not_follow_a_link(tmp_path):
-    (tmp_path / "elsewhere").mkdir()
-    (tmp_path / "elsewhere" / "x").write_bytes(b"123")
-    (tmp_path / "data" / "raw").mkdir(parents=True)
-    (tmp_path / "data" / "raw" / "susy").symlink_to(tmp_path / "elsewhere")
-    data("remove", "susy", "--yes")
-    assert not (tmp_path / "data" / "raw" / "susy").exists()
-    assert (tmp_path / "elsewhere" / "x").exists()
-
-
-def test_remove_says_that_supplied_files_do_not_come_back(tmp_path, monkeypatch):
+    place, questions = tmp_path / "data" / "raw" / "a9a_demo", []
+    for answer in "ny":
+        assert place.exists()
+        monkeypatch.setattr("builtins.input", lambda question, answer=answer: questions.append(question) or answer)
+        assert data("remove", "a9a_demo") == 0
+    assert not place.exists()
+    told = capsys.readouterr().out
+    assert "a9a_demo: left as it is" in told and "removed" in told
     place_supplied(tmp_path / "data" / "raw" / "timit")
-    questions = []
-    monkeypatch.setattr("builtins.input", lambda question: questions.append(question) or "n")
     data("remove", "timit")
-    assert "which cannot be downloaded again" in questions[0]
+    assert "which cannot be downloaded again" in questions[-1]
+
+
+def test_remove_takes_what_was_prepared_too_and_nothing_else_and_follows_no_link(capsys, tmp_path):
+    for name in ("data/raw/susy", "data/prepared/susy/unit", "data/raw/higgs", "elsewhere"):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "x").write_bytes(b"123")
+    (tmp_path / "data/raw/usps").symlink_to(tmp_path / "elsewhere")
+    assert data("remove", "susy", "usps", "--yes") == 0
+    left = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("x"))
+    assert left == ["data/raw/higgs/x", "elsewhere/x"] and not (tmp_path / "data/raw/usps").exists()
+    capsys.readouterr()
+    assert told_of(capsys, "remove", "susy", "--yes").out == "susy: nothing of it is here\n"
 
 
 def test_the_table_of_all_datasets_is_the_one_that_the_command_makes(tmp_path):
@@ -207,12 +183,6 @@ def test_a_command_that_is_none_is_told_by_its_usage(capsys, arguments):
         cli.main(arguments)
     assert told.value.code == 2
     assert "usage: shallows" in capsys.readouterr().err
-
-
-def test_only_the_file_is_required_of_a_fit(capsys):
-    with pytest.raises(SystemExit):
-        cli.main(["fit"])
-    assert capsys.readouterr().err.endswith("are required: FILE\n")
 
 
 def test_a_reader_that_has_seen_enough_is_no_error():

@@ -1,6 +1,5 @@
 """A criterion that is said to be that of its target's first commit is so, as far as the history is at hand."""
 
-import json
 import shutil
 import subprocess
 
@@ -60,27 +59,3 @@ def test_criteria_of_the_first_commit_are_what_they_were():
         if before is None and "tolerance" not in entry:
             raise AssertionError(f"{target}: {name} is not in the first commit")
         assert criterion(before or {}) == criterion(entry), (target, name)
-
-
-@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
-def test_runs_that_lack_a_parameter_were_made_before_the_configuration_named_it():
-    plan, pairs = own_plan(), set()
-    entries = yaml.safe_load((PROJECT / "config" / "reference.yaml").read_text(encoding="utf-8"))["written_out"]
-    for path in (PROJECT / "results" / "reference" / "laptop").glob("*.json"):
-        record = json.loads(path.read_text(encoding="utf-8"))
-        for run in record.get("runs", ()):
-            about, commit = run["run"], record["made_by"][run["made_by"]]["code"]["commit"]
-            if about["id"] in plan.runs("laptop"):
-                continue
-            for one in entries:
-                if about["method"] in one["methods"] and not {*one["parameters"]} & {*about["parameters"]}:
-                    pairs.add((commit, one["since"]))
-    assert {since for _, since in pairs} == {one["since"] for one in entries}
-    if git("cat-file", "-t", min(pairs)[0]).strip() != "commit":
-        pytest.skip("the history is not at hand")
-    late = [
-        pair
-        for pair in pairs
-        if subprocess.run(["git", "-C", str(PROJECT), "merge-base", "--is-ancestor", *pair]).returncode
-    ]
-    assert not late

@@ -95,18 +95,17 @@ def test_every_dataset_with_a_target_and_features_has_one_at_every_scale():
     assert held > 40
 
 
-def test_its_page_is_that_of_the_scale_and_no_model_is_saved():
+def test_its_page_is_that_of_the_scale_and_no_model_is_saved(tmp_path, monkeypatch):
     found = asked("Adult", "laptop")
     assert found.page == f"{CONFIGURATION.settings['results']}/laptop/leaderboard/a9a.html"
     assert (found.model, found.seeds, {found.threads(name) for name in found.methods}) == ([], (0,), {1})
     (spec,) = found.specs("linear_ridge")
     assert (spec["scale"], spec["defaults"], spec["processor_seconds"]) == ("laptop", False, True)
-
-
-def test_a_file_of_the_same_name_comes_first(tmp_path, monkeypatch):
+    assert asked("mnist").dataset == asked("mnist_demo").dataset == "mnist_demo"  # the embedded part
+    assert asked("MNIST", "laptop").dataset == "mnist"
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mnist").write_text("a,y\n" + "1,0\n2,1\n" * 20)
-    assert asked("mnist").request is not None
+    assert asked("mnist").request is not None  # a file of the same name comes first
 
 
 # What it refuses
@@ -128,7 +127,9 @@ def test_a_dataset_without_a_leaderboard_is_refused_in_a_sentence(scale, name, t
         asked(name, scale)
 
 
-def test_settings_of_a_file_are_refused():
+def test_too_few_rows_and_settings_of_a_file_are_refused():
+    few = SimpleNamespace(task="regression", format="csv", n_train=30)
+    assert dataset_leaderboard._without(few) == "it has 30 training rows, and at least 50 are needed"
     with pytest.raises(ShallowsError, match="target is for a file of your own"):
         asked("mnist", target="y")
 
@@ -136,16 +137,6 @@ def test_settings_of_a_file_are_refused():
 def test_the_path_of_a_page_says_how_to_ask_for_it():
     with pytest.raises(ShallowsError, match="make leaderboard DATASET=mnist_demo SCALE=demo"):
         command_line.check(["results/demo/leaderboard/mnist_demo.html"], PLAN, ["all"])
-
-
-def test_too_few_rows_are_refused():
-    few = SimpleNamespace(task="regression", format="csv", n_train=30)
-    assert dataset_leaderboard._without(few) == "it has 30 training rows, and at least 50 are needed"
-
-
-def test_at_the_demo_scale_the_embedded_part_is_taken_and_its_own_name_stays():
-    assert asked("mnist").dataset == asked("mnist_demo").dataset == "mnist_demo"
-    assert asked("MNIST", "laptop").dataset == "mnist"
 
 
 # What it says

@@ -4,7 +4,7 @@ import gzip
 import itertools
 import json
 import platform
-import subprocess
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import pytest
@@ -14,7 +14,6 @@ from own_plan import own_plan
 from shallows.errors import ShallowsError, UnknownNameError
 from shallows_papers.experiments.comparing.table_rows import COLUMNS, Row, write_rows
 from shallows_papers.experiments.comparing.verdicts import Verdict
-from shallows_papers.experiments.planning.plan import Plan
 from shallows_papers.experiments.planning.runs import PlannedRun
 from shallows_papers.experiments.running import record as records
 from shallows_papers.reference import agreement, collection, folder
@@ -47,31 +46,29 @@ def test_a_number_within_its_interval_agrees_and_an_altered_one_is_told():
         assert part in str(far)
 
 
-def test_the_margin_is_two_standard_errors_and_a_share():
-    # Two deviations of 0.1 over two seeds each, 4 % counted on 1,000 points, 1 % of 4.
-    counted = 100 * (0.04 * 0.96 / 1000) ** 0.5
-    wanted = 2 * (0.1**2 / 2 + 0.1**2 / 2 + counted**2) ** 0.5 + 0.04
-    assert agreement.margin_between(row("4.0"), row("4.1"), 4.0)[0] == pytest.approx(wanted, rel=1e-12)
-    assert "1,000 test points" in agreement.margin_between(row("0.0"), row("0.1"), 4.0)[1]
+#: The variance of a mean over two seeds, here and there, and that of 4 % counted on 1,000 points.
+OF_SEEDS, OF_COUNTS = 0.1**2 / 2 + 0.1**2 / 2, 100**2 * 0.04 * 0.96 / 1000
+ALONE = {"unit": "", "measured_sd": "", "repetitions": "1"}
 
 
-def test_a_claim_that_compares_methods_has_fewer_repetitions_than_runs():
-    records = {"records": "a;b;c;d", "unit": "", "evidence": "order"}
-    wanted = 2 * (0.1**2 / 2 + 0.1**2 / 2) ** 0.5 + 0.04
-    assert agreement.margin_between(row("4.0", **records), row("4.1", **records), 4.0)[0] == pytest.approx(wanted)
-
-
-def test_one_seed_of_what_is_not_counted_may_differ_by_its_share_alone():
-    given = {"unit": "", "measured_sd": "", "repetitions": "1"}
-    share = agreement.RELATIVE_ALONE
-    assert states([row("2", **given)], [row(f"{2 + 1.9 * share}", **given)]) == [agreement.AGREES]
-    assert states([row("2", **given)], [row(f"{2 + 2.1 * share}", **given)]) == [agreement.DRIFTED]
-
-
-def test_a_fact_is_to_be_the_same():
-    assert states([row("4000", evidence="fact")], [row("4001", evidence="fact")]) == [agreement.DRIFTED]
-    assert states([row("4000", evidence="fact")], [row("4000", evidence="fact")]) == [agreement.AGREES]
-    assert agreement.margin_between(row("1", evidence="fact"), row("1"), 5000.0)[0] == pytest.approx(0.005)
+@pytest.mark.parametrize(
+    ("given", "margin"),
+    [
+        ({}, 2 * (OF_SEEDS + OF_COUNTS) ** 0.5 + 0.04),  # two standard errors, and 1 % of 4
+        # A claim that compares methods has fewer repetitions than runs.
+        ({"records": "a;b;c;d", "unit": "", "evidence": "order"}, 2 * OF_SEEDS**0.5 + 0.04),
+        (ALONE, 4.0 * agreement.RELATIVE_ALONE),
+        ({"evidence": "fact"}, 0.004),
+    ],
+    ids=["an error", "a claim", "one seed", "a fact"],
+)
+def test_a_number_may_differ_by_its_margin(given, margin):
+    assert agreement.margin_between(row("4.0", **given), row("4.1", **given), 4000.0)[0] == pytest.approx(margin)
+    for factor, state in ((0.95, agreement.AGREES), (1.05, agreement.DRIFTED)):
+        assert (
+            states([row("4.0", **given), row("4000")], [row(str(4 + factor * margin), **given), row("4000")])[0]
+            == state
+        )
 
 
 def test_numbers_on_data_of_another_size_do_not_agree():
@@ -96,18 +93,16 @@ def test_times_and_what_was_reached_in_a_time_are_left_out():
 
 
 def test_what_is_not_finite_agrees_with_its_like_alone():
-    for text in ("nan", "inf", "-inf"):
-        assert states([row(text)], [row(text)]) == [agreement.AGREES]
-        assert states([row("4.0")], [row(text)]) == [agreement.DRIFTED]
-        assert states([row(text)], [row("4.0")]) == [agreement.DRIFTED]
-    assert states([row("inf")], [row("-inf")]) == [agreement.DRIFTED]
+    numbers = ("nan", "inf", "-inf", "4.0")
+    for there, here in itertools.product(numbers, numbers):
+        state = agreement.AGREES if there == here else agreement.DRIFTED
+        assert states([row(there)], [row(here)]) == [state], (there, here)
 
 
 def test_differences_below_a_millionth_of_the_largest_value_are_rounding():
-    given = {"unit": "", "measured_sd": "", "repetitions": "1", "metric": "residual"}
-    reference = [row("1.0", **given), row("1e-9", setting="epochs=9", **given)]
-    assert states(reference, [row("1.0", **given), row("5e-7", setting="epochs=9", **given)])[1] == agreement.AGREES
-    assert states(reference, [row("1.0", **given), row("5e-6", setting="epochs=9", **given)])[1] == agreement.DRIFTED
+    reference = [row("1.0", **ALONE), row("1e-9", setting="epochs=9", **ALONE)]
+    for value, state in (("5e-7", agreement.AGREES), ("5e-6", agreement.DRIFTED)):
+        assert states(reference, [row("1.0", **ALONE), row(value, setting="epochs=9", **ALONE)])[1] == state
 
 
 # Verification --------------------------------------------------------------------------------------------------------
@@ -135,29 +130,23 @@ def test_a_verification_says_what_drifted_and_what_was_not_run(held, tmp_path):
     assert not bad.holds
     told = "\n".join(agreement.report(bad, held))
     assert "drifted: digits · EigenPro · epochs=5 · test_error: 9 here" in told and "verdict:" not in told
+    agreement.write_csv(bad, tmp_path / "verification.csv")
+    header, line = (tmp_path / "verification.csv").read_text().splitlines()
+    assert header.split(",") == list(agreement.COLUMNS)
+    assert line.startswith("invented,digits,EigenPro,epochs=5,test_error,drifted,4,9,")
+    other = agreement.verify(held, own(tmp_path / "other", row("4.1", verdict="deviates")))
+    assert other.holds and "deviates here, reproduced there" in "\n".join(agreement.report(other, held))
+
+
+def test_a_verification_of_nothing_does_not_hold(held, tmp_path):
     none = agreement.verify(held, tmp_path / "none")
-    assert not none.holds  # nothing was compared
+    assert not none.holds
     said = "\n".join(agreement.report(none, held))
     assert said.count("Nothing could be compared: of 1 targets") == 1
-    assert "Nothing could be compared" not in told
     assert "Not run here: invented" in said
     assert "Not in the reference: other" in said
     with pytest.raises(UnknownNameError, match="invented"):
         agreement.verify(held, tmp_path, ["invnted"])
-
-
-def test_a_verdict_that_differs_is_told_beside_numbers_that_agree(held, tmp_path):
-    found = agreement.verify(held, own(tmp_path, row("4.1", verdict="deviates")))
-    assert found.holds
-    assert "deviates here, reproduced there" in "\n".join(agreement.report(found, held))
-
-
-def test_every_number_is_written_with_its_margin(held, tmp_path):
-    found = agreement.verify(held, own(tmp_path, row("9.0")))
-    agreement.write_csv(found, tmp_path / "verification.csv")
-    header, line = (tmp_path / "verification.csv").read_text().splitlines()
-    assert header.split(",") == list(agreement.COLUMNS)
-    assert line.startswith("invented,digits,EigenPro,epochs=5,test_error,drifted,4,9,")
 
 
 # The files -----------------------------------------------------------------------------------------------------------
@@ -168,7 +157,7 @@ TARGET = "eigenpro_heat_kernel_reach"  # of six short runs
 
 @pytest.fixture(scope="module")
 def plan():
-    return Plan.load(PROJECT, deployed=True)
+    return own_plan(deployed=True)
 
 
 @pytest.fixture(scope="module")
@@ -195,14 +184,14 @@ def collected(plan, results, tmp_path):
     return tmp_path / "ref"
 
 
-def test_collected_runs_are_read_again_and_give_the_same_table(plan, demo, collected):
+def test_collected_runs_give_the_same_table_and_the_same_file_to_the_bit(plan, demo, results, collected):
     found = Reference(plan, "demo", collected)
     assert TARGET in found.targets and "eigenpro_table6" not in found.targets
     assert {name: demo.runs[name] for name in found.runs} == found.runs
     assert found.table(TARGET) == demo.table(TARGET)
-
-
-def test_the_same_runs_give_the_same_file_to_the_bit(plan, results, collected):
+    text = "\n".join(found.lines())
+    assert f"| {TARGET} | 6 | " in text and "Machine 1: AMD EPYC, 2 cores, 24 GiB" in text
+    assert "| eigenpro_table6 | not among the reference results: not collected |" in text
     before = (collected / folder.RUNS).read_bytes()
     [*collection.collect(plan, "demo", results, collected, [TARGET], older=True)]
     assert (collected / folder.RUNS).read_bytes() == before
@@ -279,24 +268,28 @@ def test_a_target_of_which_a_run_is_missing_has_the_rows_of_the_others(plan, col
     assert not any(gone["record"]["run"]["id"] in place for one in table.rows for place in one.records)
 
 
-def test_the_list_has_a_line_for_each_target_with_its_time(plan, collected):
-    text = "\n".join(Reference(plan, "demo", collected).lines())
-    assert f"| {TARGET} | 6 | " in text
-    assert "| eigenpro_table6 | not among the reference results: not collected |" in text
-    assert "Machine 1: AMD EPYC, 2 cores, 24 GiB" in text
-
-
-def test_what_names_a_folder_of_this_machine_is_refused():
-    for text in (f"in {PROJECT}/data", "supply /home/somebody/timit.zip", "/tmp/x"):
-        with pytest.raises(ShallowsError, match="would reveal a path"):
-            collection.check_that_nothing_is_private(text, "The reference", PROJECT)
-    for text in ("data/raw/timit", "https://example.org/home/data", "n/m and 1/tmp"):
+@pytest.mark.parametrize(
+    ("text", "is_private"),
+    [
+        (f"in {PROJECT}/data", True),
+        ("supply /home/somebody/timit.zip", True),
+        ("/tmp/x", True),
+        ("data/raw/timit", False),
+        ("https://example.org/home/data", False),
+        ("n/m and 1/tmp", False),
+    ],
+)
+def test_what_names_a_folder_of_this_machine_is_refused(text, is_private):
+    with pytest.raises(ShallowsError, match="would reveal a path") if is_private else nullcontext():
         collection.check_that_nothing_is_private(text, "The reference", PROJECT)
+
+
+def test_a_name_within_a_word_is_no_folder_of_this_machine(monkeypatch):
     collection.check_that_nothing_is_private("n/approximation", "The reference", "/app")
     collection.check_that_nothing_is_private("the /approximation", "The reference", "/app")
-    if len(platform.node()) > 5 and platform.node() != "localhost":
-        with pytest.raises(ShallowsError, match="would reveal a path"):
-            collection.check_that_nothing_is_private(f"on {platform.node()}", "The reference", PROJECT)
+    monkeypatch.setattr(platform, "node", lambda: "workstation")
+    with pytest.raises(ShallowsError, match="would reveal a path"):
+        collection.check_that_nothing_is_private("on workstation", "The reference", PROJECT)
 
 
 def test_a_claim_about_a_metric_of_the_machine_is_one_of_them_whatever_its_label_says():
@@ -313,14 +306,12 @@ def test_a_claim_about_a_metric_of_the_machine_is_one_of_them_whatever_its_label
     assert collection.among(spec, named) == ["fit_seconds", "saved", "exponent", "smallest"]
 
 
-def test_what_the_configuration_calls_of_the_machine_exists():
-    plan = own_plan()
+def test_what_the_configuration_calls_of_the_machine_exists(plan):
     named = yaml.safe_load((PROJECT / "config" / "reference.yaml").read_text())["of_the_machine"]
-    names = {
-        target: {*defined, *(one.get("metric") for one in defined.values())}
-        for target, spec in plan.targets.items()
-        for defined in [{**spec["metrics"], **spec.get("claims", {})}]
-    }
+    names = {}
+    for target, spec in plan.targets.items():
+        defined = {**spec["metrics"], **spec.get("claims", {})}
+        names[target] = {*defined, *(one.get("metric") for one in defined.values())}
     assert {*named["times"]} <= set().union(*names.values())
     for target, own_names in named["targets"].items():
         assert {*own_names} <= names[target], target
@@ -336,16 +327,15 @@ def test_the_demo_holds_every_run_that_the_configuration_requests_and_no_other(p
     for name, stored in demo.runs.items():
         records.check(stored["record"])
         asked, wanted = stored["record"]["run"], planned[name].spec(plan.configuration.methods)
-        assert {key: asked[key] for key in asked.keys() & wanted.keys()} == {
-            key: wanted[key] for key in asked.keys() & wanted.keys()
-        }
+        common = asked.keys() & wanted.keys()
+        assert {key: asked[key] for key in common} == {key: wanted[key] for key in common}
         assert len(stored["record"]["code"]["commit"]) == 40
 
 
-def requested(plan, run):
+def requested(plan, run, written_out):
     """The identifier that a run of the laptop scale has in the present plan, with what it had without naming it."""
     unnamed = {}
-    for entry in yaml.safe_load((PROJECT / "config" / "reference.yaml").read_text())["written_out"]:
+    for entry in written_out:
         unnamed |= entry["parameters"] if run["method"] in entry["methods"] else {}
     for names in itertools.chain.from_iterable(itertools.combinations(unnamed, n) for n in range(len(unnamed) + 1)):
         parameters = {**{name: unnamed[name] for name in names}, **run["parameters"]}
@@ -357,10 +347,11 @@ def requested(plan, run):
 
 
 def test_every_run_of_the_laptop_is_requested_for_the_rows_that_show_it(plan):
+    written_out = yaml.safe_load((PROJECT / "config" / "reference.yaml").read_text())["written_out"]
     index = folder.read_index(LAPTOP)
     for target in index["rows"]:
         old, series = folder.read_rows_of(LAPTOP, target, index), plan.comparison(target, "laptop")["series"]
-        now = {run["folder"]: requested(plan, run["run"]) for run in old.record["runs"]}
+        now = {run["folder"]: requested(plan, run["run"], written_out) for run in old.record["runs"]}
         of_target = {one for each in series for one in each["run_ids"]}
         for row in (row for row in old.rows if row.records):
             of_method = [one for one in series if one["method"] == row.method and one["data"] in row.printed_data]
@@ -368,22 +359,10 @@ def test_every_run_of_the_laptop_is_requested_for_the_rows_that_show_it(plan):
             assert {now[one] for one in row.records} <= wanted, (target, row.method, row.setting, row.metric)
 
 
-@pytest.mark.parametrize("scale", ["demo", "laptop"])
-def test_what_the_repository_holds_is_small_and_names_no_machine(scale):
-    place = PROJECT / "results" / "reference" / scale
-    assert folder.read_index(place)["scale"] == scale
+@pytest.mark.parametrize("place", [DEMO, LAPTOP], ids=["demo", "laptop"])
+def test_what_the_repository_holds_is_small_and_names_no_machine(place):
+    assert folder.read_index(place)["scale"] == place.name
     assert sum(path.stat().st_size for path in place.iterdir()) < 8_000_000
     for path in place.iterdir():
         text = gzip.decompress(path.read_bytes()).decode() if path.suffix == ".gz" else path.read_text()
         collection.check_that_nothing_is_private(text, path.name, PROJECT)
-
-
-def test_git_keeps_the_reference_and_no_other_result():
-    if not (PROJECT / ".git").exists():
-        pytest.skip("this is no clone")
-
-    def is_ignored(path):
-        return subprocess.run(["git", "-C", str(PROJECT), "check-ignore", "-q", "--no-index", path]).returncode == 0
-
-    assert not is_ignored("results/reference/laptop/eigenpro_table6.csv")
-    assert is_ignored("results/laptop/tables/eigenpro_table6.csv")

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from own_plan import own_plan
 from shallows.errors import MissingExtraError, ShallowsError
 from shallows_papers.experiments.planning.plan import Plan
 from shallows_papers.experiments.running import job
-from shallows_papers.reference import __main__, crate
+from shallows_papers.reference import crate
 from workflow_runs import PROJECT
 
 IMAGES = {"name": "train-images-idx3-ubyte.gz", "part": "train_images", "size": 644745}
@@ -19,6 +20,10 @@ IMAGES = {"name": "train-images-idx3-ubyte.gz", "part": "train_images", "size": 
 
 @pytest.fixture
 def finished(tmp_path, monkeypatch):
+    return finish(tmp_path, monkeypatch)
+
+
+def finish(tmp_path, monkeypatch):
     """The plan of the small configuration of the project, with all that its demo leaves, numbers and pictures apart."""
     # Snakemake made none of it, and knows nothing of it.
     monkeypatch.setattr(crate, "out_of_date", lambda plan, scale: [])
@@ -56,13 +61,16 @@ def finished(tmp_path, monkeypatch):
     return plan, results
 
 
-def described(finished, folder, agent=None):
-    """The entities of a crate by their names."""
+@pytest.fixture(scope="module")
+def packed(tmp_path_factory):
+    """A crate, and its entities by their names."""
     pytest.importorskip("rocrate.rocrate", reason="the extra crate is not installed")
-    plan, results = finished
-    crate.write(plan, "demo", results, folder, agent)
+    folder = tmp_path_factory.mktemp("packed") / "crate"
+    with pytest.MonkeyPatch.context() as patch:
+        plan, results = finish(tmp_path_factory.mktemp("finished"), patch)
+        crate.write(plan, "demo", results, folder, "Ada Lovelace")
     metadata = json.loads((folder / "ro-crate-metadata.json").read_text())
-    return {one["@id"]: one for one in metadata["@graph"] if not one["@id"].startswith("ro-crate")}
+    return folder, {one["@id"]: one for one in metadata["@graph"] if not one["@id"].startswith("ro-crate")}
 
 
 def references(value):
@@ -71,40 +79,35 @@ def references(value):
     return [value["@id"]] if isinstance(value, dict) else []
 
 
-def test_every_file_that_is_described_is_there_with_its_checksum_and_its_size(finished, tmp_path):
-    found = described(finished, tmp_path / "crate")
+def test_every_file_is_described_with_its_checksum_and_its_size_and_caches_are_left_out(packed):
+    folder, found = packed
     files = [one for one in found.values() if "File" in one["@type"]]
     assert found["README.md"]["encodingFormat"] == "text/markdown"
     for one in files:
-        content = (tmp_path / "crate" / one["@id"]).read_bytes()
+        content = (folder / one["@id"]).read_bytes()
         assert (one["sha256"], one["contentSize"]) == (hashlib.sha256(content).hexdigest(), str(len(content)))
     folders = [one["@id"] for one in found.values() if one["@type"] == "Dataset"]
-    assert all((tmp_path / "crate" / one).is_dir() for one in folders)
+    assert all((folder / one).is_dir() for one in folders)
     for one in ("Snakefile", "README.md", "results/demo/tables/small_table.csv", "results/demo/report/index.html"):
         assert one in found
     assert {"workflow/", "config/", "src/", "results/demo/runs/"} <= {*folders}
-
-
-def test_the_list_of_checksums_has_every_file_and_caches_are_left_out(finished, tmp_path):
-    plan, results = finished
-    crate.fill(plan, "demo", results, tmp_path / "crate")
-    lines = (tmp_path / "crate" / crate.MANIFEST).read_text().splitlines()
-    listed = {path: digest for digest, path in (line.split("  ", 1) for line in lines)}
-    there = {one.relative_to(tmp_path / "crate").as_posix() for one in (tmp_path / "crate").rglob("*") if one.is_file()}
-    assert there == {*listed, crate.MANIFEST}
+    listed = {line.split("  ", 1)[1] for line in (folder / crate.MANIFEST).read_text().splitlines()}
+    there = {one.relative_to(folder).as_posix() for one in folder.rglob("*") if one.is_file()}
+    described = {"ro-crate-metadata.json", "ro-crate-preview.html"}  # written after the list
+    assert there == {*listed, crate.MANIFEST} | described
     assert len([one for one in there if one.endswith(("record.json", "curve.csv"))]) == 4
     assert not any("__pycache__" in one for one in there)
 
 
-def test_the_metadata_refer_to_no_entity_that_is_missing(finished, tmp_path):
-    found = described(finished, tmp_path / "crate", "Ada Lovelace")
+def test_the_metadata_refer_to_no_entity_that_is_missing(packed):
+    _, found = packed
     named = {one for entity in found.values() for value in entity.values() for one in references(value)}
     outside = ("https://bioschemas.org/profiles/", "https://snakemake.readthedocs.io", "https://doi.org/")
     assert [one for one in named if one not in found and not one.startswith(outside)] == []
 
 
-def test_the_run_has_its_inputs_results_software_and_machine(finished, tmp_path):
-    found = described(finished, tmp_path / "crate", "Ada Lovelace")
+def test_the_run_has_its_inputs_results_software_and_machine(packed):
+    _, found = packed
     run = found["#run"]
     images = f"data/embedded/mnist_demo/{IMAGES['name']}"
     assert found[found["./"]["mainEntity"]["@id"]]["@id"] == run["instrument"]["@id"] == "Snakefile"
@@ -145,41 +148,44 @@ def test_a_scale_that_is_not_finished_is_refused_with_what_is_missing(finished, 
     assert ("small_table" in str(refused.value)) == ("report" not in lost)
 
 
-def test_runs_of_other_code_than_the_packed_one_are_not_of_a_finished_scale(finished, tmp_path):
-    plan, results = finished
+def of_other_code(results, out, monkeypatch):
     record = next(results.rglob("record.json"))
     record.write_text(json.dumps(json.loads(record.read_text()) | {"run": {"key": "of another day"}}))
-    with pytest.raises(ShallowsError, match=r"small_table .* has other code or parameters than the current ones"):
-        crate.write(plan, "demo", results, tmp_path / "crate")
 
 
-def test_a_scale_that_is_out_of_date_is_refused_with_its_targets(finished, tmp_path, monkeypatch):
-    plan, results = finished
-    stale = [f"target_{number}" for number in range(12)]
-    monkeypatch.setattr(crate, "out_of_date", lambda plan, scale: stale)
-    with pytest.raises(ShallowsError, match=r"out of date: .* target_0, .*, target_9 and 2 more\. .* make SCALE=demo"):
-        crate.write(plan, "demo", results, tmp_path / "crate")
-    assert not (tmp_path / "crate").exists()
+def out_of_date(results, out, monkeypatch):
+    monkeypatch.setattr(crate, "out_of_date", lambda plan, scale: [f"target_{number}" for number in range(12)])
 
 
-def test_the_command_names_ten_of_the_missing_targets(capsys, tmp_path):
-    assert __main__.main(["crate", "--results", str(tmp_path), "--out", str(tmp_path / "crate")]) == 1
-    said = capsys.readouterr().err
-    assert said.count("(no tables/") == 10 and "; and " in said and "make SCALE=demo" in said
+def there_already(results, out, monkeypatch):
+    out.mkdir()
 
 
-def test_a_folder_that_is_there_is_left_alone(finished, tmp_path):
-    plan, results = finished
-    (tmp_path / "crate").mkdir()
-    with pytest.raises(ShallowsError, match=r"already exists\. Remove it, or choose another folder with --out"):
-        crate.write(plan, "demo", results, tmp_path / "crate")
-
-
-def test_a_result_that_tells_a_folder_of_this_machine_is_refused(finished, tmp_path):
-    plan, results = finished
+def private(results, out, monkeypatch):
     (results / "tables" / "small_table.md").write_text("see /home/ada/secret")
-    with pytest.raises(ShallowsError, match="would reveal a path on this machine"):
-        crate.fill(plan, "demo", results, tmp_path / "crate")
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (of_other_code, r"small_table .* has other code or parameters than the current ones"),
+        (out_of_date, r"out of date: .* target_0, .*, target_9 and 2 more\. .* make SCALE=demo"),
+        (there_already, r"already exists\. Remove it, or choose another folder with --out"),
+        (private, "would reveal a path on this machine"),
+    ],
+)
+def test_what_cannot_be_packed_is_refused_in_words(finished, tmp_path, monkeypatch, change, told):
+    plan, results = finished
+    change(results, tmp_path / "crate", monkeypatch)
+    with pytest.raises(ShallowsError, match=told):
+        crate.write(plan, "demo", results, tmp_path / "crate")
+    assert (tmp_path / "crate").exists() == (change is there_already)
+
+
+def test_ten_of_the_missing_targets_are_named(tmp_path):
+    with pytest.raises(ShallowsError, match="make SCALE=demo") as refused:
+        crate.write(own_plan(), "demo", tmp_path, tmp_path / "crate")
+    assert str(refused.value).count("(no tables/") == 10 and "; and " in str(refused.value)
 
 
 def test_without_rocrate_the_extra_is_named_and_nothing_is_left(finished, tmp_path, monkeypatch):
@@ -190,12 +196,11 @@ def test_without_rocrate_the_extra_is_named_and_nothing_is_left(finished, tmp_pa
     assert not (tmp_path / "new").exists()
 
 
-@pytest.mark.parametrize("urls", [("https://a.invalid/images.gz",), ()])
-def test_the_crate_can_be_read_again(finished, urls, tmp_path):
-    rocrate = pytest.importorskip("rocrate.rocrate", reason="the extra crate is not installed")
-    plan, results = with_data_of(urls, finished[0]), finished[1]
-    place = crate.write(plan, "demo", results, tmp_path / "new" / "crate", "Ada Lovelace")
-    read = rocrate.ROCrate(place)
+def test_the_crate_can_be_read_again(packed):
+    from rocrate.rocrate import ROCrate
+
+    place, _ = packed
+    read = ROCrate(place)
     assert read.mainEntity.id == "Snakefile" and read.get("#run").get("agent").get("name") == "Ada Lovelace"
     assert read.get("results/demo/tables/small_table.csv").type == "File"
     assert "small_table.csv" in (place / "ro-crate-preview.html").read_text() and [*place.parent.iterdir()] == [place]

@@ -1,6 +1,5 @@
 """Pictures of curves, of made-up numbers."""
 
-import csv
 import json
 
 import numpy as np
@@ -8,12 +7,13 @@ import pytest
 
 from report_example import LABEL
 from shallows.errors import ShallowsError
-from shallows_papers.experiments.comparing.table_rows import COLUMNS
+from shallows_papers.experiments.comparing.table_rows import COLUMNS, Row, write_rows
 from shallows_papers.report import figures, tables
 from shallows_papers.report.target import read
 
 
-def written(folder, rows, figure, marks=("m",)):
+def written(folder, rows, figure, marks=("m",), columns=()):
+    """A table of these rows, of the method "one" if they name none."""
     meta = {
         "id": "made_up",
         "title": "Made up",
@@ -22,23 +22,18 @@ def written(folder, rows, figure, marks=("m",)):
         "label": LABEL,
         "marks": list(marks),
         "labels": {"norm": "the norm", "bound": "the bound"},
-        "layout": {"rows": ["metric"], "columns": []},
+        "layout": {"rows": ["metric"], "columns": list(columns)},
         "figure": {"kind": "curves", **figure},
     }
     path = folder / "made_up.csv"
-    with path.open("w", newline="") as stream:
-        writer = csv.DictWriter(stream, COLUMNS)
-        writer.writeheader()
-        for row in rows:
-            given = dict.fromkeys(COLUMNS, "")
-            given.update(target="made_up", dataset="toy", verdict="not comparable", scale="demo", method="one", **row)
-            writer.writerow(given)
+    about = {"target": "made_up", "dataset": "toy", "verdict": "not comparable", "scale": "demo", "method": "one"}
+    write_rows(path, [Row.from_text({**dict.fromkeys(COLUMNS, ""), **about, **row}) for row in rows])
     path.with_suffix(".json").write_text(json.dumps(meta))
     return path
 
 
 def row(metric, value, setting, **more):
-    return {"metric": metric, "measured_mean": value, "setting": setting, **more}
+    return {"metric": metric, "measured_mean": str(value), "setting": setting, **more}
 
 
 def batches(**more):
@@ -83,7 +78,7 @@ def test_rows_of_axes_stand_under_each_other(tmp_path):
 
 
 def test_seeds_make_a_band_and_printed_numbers_are_hollow(tmp_path):
-    rows = [row("norm", 2.0 + m, f"m={m}", measured_sd=0.5, published="3.5" if m == 1 else "") for m in (1, 2, 3)]
+    rows = [row("norm", 2.0 + m, f"m={m}", measured_sd="0.5", published="3.5" if m == 1 else "") for m in (1, 2, 3)]
     (ax,) = drawn(tmp_path, rows, {"y": ["norm"]}).axes
     assert len(ax.collections) == 1
     band = ax.collections[0].get_paths()[0].vertices
@@ -144,19 +139,14 @@ def test_what_is_not_finite_ends_a_line(tmp_path):
     assert points(ax.lines[0])[0] == [1.0, 2.0]
 
 
-def test_a_line_that_was_not_measured_is_told_so_in_the_legend(tmp_path):
-    rows = [row("norm", 1.0 / m if rank == 1 else "", f"k={rank}; m={m}") for rank in (1, 2) for m in (1, 10)]
-    figure = drawn(tmp_path, rows, {"x": "m", "lines": "k", "y": ["norm"]})
-    told = [text.get_text() for legend in figure.legends for text in legend.get_texts()]
-    assert [text.endswith("(not run)") for text in told] == [False, True]
-
-
-def test_a_line_names_what_has_no_axes_since_nothing_of_it_was_measured(tmp_path):
-    rows = [*batches(), {"metric": "norm", "setting": "k=3", "verdict_": None}]
-    rows[-1].pop("verdict_")
+def test_what_was_not_measured_is_named_in_a_line_or_the_legend(tmp_path):
+    rows = [*batches(), row("norm", "", "k=3")]
     figure = drawn(tmp_path, rows, {"y": ["norm"], "columns": "k"})
     assert len(figure.axes) == 2
     assert "Not measured here: k = 3." in figure.texts[1].get_text().splitlines()
+    figure = drawn(tmp_path, rows, {"x": "m", "lines": "k", "y": ["norm"]})
+    told = [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+    assert [text.endswith("(not run)") for text in told] == [False, False, True]
 
 
 def test_a_picture_of_which_nothing_was_measured_is_one_line(tmp_path):
@@ -174,48 +164,24 @@ def test_a_picture_of_what_is_not_there_is_refused(tmp_path, figure, problem):
         drawn(tmp_path, batches(), figure)
 
 
-@pytest.mark.slow
-def test_the_same_picture_is_the_same_to_the_bit(tmp_path):
-    path = written(tmp_path, batches(), {"y": ["norm"], "bounds": ["bound"], "lines": "k"})
-    made = []
-    for turn in range(2):
-        svg, png = tmp_path / f"{turn}.svg", tmp_path / f"{turn}.png"
-        figures.draw(path, svg)
-        made.append((svg.read_bytes(), png.read_bytes()))
-    assert made[0] == made[1]
-
-
 def test_points_of_the_picture_are_left_out_of_the_table_and_claims_are_not(tmp_path):
-    claim = row("share", 1.0, "k=1", published="at least | 1 − δ", verdict_="x")
-    claim.pop("verdict_")
+    claim = row("share", 1.0, "k=1", published="at least | 1 − δ")
     target = read(written(tmp_path, [*batches(), claim], {"y": ["norm"], "bounds": ["bound"]}))
     table = tables.pivot(target)
     assert table.n_drawn == 12 and len(table.rows) == 1
     assert "at least \\| 1 − δ" in tables.markdown(target)
 
 
-def test_the_table_tells_the_end_of_what_goes_along_with_the_curves(tmp_path):
+@pytest.mark.parametrize(
+    ("columns", "wanted"),
+    [((), [("1", "100"), ("2", "100"), ("1", "10")]), (("m",), [(k, m) for k in "12" for m in ("1", "10", "100")])],
+    ids=["the end, and what is printed", "all that the layout names"],
+)
+def test_the_table_tells_the_end_of_what_goes_along_with_the_curves(tmp_path, columns, wanted):
     seconds = [row("seconds", float(m), f"k={rank}; m={m}") for rank in (1, 2) for m in (1, 10, 100)]
-    printed = [row("seconds", 3.0, "k=1; m=10", published="2.5")]
-    target = read(written(tmp_path, [*batches(), *seconds, *printed], {"y": ["norm", "bound"]}))
+    printed = [] if columns else [row("seconds", 3.0, "k=1; m=10", published="2.5")]
+    target = read(written(tmp_path, [*batches(), *seconds, *printed], {"y": ["norm", "bound"]}, columns=columns))
     shown = [one for one in target.rows if not target.is_drawn(one) and not target.is_before_end(one)]
-    assert [(one.keys["metric"], one.keys["k"], one.keys["m"]) for one in shown] == [
-        ("seconds", "1", "100"),
-        ("seconds", "2", "100"),
-        ("seconds", "1", "10"),
-    ]
-    assert "16 values along the curves" in tables.markdown(target)
-
-
-def test_a_table_that_is_laid_out_by_the_points_of_a_curve_keeps_them_all(tmp_path):
-    seconds = [row("seconds", float(m), f"k=1; m={m}") for m in (1, 10, 100)]
-    path = written(tmp_path, [*batches(), *seconds], {"y": ["norm", "bound"]})
-    meta = json.loads(path.with_suffix(".json").read_text())
-    meta["layout"]["columns"] = ["m"]
-    path.with_suffix(".json").write_text(json.dumps(meta))
-    target = read(path)
-    assert [one.keys["m"] for one in target.rows if not target.is_drawn(one) and not target.is_before_end(one)] == [
-        "1",
-        "10",
-        "100",
-    ]
+    assert {one.keys["metric"] for one in shown} == {"seconds"}
+    assert [(one.keys["k"], one.keys["m"]) for one in shown] == wanted
+    assert "values along the curves" in tables.markdown(target)

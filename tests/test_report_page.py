@@ -9,7 +9,6 @@ import io
 import itertools
 import json
 import re
-import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -74,25 +73,6 @@ def test_the_page_begins_with_the_papers_in_short_and_the_verdicts(report):
     assert places == sorted(places)
     for chip in ("13 reproduced", "2 reproduced", "2 deviates", "16 not comparable", "16 not run"):
         assert f">{chip}<" in text
-
-
-def test_no_verdict_mark_filter_or_count_of_the_page_follows_from_a_reason(report, tmp_path):
-    folder, summary = report.parent.parent / "tables", report.parents[3] / "summary.yaml"
-    reasons, pages = {}, []
-    for path in sorted(folder.glob("*.csv")):
-        rows = read_rows(path)
-        reasons |= {row.reason: f"at least this: {number}" for number, row in enumerate(rows, start=1) if row.reason}
-        nonsense = [dataclasses.replace(row, reason=reasons.get(row.reason, "")) for row in rows]
-        for place, shown in (("told", rows), ("nonsense", nonsense)):
-            write_rows(tmp_path / place / path.name, shown)
-            shutil.copy(path.with_suffix(".json"), tmp_path / place)
-    for place in ("told", "nonsense"):
-        targets = [(path, None) for path in sorted((tmp_path / place).glob("*.csv"))]
-        page.write(targets, tmp_path / place / "index.html", summaries=[summary])
-        pages.append((tmp_path / place / "index.html").read_text())
-    for reason, other in sorted(reasons.items(), key=lambda pair: -len(pair[1])):
-        pages[1] = pages[1].replace(other, html.escape(reason, quote=True).replace("&#x27;", "&#39;"))
-    assert len(reasons) == 5 and pages[0] == pages[1]
 
 
 def test_a_figure_on_the_page_is_its_file_whose_words_are_text(report):

@@ -5,6 +5,7 @@ import inspect
 import pkgutil
 from pathlib import Path
 
+import pytest
 import yaml
 
 from own_plan import own_plan
@@ -24,13 +25,11 @@ RECORD = {
 }
 
 
-def test_the_label_names_the_data_of_the_runs():
-    assert describe_runs([RECORD], "demo")["data"] == [DATA]
-
-
-def test_the_label_names_what_an_analysis_draws_and_not_what_it_was_handed():
-    assert describe_runs([RECORD], "demo", {"kpca_bytes": "normal points"})["data"] == [{"title": "normal points"}]
-    assert describe_runs([RECORD], "demo", {"another": "normal points"})["data"] == [DATA]
+@pytest.mark.parametrize(
+    ("made", "named"), [(None, DATA), ("kpca_bytes", {"title": "normal points"}), ("another", DATA)]
+)
+def test_the_label_names_what_an_analysis_draws_and_not_what_it_was_handed(made, named):
+    assert describe_runs([RECORD], "demo", made and {made: "normal points"})["data"] == [named]
 
 
 def test_every_analysis_that_does_not_use_its_data_says_what_it_draws():
@@ -48,19 +47,12 @@ def test_every_analysis_that_does_not_use_its_data_says_what_it_draws():
     assert not silent
 
 
-def test_a_comparison_carries_the_words():
-    plan = own_plan()
-    assert plan.comparison("kpca_memory_claim", "demo")["makes_data"] == {"kpca_bytes": "normal points, drawn for it"}
-    assert plan.comparison("eigenpro_table8", "demo")["makes_data"] == {}
-
-
 def test_a_table_names_the_points_that_were_drawn_and_not_the_data_that_were_handed_over():
-    plan = own_plan()
-    (drawn,) = plan.comparison("kpca_memory_claim", "demo")["sizes"].values()
-    assert (drawn["dataset"], drawn["n_train"]) == ("normal points, drawn for it", "")
-    maker = RowMaker(plan.comparison("kpca_memory_claim", "demo"))
-    row = maker.row(["normal points"], "features t", {}, "bytes", (Verdict.NOT_RUN, ""))
+    drawn, handed = (own_plan().comparison(name, "demo") for name in ("kpca_memory_claim", "eigenpro_table8"))
+    assert drawn["makes_data"] == {"kpca_bytes": "normal points, drawn for it"} and handed["makes_data"] == {}
+    (size,) = drawn["sizes"].values()
+    assert (size["dataset"], size["n_train"]) == ("normal points, drawn for it", "")
+    row = RowMaker(drawn).row(["normal points"], "features t", {}, "bytes", (Verdict.NOT_RUN, ""))
     assert (row.dataset, row.n_train) == ("normal points, drawn for it", None)
-    (handed, *_) = plan.comparison("eigenpro_table8", "demo")["sizes"].values()
-    assert handed["dataset"].startswith("mnist")
-    assert handed["n_train"] > 0
+    size = next(iter(handed["sizes"].values()))
+    assert size["dataset"].startswith("mnist") and size["n_train"] > 0
