@@ -12,7 +12,6 @@ from bad_input_example import (
     OTHERS,
     each,
     each_classifier_of_least_squares,
-    each_of_least_squares,
     each_regressor_of_least_squares,
     every,
     every_regressor,
@@ -23,28 +22,12 @@ from bad_input_example import (
 )
 from engine_example import sample
 from feature_forms import feature_eigenpro_classifier, feature_eigenpro_regressor
-from forms import centers_regressor, eigenpro_regressor, kernel_sgd_regressor, known
+from forms import centers_regressor, eigenpro_regressor, kernel_sgd_regressor
 from shallows import KernelRidgeRegressor, RegularizedRiskRegressor, kernels
 from shallows.errors import ShallowsError
-from shallows.solvers import NystromConjugateGradients, ProjectedEigenPro
+from shallows.solvers import ProjectedEigenPro
 
 pytestmark = pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.exceptions.ConvergenceWarning")
-
-
-@pytest.mark.slow
-@each_of_least_squares
-@pytest.mark.parametrize("n", [120, 1100])
-def test_a_single_feature_is_what_two_copies_of_it_are_apart_by_the_root_of_two(Estimator, n):
-    X, y, new = table(Estimator, n, d=1)
-    options, has = {"max_epochs": 3, "dtype": "float64"}, known(Estimator)
-    # Nothing is chosen from the data.
-    ridge = {} if "SGD" in Estimator.__name__ else {"regularisation": 1.0}
-    options |= {key: value for key, value in {**ridge, "calibration": None}.items() if key in has}
-    one = made(Estimator, bandwidth=1.0, **options).fit(X, y)
-    two = made(Estimator, bandwidth=2**0.5, **options).fit(np.hstack([X, X]), y)
-    # The same distances but for rounding, which the preconditioner's inverse amplifies, and that of the matrix of sixty
-    # centres on a line more.
-    assert np.abs(outputs(one, new) - outputs(two, np.hstack([new, new]))).max() < 1e-3
 
 
 @every
@@ -77,7 +60,6 @@ LAYOUTS = {
     "big-endian": lambda x: x.astype(x.dtype.newbyteorder(">")),
     "read-only": lambda x: np.lib.stride_tricks.as_strided(x, writeable=False),
 }
-each_layout = pytest.mark.parametrize("form", list(LAYOUTS.values()), ids=list(LAYOUTS))
 
 
 @pytest.mark.slow
@@ -107,17 +89,18 @@ def test_the_layout_of_the_targets_changes_nothing(Estimator, n_outputs, weighte
 
 
 @pytest.mark.parametrize("Estimator", (LEAST_SQUARES + OTHERS)[::2])
-@each_layout
-def test_the_layout_of_the_labels_changes_nothing(Estimator, form):
+def test_the_layout_of_the_labels_changes_nothing(Estimator):
     X, y, new = table(Estimator)
-    assert np.array_equal(outputs(made(Estimator).fit(X, y), new), outputs(made(Estimator).fit(X, form(y)), new))
+    expected = outputs(made(Estimator).fit(X, y), new)
+    for name in ("columns apart", "big-endian", "read-only"):
+        assert np.array_equal(outputs(made(Estimator).fit(X, LAYOUTS[name](y)), new), expected), name
 
 
-@each_layout
-def test_the_layout_of_given_centres_changes_nothing(form):
+def test_the_layout_of_given_centres_changes_nothing():
     X, y, new = (part.astype(np.float32) for part in table(centers_regressor))
-    plain, laid_out = (made(centers_regressor, centres=c).fit(X, y) for c in (X[:50], form(X[:50])))
-    assert np.array_equal(plain.predict(new), laid_out.predict(new))
+    expected = made(centers_regressor, centres=X[:50]).fit(X, y).predict(new)
+    for name, form in LAYOUTS.items():
+        assert np.array_equal(made(centers_regressor, centres=form(X[:50])).fit(X, y).predict(new), expected), name
 
 
 @every
@@ -126,26 +109,6 @@ def test_half_precision_is_read_as_what_it_holds(Estimator):
     X, new = X.astype(np.float16), new.astype(np.float16)
     half, double = (made(Estimator).fit(X.astype(t), y) for t in (np.float16, float))
     assert np.array_equal(outputs(half, new), outputs(double, new.astype(float)))
-
-
-@each
-def test_half_precision_is_read_as_what_it_holds_whatever_the_kernel(Estimator):
-    X, y, new = (
-        part.astype(np.float16) if part.dtype == float and part.ndim == 2 else part for part in table(Estimator)
-    )
-    kernel = kernels.Polynomial(2, 1.0, 0.3)
-    half, double = (Estimator(kernel, random_state=0, max_epochs=2).fit(X.astype(t), y) for t in (np.float16, float))
-    assert np.array_equal(outputs(half, new), outputs(double, new.astype(float)))
-
-
-@pytest.mark.parametrize("n", [60, 1500])
-def test_the_same_point_with_other_labels_gives_their_mean_over_few_centres_too(n):
-    X = np.repeat(sample(n // 3), 3, axis=0)
-    y = np.tile([0.0, 1.0, 5.0], n // 3)
-    model = KernelRidgeRegressor("laplace", solver=NystromConjugateGradients(tol=0), centers=n, random_state=0).fit(
-        X, y
-    )
-    assert np.abs(model.predict(X) - 2.0).max() < 0.1
 
 
 @each_classifier_of_least_squares
@@ -167,18 +130,19 @@ def test_in_small_batches_too_the_same_point_with_other_targets_comes_near_to_th
     assert model.n_rollbacks_ == 0
 
 
-@pytest.mark.parametrize("Estimator", [feature_eigenpro_regressor, KernelRidgeRegressor])
+@pytest.mark.parametrize("Estimator", [feature_eigenpro_regressor, KernelRidgeRegressor, centers_regressor])
 def test_the_same_point_with_other_targets_gives_their_mean(Estimator):
     X = np.repeat(sample(50), 24, axis=0)
     y = np.tile([0.0, 1.0, 5.0], 400)
     # In one batch there is no noise.
     options = {"batch_size": len(X)} if Estimator is feature_eigenpro_regressor else {}
     model = made(Estimator, kernel="laplace", max_epochs=20, **options).fit(X, y)
-    assert model.predict(X) == pytest.approx(np.full(len(X), 2.0), abs=1e-3)
+    tolerance = 0.1 if Estimator is centers_regressor else 1e-3
+    assert model.predict(X) == pytest.approx(np.full(len(X), 2.0), abs=tolerance)
 
 
 @each_regressor_of_least_squares
-@pytest.mark.parametrize("scale", [1e-300, 1e30, 1e300])
+@pytest.mark.parametrize("scale", [1e-300, 1e300])
 def test_the_unit_of_the_targets_changes_nothing(Estimator, scale):
     X, y, new = table(Estimator)
     unit, scaled = (made(Estimator).fit(X, y * s).predict(new) for s in (1.0, scale))
@@ -195,12 +159,8 @@ def test_targets_whose_mean_overflows_are_refused(Estimator):
 
 def test_rank_subsample_and_batch_beyond_the_data_are_brought_down_over_centres():
     X, y, new = table(centers_regressor)
-    model = KernelRidgeRegressor(
-        "linear",
-        solver=ProjectedEigenPro(rank=10_000, n_subsample=10_000, batch_size=10_000),
-        centers=10_000,
-        random_state=0,
-    ).fit(X, y)
+    solver = ProjectedEigenPro(rank=10_000, n_subsample=10_000, batch_size=10_000)
+    model = KernelRidgeRegressor("linear", solver=solver, centers=10_000, random_state=0).fit(X, y)
     told = model.report_
     # Three features: the matrix has three directions, and the last is the level of the others.
     assert (told["rank"], told["batch_size"], told["n_centers"]) == (2, 120, 120)
@@ -215,8 +175,7 @@ def test_a_batch_beyond_the_data_is_brought_down_to_them(Estimator):
     assert np.array_equal(large.predict(new), all_rows.predict(new))
 
 
-@pytest.mark.parametrize("Estimator", [*ALL[::2], feature_eigenpro_classifier])
-@pytest.mark.parametrize("fraction", [0.1, 0.5, 0.99])
+@pytest.mark.parametrize(("Estimator", "fraction"), [(ALL[0], 0.1), (feature_eigenpro_classifier, 0.99)])
 def test_classes_of_one_row_each_leave_none_to_hold_out(Estimator, fraction):
     X, y = sample(4), np.arange(4)
     with pytest.raises(

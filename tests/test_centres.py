@@ -51,7 +51,9 @@ def problem(*, weights=False, p=P, n=N, rank=RANK, n_subsample=M, damping=1.0, x
     return held, naive_kernel(kernel, 2.0, x, x[:p]), y, np.ones(n) if w is None else w
 
 
-# ------------------------------------------------------------------------------------------- the solver
+def certified(held, rows, w=None):
+    """The certificate of a problem from some rows."""
+    return certificate(held.kernel, held.centers, held.projection, held.preconditioner, held.points(rows), w)
 
 
 @pytest.mark.parametrize(("weights", "ridge"), [(False, 0.0), (True, 0.0), (True, 0.7)])
@@ -91,17 +93,10 @@ def test_the_average_weighs_iterates_by_about_the_eighth_power_of_their_number()
 @pytest.mark.parametrize("weights", [False, True])
 def test_full_batches_lead_to_the_least_squares_solution_of_the_span(weights):
     held, K, y, w = problem(weights=weights, rank=30, n_subsample=P)
-    found = certificate(
-        held.kernel,
-        held.centers,
-        held.projection,
-        held.preconditioner,
-        held.points(slice(0, N)),
-        None if not weights else w,
-    )
+    found = certified(held, slice(0, N), w if weights else None)
     solver = ProjectedEigenProStepper(step_size(found, N), average=False)
     state = solver.init(held)
-    for _ in range(3000):
+    for _ in range(1500):
         state = solver.step(held, state, slice(0, N))
     truth = K @ least_squares(K, y, w)
     # As above, the naive matrix is right where points coincide, and ours to 1e-8.
@@ -122,30 +117,11 @@ def test_with_the_data_as_centres_it_is_eigenpro_iterate_by_iterate(batches):
         assert a.loss == pytest.approx(b.loss, rel=1e-6)
 
 
-def test_the_average_comes_nearer_to_the_minimum_than_the_iterate():
-    held, K, y, w = problem(n=1200, p=60, n_subsample=60, rank=20)
-    batches, stopping = training.Batches(1200, 80, seed=0), training.Stopping(max_epochs=20)
-    found = certificate(held.kernel, held.centers, held.projection, held.preconditioner, held.points(slice(60, 1200)))
-    run = training.train(ProjectedEigenProStepper(step_size(found, 80)), held, batches, stopping)
-    assert run.n_rollbacks == 0
-    best = ((K @ least_squares(K, y, w) - y) ** 2).sum()
-    of_average, of_iterate = (((K @ a - y) ** 2).sum() / best - 1 for a in (run.state.coefficients, run.state.iterate))
-    assert 0 <= of_average < 0.3 * of_iterate
-    assert of_average < 5e-3
-
-
 @pytest.mark.parametrize("weights", [False, True])
 def test_the_certificate_is_that_of_the_operator_in_the_span(weights):
     held, K, _, w = problem(n_subsample=P, rank=10, weights=weights)
     fresh = slice(P, N)
-    found = certificate(
-        held.kernel,
-        held.centers,
-        held.projection,
-        held.preconditioner,
-        held.points(fresh),
-        w[fresh] if weights else None,
-    )
+    found = certified(held, fresh, w[fresh] if weights else None)
     K_ZZ = kernels.matrix(held.kernel, held.centers)
     operator = np.linalg.inv(K_ZZ) - preconditioning_matrix(held.preconditioner, P)
     matrix = K[fresh] @ operator @ K[fresh].T * np.sqrt(np.outer(w[fresh], w[fresh]))
@@ -163,31 +139,12 @@ def test_beyond_the_points_measured_the_eigenvalue_follows_the_line_through_both
     assert step_size(found, 300) == pytest.approx(1 / 7.0)
 
 
-def test_batches_amount_to_what_the_certificate_says():
-    held, K, _, _ = problem(n=1000, p=60, n_subsample=60, rank=20)
-    found = certificate(held.kernel, held.centers, held.projection, held.preconditioner, held.points(slice(60, 500)))
-    operator = np.linalg.inv(kernels.matrix(held.kernel, held.centers))
-    operator -= preconditioning_matrix(held.preconditioner, 60)
-    matrix = K @ operator @ K.T
-    rng = np.random.default_rng(0)
-    for m in (10, 100, 900):
-        tops = [np.linalg.eigvalsh(matrix[np.ix_(r, r)])[-1] for r in (rng.choice(1000, m, False) for _ in range(10))]
-        assert np.mean(tops) < found.largest_diagonal + (m - 1) * found.eigenvalue(m)
-
-
 def test_it_is_the_same_on_another_array_library():
     xp = pytest.importorskip("array_api_strict")
     results = []
     for library in (np, xp):
         held, _, _, _ = problem(xp=library, weights=True)
-        found = certificate(
-            held.kernel,
-            held.centers,
-            held.projection,
-            held.preconditioner,
-            held.points(slice(P, N)),
-            held.weights[P:N, 0],
-        )
+        found = certified(held, slice(P, N), held.weights[P:N, 0])
         batches, stopping = training.Batches(N, 16, seed=0), training.Stopping(max_epochs=2)
         run = training.train(ProjectedEigenProStepper(step_size(found, 16)), held, batches, stopping)
         results.append((arrays.to_numpy(run.state.coefficients), found.top, found.largest_diagonal))

@@ -23,7 +23,7 @@ from shallows.training import Batches, Checkpoint, Curve, Stopping, train
 from training_example import Pull, Watch, go
 
 
-@pytest.mark.parametrize("at", range(1, 25))
+@pytest.mark.parametrize("at", [1, 7, 8, 9, 23, 24])
 def test_a_run_that_is_stopped_goes_on_to_the_same_coefficients_to_the_bit(at, tmp_path):
     # 60 points in batches of 8 make 8 batches an epoch: 8, 16 and 24 are ends of epochs.
     checkpoint = Checkpoint(tmp_path, "k", every_seconds=1e9)
@@ -65,34 +65,24 @@ class TouchyEigenPro(EigenProStepper):
 
 
 AVERAGED = Cycle(8, (), (1.0, 0.7), 4.0)
+VALIDATED = Stopping(
+    max_epochs=5, validate=lambda state: abs(float(np.linalg.norm(state.coefficients)) - 7.0), patience=2
+)
 
 OPTIONS = {
     "plain": {},
     "averaged": {"solver": EigenProStepper(0.3, AVERAGED), "weights": True},
-    "averaged with iterations": {
-        "solver": EigenProStepper(0.3, AVERAGED),
-        "stopping": Stopping(max_epochs=3, max_iterations=22),
-    },
     "averaged and rolled back, first to where an epoch began": {
         "solver": TouchyEigenPro(0.3, AVERAGED),
         "stopping": Stopping(max_epochs=4),
     },
-    "averaged and validated": {
-        "solver": EigenProStepper(0.3, AVERAGED),
-        "stopping": Stopping(
-            max_epochs=6, validate=lambda state: abs(float(np.linalg.norm(state.coefficients)) - 7.0), patience=2
-        ),
-    },
+    "averaged and validated": {"solver": EigenProStepper(0.3, AVERAGED), "stopping": VALIDATED},
     "weighted": {"weights": True},
     "with iterations": {"stopping": Stopping(max_epochs=3, max_iterations=19)},
     "rolled back": {"solver": KernelSGDStepper(20.0)},
     "rolled back to where an epoch began": {"solver": Touchy(0.2), "stopping": Stopping(max_epochs=5)},
     "rolled back to nothing": {"solver": Touchy(0.4, limit=1.0), "stopping": Stopping(max_epochs=5)},
-    "validated": {
-        "stopping": Stopping(
-            max_epochs=5, validate=lambda state: abs(float(np.linalg.norm(state.coefficients)) - 7.0), patience=2
-        )
-    },
+    "validated": {"stopping": VALIDATED},
 }
 
 
@@ -133,8 +123,7 @@ def test_an_averaged_training_holds_no_more_arrays_than_its_estimator_leaves_roo
     assert 9 < arrays_held <= EigenPro.n_arrays + 0.5
 
 
-@pytest.mark.parametrize("at", [1, 7, 8, 9, 20])
-@pytest.mark.parametrize("every_seconds", [0, 1e9], ids=["often", "never"])
+@pytest.mark.parametrize(("at", "every_seconds"), [(1, 0), (8, 0), (20, 0), (9, 1e9)])
 def test_a_run_that_is_killed_goes_on_from_its_last_checkpoint(at, every_seconds, tmp_path):
     def die():
         raise KeyboardInterrupt

@@ -141,25 +141,20 @@ def test_a_step_that_a_batch_would_make_too_long_is_shortened():
 # ---------------------------------------------------------------------------------------------------- the ends
 
 
-@pytest.mark.parametrize("scaled", [False, True])
-@pytest.mark.parametrize("centered", [False, True])
+@pytest.mark.parametrize(("scaled", "centered"), [(True, False), (False, True)])
 def test_full_batches_on_fixed_features_end_in_the_eigenvectors_of_their_covariance(scaled, centered):
     # From random coefficients, so that it is not the start that solves the problem.
     x, f = points(), features(16)
     start = streams.normal(0, "start", 0, (1, f.width, 2)) / np.sqrt(16 * f.width)
     problem = ComponentProblem(f, 2, start, 0.3 * np.eye(2), x, centered)
-    run = train(
-        OjaStepper(0.5 if scaled else 1.0, scaled=scaled, max_blocks=1),
-        problem,
-        Batches(len(x), len(x), 0),
-        Stopping(1500, tolerance=-np.inf),
-    )
+    solver = OjaStepper(0.5 if scaled else 1.0, scaled=scaled, max_blocks=1)
+    run = train(solver, problem, Batches(len(x), len(x), 0), Stopping(600, tolerance=-np.inf))
     Z = f.map(x)
     Z = Z - Z.mean(axis=0) * centered
     vectors = np.linalg.eigh(Z.T @ Z / len(x))[1][:, -2:]
     W = run.state.coefficients[0] * np.sqrt(f.block_size)
-    assert sine_squared(vectors, W) < 1e-10
-    assert np.abs(W.T @ W - np.eye(2)).max() < 1e-5  # GᵀG → I
+    assert sine_squared(vectors, W) < 1e-8
+    assert np.abs(W.T @ W - np.eye(2)).max() < 1e-4  # GᵀG → I
 
 
 @pytest.mark.parametrize("scaled", [False, True])
@@ -168,47 +163,15 @@ def test_the_generalised_hebbian_rule_finds_single_eigenfunctions_and_the_plain_
     Z = f.map(x)
     vectors = np.linalg.eigh(Z.T @ Z / len(x))[1][:, ::-1][:, :3]
     start = streams.normal(1, "start", 0, (1, f.width, 3)) / np.sqrt(16 * f.width)
-    found = {}
+    problem, found = ComponentProblem(f, 3, start, 0.3 * np.eye(3), x), {}
     for individual in (False, True):
-        problem = ComponentProblem(f, 3, start, 0.3 * np.eye(3), x)
         solver = OjaStepper(0.3 if scaled else 1.0, 0.0, scaled, individual, 1)
-        run = train(solver, problem, Batches(len(x), len(x), 0), Stopping(1000, tolerance=-np.inf))
+        run = train(solver, problem, Batches(len(x), len(x), 0), Stopping(500, tolerance=-np.inf))
         W = run.state.coefficients[0] * np.sqrt(f.block_size)
-        assert sine_squared(vectors, W) < 1e-6
+        assert sine_squared(vectors, W) < 1e-4
         found[individual] = np.abs(vectors.T @ W)
-    assert np.abs(found[True] - np.eye(3)).max() < 1e-3
+    assert np.abs(found[True] - np.eye(3)).max() < 1e-2
     assert np.abs(found[False] - np.eye(3)).max() > 0.1
-
-
-@pytest.mark.parametrize("centered", [False, True])
-def test_with_new_blocks_the_components_tend_to_those_of_the_kernel_itself(centered):
-    x, f = points(), features(64)
-    values, vectors = exact(f, x, 2, centered)
-    problem, sines = problem_on(x, f, 2, centered), []
-    for n_iter in (3, 120):
-        solver = OjaStepper(0.5, 0.1, max_blocks=60)
-        run = train(solver, problem, Batches(len(x), 40, 0), Stopping(100, n_iter, tolerance=-np.inf))
-        H = run.state.values(problem, x)
-        sines.append(sine_squared(vectors, H - H.mean(axis=0) * centered))
-    assert sines[1] < min(1e-3, sines[0])
-    assert run.state.n_revisits == 120 - 59
-    H = H - H.mean(axis=0) * centered
-    assert np.abs(np.sort(np.linalg.eigvalsh(H.T @ H / len(x)))[::-1] / values[:2] - 1).max() < 0.1
-
-
-def test_small_eigenvalues_converge_as_fast_as_large_ones_where_steps_are_scaled():
-    # Uncentred, the first eigenvalue is far above the others, and bounds the steps of the plain rule.
-    x, f = points(), features(32)
-    Z = f.map(x)
-    values, vectors = np.linalg.eigh(Z.T @ Z / len(x))
-    start = streams.normal(0, "start", 0, (1, f.width, 4)) / np.sqrt(32 * f.width)
-    sines = {}
-    for scaled, step in ((True, 0.5), (False, 0.5 / values[-1])):
-        problem = ComponentProblem(f, 4, start, 0.1 * np.eye(4), x)
-        solver = OjaStepper(step, scaled=scaled, max_blocks=1)
-        run = train(solver, problem, Batches(len(x), len(x), 0), Stopping(60, tolerance=-np.inf))
-        sines[scaled] = sine_squared(vectors[:, -4:], run.state.coefficients[0])
-    assert sines[True] < 0.1 * sines[False]
 
 
 # ----------------------------------------------------------------------------------- divergence, resuming, places

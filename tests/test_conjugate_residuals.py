@@ -87,29 +87,6 @@ def test_a_step_is_the_best_along_its_own_direction_and_those_of_an_epoch_before
         assert np.abs(state.coefficients - alpha).max() < 1e-6 * np.abs(alpha).max()
 
 
-@pytest.mark.parametrize("m", [4, 15, 30])
-def test_in_batches_too_the_loss_falls_to_that_of_the_solution(m):
-    p = problem(rank=10, n_subsample=30)
-    solution = np.linalg.solve(p.K, p.y)
-    solver, losses = ConjugateResiduals(1.0, -(-N // m)), [np.inf]
-    state = solver.init(p.problem)
-    for epoch in range(60):
-        for batch in training.Batches(N, m, 0).of_epoch(epoch):
-            state = solver.step(p.problem, state, batch)
-            losses.append(loss(p, state.coefficients).sum())
-    assert all(later <= before + 1e-12 for before, later in itertools.pairwise(losses))
-    assert np.abs(state.coefficients - solution).max() < 1e-5 * np.abs(solution).max()
-
-
-@pytest.mark.parametrize("rule", ["certified", "theorem", "paper", "release2017", "release2019"])
-def test_no_rule_is_ahead_after_any_number_of_steps(rule):
-    p = problem(rank=6, n_subsample=25)
-    size, cycle = step_rules.planned(rule, p.preconditioner, N, N)
-    others, _ = trained(p, 20, EigenProStepper(size, cycle))
-    found, _ = trained(p, 20)
-    assert all(np.all(loss(p, a) <= loss(p, b) * (1 + 1e-9)) for a, b in zip(found, others, strict=True))
-
-
 def test_the_limit_solves_the_system():
     p = problem(rank=10, n_subsample=30)
     solution = np.linalg.solve(p.K, p.y)
@@ -122,23 +99,24 @@ def test_what_is_kept_of_the_matrix_makes_no_difference(budget):
     assert np.abs(trained(whole, 10)[0][-1] - trained(part, 10)[0][-1]).max() < 1e-10
 
 
+def in_precision(p, x, y, dtype):
+    """The problem of other points and targets in a precision."""
+    points = kernels.augmented(x.astype(dtype))
+    matrix = type(p.problem.gram)(p.kernel, points, budget=2**30)
+    preconditioner = p.preconditioner.to(arrays.device_of(points), dtype)
+    return replace(p.problem, gram=matrix, targets=y.astype(dtype), preconditioner=preconditioner)
+
+
 @pytest.mark.parametrize("n_batches", [1, 4])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_contradictory_targets_of_one_place_are_left_as_they_are(dtype, n_batches):
     p = problem(rank=6, n_subsample=25, kernel="gaussian")
-    x = np.array(p.x, dtype=dtype)
+    x = np.array(p.x)
     x[40:] = x[39]
-    points = kernels.augmented(x)
-    matrix = type(p.problem.gram)(p.kernel, points, budget=2**30)
-    held = replace(
-        p.problem,
-        gram=matrix,
-        targets=p.y.astype(dtype),
-        preconditioner=p.preconditioner.to(arrays.device_of(points), dtype),
-    )
+    held = in_precision(p, x, p.y, dtype)
     solver, batches = ConjugateResiduals(1.0, n_batches), training.Batches(N, N // n_batches, 0)
     state, losses = solver.init(held), []
-    for epoch in range(400):
+    for epoch in range(200):
         for batch in batches.of_epoch(epoch):
             state = solver.step(held, state, batch)
         losses.append(np.sum((p.y - p.kernel(x, x) @ state.coefficients) ** 2))
@@ -157,16 +135,11 @@ def test_contradictory_targets_of_one_place_are_left_as_they_are(dtype, n_batche
 def test_the_residual_of_the_recursion_stays_the_true_one_in_float32(monkeypatch):
     monkeypatch.setattr(module, "CHECK_EVERY", 20)
     p = problem(rank=6, n_subsample=25)
-    points = kernels.augmented(p.x.astype(np.float32))
-    matrix = type(p.problem.gram)(p.kernel, points, budget=2**30)
-    held = replace(p.problem, gram=matrix, targets=p.y.astype(np.float32))
-    held = replace(held, preconditioner=p.preconditioner.to(arrays.device_of(points), np.float32))
-    solver = ConjugateResiduals(1.0)
+    held, solver = in_precision(p, p.x, p.y, np.float32), ConjugateResiduals(1.0)
     state = solver.init(held)
     for _ in range(119):
         state = solver.step(held, state, WHOLE)
-    true = p.y - p.K @ state.coefficients
-    assert np.abs(state.residual - true).max() < 1e-4 * np.abs(p.y).max()
+    assert np.abs(state.residual - (p.y - p.K @ state.coefficients)).max() < 1e-4 * np.abs(p.y).max()
 
 
 def test_it_is_the_solver_of_the_certified_rule_where_an_epoch_has_few_batches():
@@ -205,9 +178,9 @@ def test_what_a_run_holds_is_counted(m, most):
     assert solver.held_numbers(2000, 20, held["rank"]) >= 4 * (state - 2000 * 20) + 2000 * held["rank"]
 
 
-@pytest.mark.parametrize("m", [1200, 300])
+@pytest.mark.parametrize("m", [600, 150])
 def test_a_run_that_was_stopped_goes_on_to_the_bit(tmp_path, m):
-    x = sample(1200, 4)
+    x = sample(600, 4)
     y = np.sin(2 * x[:, 0]) + x[:, 1]
     asked = {"rank": 20, "n_subsample": 100, "batch_size": m, "max_epochs": 32, "tol": 0, "random_state": 0}
     model = eigenpro_regressor(**asked)
@@ -217,5 +190,5 @@ def test_a_run_that_was_stopped_goes_on_to_the_bit(tmp_path, m):
         clone(model).fit(x, y, observers=[StopAt(checkpoint, epoch=28)], checkpoint=checkpoint)
     resumed = clone(model).fit(x, y, checkpoint=training.Checkpoint(tmp_path, "a run"))
     assert resumed.losses_ == whole.losses_
-    assert m < 1200 or all(later <= before for before, later in itertools.pairwise(whole.losses_))
+    assert m < 600 or all(later <= before for before, later in itertools.pairwise(whole.losses_))
     assert np.array_equal(resumed.predict(x), whole.predict(x))

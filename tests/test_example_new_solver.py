@@ -10,17 +10,19 @@ import jsonschema
 import numpy as np
 import pytest
 import yaml
-from sklearn.datasets import load_digits
+from sklearn.base import clone
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import example_new_solver
 from engine_example import sample
 from example_new_solver import AveragedSGD, AveragedSGDStepper
+from resumed_example import StopAt
 from risk_example import kernel_risk
-from shallows import RegularizedRiskClassifier, RegularizedRiskRegressor, training
+from shallows import RegularizedRiskClassifier, RegularizedRiskRegressor
 from shallows.errors import ShallowsError, TrainingInterrupted
 from shallows.solvers.regularized import SOLVERS
+from shallows.training import Checkpoint
 
 
 @pytest.fixture(autouse=True)
@@ -80,16 +82,6 @@ def test_it_comes_to_the_minimiser(batch_size, max_epochs, tolerance):
     assert np.abs(model.predict(X) - exact).max() < tolerance * np.abs(exact).max()
 
 
-@pytest.mark.parametrize("features", [None, "fourier"])
-def test_it_learns_digits(features):
-    X, y = load_digits(return_X_y=True)
-    model = RegularizedRiskClassifier(
-        solver="averaged_sgd", features=features, regularization=1e-6, bandwidth=20.0, random_state=0
-    )
-    assert model.fit(X[:1200], y[:1200]).score(X[1200:], y[1200:]) > 0.9
-    assert np.allclose(model.predict_proba(X[1200:]).sum(axis=1), 1.0)
-
-
 def test_a_loss_with_a_kink_is_refused():
     with pytest.raises(ShallowsError, match="smooth loss"):
         RegularizedRiskClassifier(solver="averaged_sgd", loss="hinge").fit(sample(40), np.arange(40) % 2)
@@ -97,20 +89,10 @@ def test_a_loss_with_a_kink_is_refused():
 
 def test_a_training_that_was_stopped_goes_on_to_the_same_bits(tmp_path):
     X, y = sample(300, 4), np.arange(300) % 3
-    checkpoint = training.Checkpoint(tmp_path, "k")
-
-    class Stop(training.Observer):
-        def on_batch(self, run):
-            if run.iteration == 30:
-                checkpoint.request_stop()
-
+    model, checkpoint = RegularizedRiskClassifier(solver="averaged_sgd", random_state=0), Checkpoint(tmp_path, "k")
     with pytest.raises(TrainingInterrupted):
-        RegularizedRiskClassifier(solver="averaged_sgd", random_state=0).fit(
-            X, y, observers=[Stop()], checkpoint=checkpoint
-        )
-    resumed = RegularizedRiskClassifier(solver="averaged_sgd", random_state=0).fit(
-        X, y, checkpoint=training.Checkpoint(tmp_path, "k")
-    )
-    whole = RegularizedRiskClassifier(solver="averaged_sgd", random_state=0).fit(X, y)
+        clone(model).fit(X, y, observers=[StopAt(checkpoint, 30)], checkpoint=checkpoint)
+    resumed, whole = clone(model).fit(X, y, checkpoint=Checkpoint(tmp_path, "k")), clone(model).fit(X, y)
     assert resumed.n_resumes_ == 1
     assert np.array_equal(resumed.decision_function(X), whole.decision_function(X))
+    assert np.allclose(whole.predict_proba(X).sum(axis=1), 1.0)

@@ -206,31 +206,6 @@ def test_each_rule_ends_at_the_top_eigenvectors_of_the_covariance(name, centered
     assert np.linalg.eigvalsh(state.moment)[::-1] == pytest.approx(values[:K], rel=0.1)
 
 
-def test_the_error_of_vr_pca_falls_by_a_factor_an_epoch_and_that_of_ojas_rule_does_not():
-    x = points(N)
-    problem, (*_, vectors) = problem_on(x), exact(x, True)
-    errors = {
-        name: [sine_squared(vectors, trained(name, problem, epochs).coefficients) for epochs in (4, 8)]
-        for name in ("vr", "oja")
-    }
-    assert errors["vr"][1] < 0.05 * errors["vr"][0]
-    assert errors["oja"][1] > 0.1 * errors["oja"][0]
-
-
-def test_the_error_of_the_power_method_falls_by_the_ratio_of_eigenvalues_to_a_level_that_its_blocks_decide():
-    x = points(N)
-    problem, (_, _, values, vectors) = problem_on(x), exact(x, True)
-
-    def tangent_squared(rows, epochs):
-        run = train(NoisyPowerMethodStepper(rows), problem, Batches(N, 40, 0), Stopping(epochs, tolerance=-np.inf))
-        sine = sine_squared(vectors, run.state.coefficients)
-        return sine / (1 - sine)
-
-    ratio = (values[K] / values[K - 1]) ** 2
-    assert tangent_squared(N, 24) == pytest.approx(ratio**8 * tangent_squared(N, 16), rel=0.1)
-    assert 1e-4 < tangent_squared(40, 30) < 0.3
-
-
 @each
 def test_features_that_are_made_for_each_batch_give_what_kept_ones_give(name):
     x = points(N)

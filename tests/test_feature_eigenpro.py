@@ -14,9 +14,7 @@ from risk_example import Given
 from shallows import features, kernels, spectrum, training
 from shallows.errors import UnknownNameError
 from shallows.features import Blocks, Design, LinearMap
-from shallows.solvers.least_squares.eigenpro import EigenProStepper
 from shallows.solvers.least_squares.feature_eigenpro import FeatureEigenProStepper, FeatureProblem
-from shallows.solvers.least_squares.kernel_problem import KernelProblem
 
 PLENTY = 2**30
 N, D = 60, 12
@@ -92,22 +90,6 @@ def test_both_eigensystems_agree_on_a_subsample(d):
     assert made[0].eigenvalues == pytest.approx(singular**2 / 100, rel=1e-10)
     # Two iterations of a block twice as wide, on a spectrum that falls by 0.81 a step.
     assert made[1].eigenvalues == pytest.approx(singular**2 / 100, rel=1e-3)
-
-
-@pytest.mark.slow
-def test_eigenvalues_of_subsamples_come_nearer_to_those_of_the_whole():
-    X = decaying(2000, 20)
-    whole = top_of(X.T @ X / 2000, 5)[0]
-
-    def error(m, seed):
-        rows = X[np.random.default_rng(seed).permutation(2000)]
-        made = spectrum.make_feature_preconditioner(Blocks(Given(20)), rows, rank=4, n_subsample=m)
-        return np.abs(made.eigenvalues / whole - 1).mean()
-
-    errors = [np.mean([error(m, seed) for seed in range(5)]) for m in (50, 200, 800)]
-    # As 1/√M: by a half a step in the mean; here by a third at least.
-    assert errors[1] < 0.67 * errors[0]
-    assert errors[2] < 0.67 * errors[1]
 
 
 def test_an_unknown_eigensystem_is_told_the_known_ones():
@@ -206,28 +188,6 @@ def test_rank_zero_is_plain_gradient_descent(batches):
     assert all(np.array_equal(a, b) for a, b in zip(*both, strict=True))
 
 
-@pytest.mark.parametrize(("rank", "damping", "power"), [(0, 1.0, 1.0), (5, 1.0, 1.0), (5, 0.25, 0.5)])
-def test_the_limit_is_least_squares_for_every_preconditioner(rank, damping, power):
-    # SPEC 10.6 (2)
-    p = problem(rank=rank, damping=damping, power=power, d=6)
-    P, H = preconditioner_of(p.p), p.X.T @ p.X
-    *_, reached = states(FeatureEigenProStepper(1 / np.linalg.eigvals(P @ H).real.max()), p.problem, 4000, WHOLE)
-    truth = np.linalg.lstsq(p.X, p.y, rcond=None)[0]
-    assert np.abs(reached - truth).max() < 1e-8 * np.abs(truth).max()
-
-
-@pytest.mark.parametrize("rank", [0, 3, 8])
-def test_one_full_step_solves_the_top_directions_exactly(rank):
-    # SPEC 10.6 (4)
-    p = problem(rank=rank)
-    _, vectors = top_of(p.X.T @ p.X, D)
-    _, reached = states(FeatureEigenProStepper(1 / (N * p.p.flattened_top)), p.problem, 1, WHOLE)
-    gradient = np.abs(vectors.T @ (p.X.T @ (p.X @ reached - p.y))).max(axis=1)
-    start = np.abs(vectors.T @ (p.X.T @ p.y)).max(axis=1)
-    assert np.all(gradient[: rank + 1] < 1e-12 * start[0])
-    assert np.all(gradient[rank + 1 :] > 1e-3 * start[rank + 1 :])
-
-
 @pytest.mark.parametrize(("damping", "power"), [(1.0, 1.0), (0.25, 1.0), (1.0, 0.5)])
 def test_the_error_falls_along_each_direction_at_the_rate_of_its_eigenvalue(damping, power):
     # SPEC 10.6 (7): (1 − ηλᵢ)^t with the eigenvalues of the preconditioned operator.
@@ -241,65 +201,6 @@ def test_the_error_falls_along_each_direction_at_the_rate_of_its_eigenvalue(damp
     truth = np.linalg.lstsq(p.X, p.y, rcond=None)[0]
     expected = (1 - step * rates)[:, None] ** t * (vectors.T @ truth)
     assert np.abs(vectors.T @ (truth - reached) - expected).max() < 1e-10 * np.abs(truth).max()
-
-
-def test_it_is_gradient_descent_on_the_features_times_the_root_of_the_preconditioner():
-    # SPEC 10.6 (12): Richardson on X P^½ with β = P^(−½) A makes the same predictions.
-    p = problem(rank=4, damping=0.5)
-    Z = p.X @ root_of(preconditioner_of(p.p))
-    beta = np.zeros((D, 2))
-    for t, reached in enumerate(states(FeatureEigenProStepper(0.05), p.problem, 12, BATCHES)):
-        assert np.abs(p.X @ reached - Z @ beta).max() < 1e-12
-        rows = BATCHES[t % 4]
-        beta -= 0.05 * Z[rows].T @ (Z[rows] @ beta - p.y[rows])
-
-
-class DenseGram:
-    """A kernel matrix in one piece, for the kernel form."""
-
-    def __init__(self, K):
-        self.K = K
-
-    def rows_dot(self, batch, a, head=0):
-        return self.K[batch] @ a, self.K[batch, :head]
-
-
-@pytest.mark.parametrize(("damping", "power"), [(1.0, 1.0), (0.25, 1.0), (0.5, 0.5)])
-@pytest.mark.parametrize("n_subsample", [N, 30])
-def test_with_the_linear_kernel_both_forms_make_the_same_predictions(n_subsample, damping, power):
-    # SPEC 10.6 (6): at every iteration, on the same batches, since λᵢ(K) = n λᵢ(XᵀX/n).
-    rank = 5
-    p = problem(rank=rank, n_subsample=n_subsample, damping=damping, power=power)
-    K = p.X @ p.X.T
-    values, vectors = top_of(K[:n_subsample, :n_subsample], rank + 1)
-    kernel_form = spectrum.Preconditioner(
-        indices=np.arange(n_subsample),
-        eigenvalues=values / n_subsample,
-        vectors=vectors[:, :rank],
-        damping=damping,
-        top_eigenvalue=1.0,
-        largest_diagonal=1.0,
-        kernel=None,
-        power=power,
-    )
-    held = KernelProblem(DenseGram(K), p.y, None, kernel_form)
-    both = zip(
-        states(EigenProStepper(0.04), held, 20, BATCHES),
-        states(FeatureEigenProStepper(0.04), p.problem, 20, BATCHES),
-        strict=True,
-    )
-    assert all(np.abs(K @ alpha - p.X @ A).max() < 1e-11 for alpha, A in both)
-
-
-@pytest.mark.parametrize(("share", "converges"), [(0.98, True), (1.02, False)])
-def test_it_converges_below_two_over_the_top_eigenvalue_and_diverges_above(share, converges):
-    # SPEC 10.6 (11)
-    p = problem(rank=4, n_subsample=30)
-    step = share * 2 / np.linalg.eigvals(preconditioner_of(p.p) @ p.X.T @ p.X).real.max()
-    *_, reached = states(FeatureEigenProStepper(step), p.problem, 400, WHOLE)
-    truth = np.linalg.lstsq(p.X, p.y, rcond=None)[0]
-    error, start = np.linalg.norm(p.X @ (reached - truth)), np.linalg.norm(p.X @ truth)
-    assert error < start if converges else error > 10 * start
 
 
 # ------------------------------------------------------------------------------------ features in blocks

@@ -89,15 +89,6 @@ def test_a_lifted_step_has_twelve_launches_at_most_and_no_wait(
         assert of_one_step(ledger, solver, problem, batch) == (launches, copies, 0)
 
 
-@needs_compiler
-def test_the_bytes_of_a_lifted_step_are_little_more_than_the_rows_of_the_matrix(monkeypatch, folder):
-    with pretended_gpu(monkeypatch, folder) as ledger:
-        problem = lifted(kernel_problem(128, 0.0, whole=True), BATCH)
-        of_one_step(ledger, LiftedEigenPro(0.1, None, n_batches=N // BATCH), problem, BELOW)
-        rows, functions = BATCH * N * 4, 2 * BATCH * problem.directions.shape[1] * 4
-        assert rows + functions < ledger.bytes < 1.15 * (rows + functions)
-
-
 def test_a_wait_stands_at_every_k_th_step_and_at_the_end_of_an_epoch(monkeypatch):
     with pretended_gpu(monkeypatch) as ledger, cuda.off():
         problem = lifted(kernel_problem(N, 0.0, whole=True), BATCH)
@@ -262,18 +253,15 @@ def test_batches_fill_a_device_as_far_as_its_memory_allows(gigabytes, n, n_outpu
 def test_by_default_a_gpu_takes_eight_batches_and_comes_to_the_scores_of_a_cpu(monkeypatch, folder):
     X, new = sample(1600, 8, dtype=np.float32), sample(400, 8, 1, np.float32)
     y, expected = (np.sin(x[:, 0]) + x[:, 1] for x in (X, new))
-    cpu = KernelRidgeRegressor(solver="eigenpro", random_state=0, bandwidth=3.0, options=Options(device="cpu")).fit(
-        X, y
-    )
+
+    def fitted(device, solver):
+        options = {"random_state": 0, "bandwidth": 3.0, "options": Options(device=device)}
+        return KernelRidgeRegressor(solver=solver, **options).fit(X, y)
+
+    score = fitted("cpu", EigenPro(max_epochs=4)).score(new, expected)
     with pretended_gpu(monkeypatch, folder):
-        gpu = KernelRidgeRegressor(solver="eigenpro", random_state=0, bandwidth=3.0, options=Options(device="gpu")).fit(
-            X, y
-        )
-        assert gpu.score(new, expected) == pytest.approx(cpu.score(new, expected), abs=2e-3)
+        gpu, chosen = fitted("gpu", EigenPro(max_epochs=4)), fitted("gpu", EigenPro(batch_size=64, max_epochs=1))
+        assert gpu.score(new, expected) == pytest.approx(score, abs=0.05)
     assert gpu.report_["batch_size"] == 200
     assert gpu.report_["stepper"] == "ConjugateResiduals"
-    with pretended_gpu(monkeypatch, folder):
-        chosen = KernelRidgeRegressor(
-            solver=EigenPro(batch_size=64, max_epochs=1), random_state=0, bandwidth=3.0, options=Options(device="gpu")
-        ).fit(X, y)
     assert chosen.report_["batch_size"] == 64

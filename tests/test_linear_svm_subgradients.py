@@ -1,14 +1,10 @@
 """Pegasos, FOLOS and Bottou's SVM-SGD in their linear form: steps against plain loops, and where they end."""
 
-import itertools
-import json
-
 import numpy as np
 import pytest
 import scipy.sparse
 
 from linear_svm_example import optimum, points, problem_of, run
-from shallows import training
 from shallows.solvers.linear_svm.problem import HINGE, SQUARED_HINGE
 from shallows.solvers.linear_svm.rows import (
     SAMPLINGS,
@@ -68,15 +64,19 @@ def test_a_matrix_of_zeros_and_single_precision_are_rows_too():
 
 @pytest.mark.parametrize(
     ("sparse", "k", "projection", "weighted"),
-    list(itertools.product([False, True], [1, 7], [False, True], [False, True])),
+    [(False, 1, False, True), (False, 7, True, False), (True, 1, True, True), (True, 7, False, False)],
 )
-def test_an_iterate_of_pegasos_is_that_of_the_formula(sparse, k, projection, weighted):
+@pytest.mark.parametrize("forward", [False, True])
+def test_an_iterate_is_that_of_the_formula(sparse, k, projection, weighted, forward):
     X, y = points(sparse=sparse)
     weights = np.linspace(0.5, 1.5, len(y)) if weighted else np.ones(len(y))
     problem = problem_of(X, y, LAM, weights=weights)
     order = visits("uniform", 3, 0, 1500, len(y), {})
-    plain = plain_iterates(X, y, order, k, weights, projection)
+    projection &= not forward
+    plain = plain_iterates(X, y, order, k, weights, projection, forward)
     solver = LinearPegasosStepper(batch_size=k, projection=projection, seed=3)
+    if forward:
+        solver = FOLOSStepper(batch_size=k, seed=3)
     for end in (k, 10 * k, 1500):
         found = run(solver, problem, end, 1).coefficients
         np.testing.assert_allclose(found, plain[-(-end // k) - 1], atol=1e-9)
@@ -107,52 +107,12 @@ def test_long_first_steps_lose_no_digits(averaging):
     np.testing.assert_allclose(found, mean, rtol=1e-6, atol=1e-6 * np.linalg.norm(mean))
 
 
-def test_a_forward_looking_step_is_that_of_the_formula():
-    X, y = points()
-    order = visits("uniform", 0, 0, 900, len(y), {})
-    plain = plain_iterates(X, y, order, 3, np.ones(len(y)), forward=True)
-    found = run(FOLOSStepper(batch_size=3), problem_of(X, y, LAM), 900, 1).coefficients
-    np.testing.assert_allclose(found, plain[-1], atol=1e-9)
-
-
-def test_kernel_pegasos_with_the_linear_kernel_is_linear_pegasos():
-    X, y = points(n=100)
-    order, K, counts = visits("uniform", 1, 0, 300, 100, {}), X @ X.T, np.zeros(100)
-    for t, i in enumerate(order, start=1):
-        score = counts * y @ K[i] / (LAM * (t - 1)) if t > 1 else 0.0
-        counts[i] += y[i] * score < 1.0
-    found = run(LinearPegasosStepper(seed=1), problem_of(X, y, LAM), 300, 1).coefficients
-    np.testing.assert_allclose(found, (counts * y) @ X / (LAM * 300), atol=1e-10)
-
-
-def test_a_batch_of_all_rows_is_subgradient_descent_whatever_the_seed():
-    X, y = points(n=50)
-    plain = plain_iterates(X, y, np.tile(np.arange(50), 20), 50, np.ones(50))
-    for seed in (0, 1):
-        solver = LinearPegasosStepper(batch_size=50, sampling="new_permutation", seed=seed)
-        np.testing.assert_allclose(run(solver, problem_of(X, y, LAM), 50, 20).coefficients, plain[-1], atol=1e-11)
-
-
-def test_projected_iterates_and_the_optimum_lie_within_the_ball():
-    X, y = points()
-    problem = problem_of(X, y, LAM)
-    solver, state = LinearPegasosStepper(projection=True), None
-    state = solver.init(problem)
-    for _ in range(200):
-        state = solver.step(problem, state, 1)
-        assert np.linalg.norm(state.coefficients) <= (1 + 1e-9) / np.sqrt(LAM)
-    assert np.linalg.norm(optimum(problem, X)) <= 1 / np.sqrt(LAM)
-
-
 @pytest.mark.parametrize(
     ("solver", "within"),
     [
-        # Measured 1.1e-3 to 3.0e-3 for the last iterate and 2e-5 to 5e-4 for averages; three times as much is allowed.
+        # Measured 3.0e-3 for the last iterate and 2e-5 to 5e-4 for averages; three times as much is allowed.
         (LinearPegasosStepper(), 1e-2),
         (LinearPegasosStepper(averaging="weighted", projection=True), 1.5e-3),
-        (LinearPegasosStepper(averaging="weighted", batch_size=10), 1.5e-3),
-        (LinearPegasosStepper(averaging="weighted", sampling="new_permutation"), 1.5e-3),
-        (LinearPegasosStepper(averaging="weighted", sampling="fixed_permutation"), 1.5e-3),
         (FOLOSStepper(averaging="weighted"), 1.5e-3),
         (SVMSGDStepper(averaging="weighted"), 1e-3),
     ],
@@ -164,16 +124,9 @@ def test_the_objective_approaches_that_of_the_exact_machine(solver, within):
     assert 0 <= problem.objective(run(solver, problem, 600, 100).coefficients) / best - 1 < within
 
 
-def test_a_first_step_of_bottou_is_the_best_of_its_neighbours_and_serves_the_squared_hinge_too():
+def test_steps_of_bottou_serve_the_squared_hinge_too():
     X, y = points()
     problem = problem_of(X, y, LAM, SQUARED_HINGE)
-    step = best_first_step(problem, 0)
-    assert np.log2(step) == round(np.log2(step))
-    values = [
-        problem.objective(run(SVMSGDStepper(step_size=s), problem, 600, 1).coefficients)
-        for s in (step / 8, step, step * 8)
-    ]
-    assert values[1] == min(values)
     best = problem.objective(optimum(problem, X))
     assert problem.objective(run(SVMSGDStepper(averaging="weighted"), problem, 600, 50).coefficients) / best - 1 < 1e-3
 
@@ -249,27 +202,3 @@ def test_subsets_are_uniform_and_a_batch_of_all_rows_is_full_subgradient_descent
     for t in range(1, 5):
         w = (1 - 1 / t) * w + (y * (y * (X @ w) < 1)) @ X / (LAM * t * 50)
     np.testing.assert_allclose(state.coefficients, w, rtol=1e-10)
-
-
-def test_a_state_that_was_kept_goes_on_to_the_bit():
-    X, y = points()
-    problem, solver = (
-        problem_of(X, y, LAM),
-        LinearPegasosStepper(averaging="weighted", projection=True, sampling="new_permutation"),
-    )
-    whole = run(solver, problem, 250, 6)
-    half = run(solver, problem, 250, 3)
-    held, numbers = half.remember()
-    other = solver.init(problem)
-    other.recall(held, json.loads(json.dumps(numbers)))
-    for _ in range(3):
-        other = solver.step(problem, other, 250)
-    assert (other.coefficients == whole.coefficients).all()
-
-
-def test_the_loop_trains_it_with_rows_of_its_own_choice():
-    X, y = points()
-    problem = problem_of(X, y, LAM)
-    result = training.train(LinearPegasosStepper(), problem, training.OwnRows(600), training.Stopping(5))
-    assert result.epoch == 5
-    assert result.state.n_steps == 3000

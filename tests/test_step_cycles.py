@@ -58,6 +58,7 @@ def test_without_noise_a_cycle_shrinks_every_direction_and_is_longer_than_any_co
     assert np.abs(np.prod(1 - np.outer(x, s), axis=1)).max() < 1
     assert s.mean() > 1.7
     assert len(s) == {1: 3, 2: 4}.get(n_steps, n_steps)
+    assert step_rules.Certified().cycle(p, -(-N // n_steps), N).memory == 0
 
 
 @pytest.mark.parametrize("m", [1, 3, 16, 64, 200])
@@ -91,10 +92,6 @@ def test_noise_makes_up_the_share_of_the_loss_that_the_rule_is_told(m, noise):
     few = step_rules.Certified(noise=noise).cycle(SimpleNamespace(**{**vars(FACTS), "n_functions": 50}), m, N)
     second = few.at(few.length)[0] * FACTS.step_size(m) * m * FACTS.top_eigenvalue
     assert second * w / (2 - second) == pytest.approx(noise / 2)
-
-
-def test_without_noise_there_is_no_average():
-    assert step_rules.Certified().cycle(FACTS, N, N).memory == 0
 
 
 def test_small_batches_are_noisy_whatever_the_points_are():
@@ -157,8 +154,7 @@ def test_the_bound_of_a_batch_is_its_step_nearest_to_the_functions_that_fit_it(b
     assert all(distance(after) < distance(factor * after) for factor in (0.8, 1.2))
 
 
-@pytest.mark.parametrize("batch_size", [4, 16, 64])
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize(("batch_size", "seed"), [(4, 0), (16, 1)])
 def test_points_in_one_place_with_different_labels_do_not_make_training_diverge(batch_size, seed):
     rng = np.random.default_rng(seed)
     x = 3 * rng.normal(size=(400, 6))
@@ -173,7 +169,7 @@ def test_points_in_one_place_with_different_labels_do_not_make_training_diverge(
     assert max(run.losses) < 1.5
 
 
-@pytest.mark.parametrize("batch_size", [16, 100])
+@pytest.mark.parametrize("batch_size", [16])
 def test_the_average_is_below_the_noise_of_the_last_iterate_where_labels_are_noisy(batch_size):
     p = problem(n=400, rank=20, n_subsample=100, kernel="gaussian", d=5)
     noise = np.random.default_rng(0).normal(size=(400, 1))
@@ -187,16 +183,3 @@ def test_the_average_is_below_the_noise_of_the_last_iterate_where_labels_are_noi
         return float(np.mean((p.K @ state.coefficients - held.targets) ** 2))
 
     assert loss(EigenProStepper(size, cycle)) < loss(EigenProStepper(size, replace(cycle, memory=0.0)))
-
-
-@pytest.mark.parametrize("seed", [0, 1])
-@pytest.mark.parametrize(("rank", "n_subsample"), [(5, 60), (40, 60), (100, 300)])
-def test_training_with_the_cycle_never_diverges(rank, n_subsample, seed):
-    p = problem(n=300, rank=rank, n_subsample=n_subsample, kernel="gaussian", d=8, seed=seed)
-    held = replace(p.problem, targets=np.sin(p.x[:, :2]))
-    for m in (1, 7, 50, 100, 150, 300):
-        size, cycle = step_rules.planned("certified", p.preconditioner, m, 300)
-        batches, stopping = training.Batches(300, m, seed), training.Stopping(max_epochs=6)
-        run = training.train(EigenProStepper(size, cycle), held, batches, stopping)
-        assert run.n_rollbacks == 0
-        assert run.losses[-1] < run.losses[0]

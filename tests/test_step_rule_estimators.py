@@ -13,7 +13,7 @@ from shallows import KernelRidgeRegressor, training
 from shallows.errors import ShallowsError, TrainingInterrupted
 from shallows.solvers import KernelSGD
 from shallows.solvers.least_squares import step_rules
-from step_rules_example import each, small, table
+from step_rules_example import ALL, each, small, table
 
 pytestmark = pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.exceptions.ConvergenceWarning")
 
@@ -41,16 +41,18 @@ def test_every_rule_can_be_asked_for_with_any_batch(Estimator, rule, batch_size)
 def test_a_step_of_the_users_is_taken_at_every_step(Estimator):
     X, y, *_ = table(Estimator)
     asked = {"rank": 20, "n_subsample": 100, "batch_size": 50, "max_epochs": 2, "tol": 0, "random_state": 0}
-    by_number = Estimator(**small(Estimator), step_size=0.05, **asked, **published(Estimator)).fit(X, y)
-    by_rule = Estimator(**small(Estimator), step_rule=lambda p, m, n: 0.05, **asked, **published(Estimator)).fit(X, y)
+    asked |= {**small(Estimator), **published(Estimator)}
+    by_number, by_rule = (
+        Estimator(**asked, **step).fit(X, y) for step in ({"step_size": 0.05}, {"step_rule": lambda p, m, n: 0.05})
+    )
     assert by_number.step_size_ == by_rule.step_size_ == 0.05
     assert by_number.losses_ == by_rule.losses_
 
 
-@each
+@pytest.mark.parametrize("Estimator", ALL[1::2])
 def test_a_run_that_was_stopped_in_a_cycle_goes_on_in_it(Estimator, tmp_path):
     X, y, *_ = table(Estimator)
-    model = Estimator(**small(Estimator), rank=20, n_subsample=100, batch_size=30, max_epochs=4, tol=0, random_state=0)
+    model = Estimator(**small(Estimator), rank=20, n_subsample=100, batch_size=30, max_epochs=3, tol=0, random_state=0)
     losses = clone(model).fit(X, y).losses_
     for at in (5, 24):
         checkpoint = training.Checkpoint(tmp_path, "a run")

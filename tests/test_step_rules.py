@@ -88,8 +88,7 @@ def test_a_rule_with_parameters_is_an_object():
             step_rules.make(step_rules.Certified(**impossible))
 
 
-@pytest.mark.parametrize("power", [1.0, 0.5])
-@pytest.mark.parametrize("name", ["theorem", "paper"])
+@pytest.mark.parametrize(("name", "power"), [("theorem", 1.0), ("paper", 0.5)])
 def test_rules_made_of_bounds_stay_below_the_edge_of_every_batch(name, power):
     p = problem(n=300, rank=10, n_subsample=100, kernel="gaussian", d=5, power=power)
     K_P = p.K - p.K @ preconditioning_matrix(p.preconditioner, 300) @ p.K
@@ -113,18 +112,6 @@ def test_the_kernel_form_has_powers_of_the_ratio_too(rank, power, damping):
     expected = np.sort([*damping * truth[rank] ** power * truth[:rank] ** (1 - power), *truth[rank:]])
     assert np.sort(np.linalg.eigvals(flattened).real) == pytest.approx(expected, abs=1e-12 * truth[0])
     assert 60 * p.preconditioner.flattened_top == pytest.approx(expected.max(), rel=1e-9)
-
-
-def test_the_intrinsic_dimension_is_not_below_that_of_the_variance():
-    # V = E k_P(x, x) k_x ⊗ k_x − H² on the points of the certificate, in an orthonormal basis of their span.
-    p = problem(n=400, rank=10, n_subsample=100, kernel="gaussian", d=5)
-    K_P = (p.K - p.K @ preconditioning_matrix(p.preconditioner, 400) @ p.K)[100:, 100:]
-    values, vectors = np.linalg.eigh(K_P)
-    Z = vectors * np.sqrt(np.clip(values, 0, None))
-    H = Z.T @ Z / 300
-    V = Z.T @ (np.diagonal(K_P)[:, None] * Z) / 300 - H @ H
-    exact = np.trace(V) / np.linalg.eigvalsh(V)[-1]
-    assert exact * (1 - 1e-6) < p.preconditioner.dimension < 2 * exact
 
 
 def test_the_certificate_has_the_mean_of_the_diagonal():

@@ -6,15 +6,15 @@ import array_api_strict
 import numpy as np
 import pytest
 
-from component_example import exact_correlations, features, points, sine_squared, two_views
+from component_example import exact_correlations, features, sine_squared, two_views
 from resumed_example import stopped_at_every_batch
 from shallows import arrays, streams
 from shallows.errors import DivergenceError, ShallowsError
 from shallows.solvers.components.kernel_cca import TwoViewCCAStepper
 from shallows.solvers.components.kernel_svd import TwoViewSVDStepper
-from shallows.solvers.components.oja import ComponentProblem, OjaStepper
 from shallows.solvers.components.two_view_state import TwoViewProblem, ViewExpansion, random_feature_pairs
-from shallows.training import Batches, Stopping, train
+from shallows.solvers.examples import Examples
+from shallows.training import Batches, Stopping, Stream, train
 
 K = 2
 
@@ -138,7 +138,7 @@ def test_a_newton_step_is_that_of_the_ridge_regression_in_the_features_of_a_bloc
 def test_kernel_svd_ends_in_the_singular_functions_of_half_their_size(scaled):
     (x, y), (f, g) = two_views(), maps()
     solver = TwoViewSVDStepper(0.4 if scaled else 1.0, scaled=scaled, max_blocks=1)
-    state = full_batches(solver, problem_on(x, y, f, g, start="random"), 2500)
+    state = full_batches(solver, problem_on(x, y, f, g, start="random"), 1500)
     U, values, Vt = np.linalg.svd(f.map(x).T @ g.map(y) / 200)
     for part, vectors in ((state.first, U), (state.second, Vt.T)):
         W = part.coefficients[0] * np.sqrt(4)
@@ -158,50 +158,6 @@ def test_kernel_cca_ends_in_the_canonical_functions_of_half_their_variance(newto
     assert np.abs(exact_correlations(u, v, K) - expected).max() < 2e-3
     for one in (u, v):
         assert np.abs(one.T @ one / 200 - 0.5 * np.eye(K)).max() < 0.01
-
-
-class Inputs:
-    """The inputs themselves as the one block of features there is."""
-
-    block_size = 1
-
-    def __init__(self, d):
-        self.n_inputs = self.width = d
-
-    def block(self, i, x):
-        return x
-
-    def map(self, x, n_blocks=1):
-        return x
-
-
-def test_kernel_cca_with_linear_features_is_linear_cca():
-    x, y = (one - one.mean(axis=0) for one in two_views())
-    f, g = Inputs(3), Inputs(4)
-    rng = np.random.default_rng(0)
-    starts = [0.3 * rng.normal(size=(1, one.width, K)) for one in (f, g)]
-    problem = TwoViewProblem(f, g, K, *starts, x, y, centered=True)
-    state = full_batches(TwoViewCCAStepper(0.5, max_blocks=1), problem, 400)
-    u, v = x @ state.first.coefficients[0], y @ state.second.coefficients[0]
-    assert np.abs(exact_correlations(u, v, K) - exact_correlations(x, y, K)).max() < 1e-4
-    assert np.abs(u.T @ u / 200 - 0.5 * np.eye(K)).max() < 1e-3
-
-
-def test_of_two_equal_views_kernel_svd_is_kernel_pca_of_half_the_size():
-    x, f = points(), features(16)
-    start = streams.normal(0, "start", 0, (1, f.width, K)) / np.sqrt(16 * f.width)
-    pairs = TwoViewProblem(f, f, K, start / np.sqrt(2), start / np.sqrt(2), x, x)
-    alone = ComponentProblem(f, K, start, np.eye(K), x)
-    svd, pca = (
-        TwoViewSVDStepper(0.5, scaled=False, max_blocks=4),
-        OjaStepper(0.5, 0.0, False, max_blocks=4),
-    )
-    both, one = svd.init(pairs), pca.init(alone)
-    for t in range(20):
-        rows = slice(5 * t, 5 * t + 20)
-        both, one = svd.step(pairs, both, rows), pca.step(alone, one, rows)
-    for part in (both.first, both.second):
-        assert np.abs(part.coefficients * np.sqrt(2) - one.coefficients).max() < 1e-12
 
 
 @pytest.mark.parametrize("solver", [TwoViewSVDStepper(0.5, max_blocks=3), TwoViewCCAStepper(0.5, max_blocks=3)])
@@ -273,6 +229,18 @@ def test_a_training_that_is_stopped_at_every_batch_ends_the_same_to_the_bit(solv
     moved = whole.state.to(arrays.Device("cpu"))
     assert np.array_equal(moved.second.coefficients, whole.state.second.coefficients)
     assert moved.n_steps == whole.state.n_steps == 8
+
+
+def test_views_that_are_handed_in_as_a_stream_are_the_same():
+    (x, y), (f, g) = two_views(), maps()
+    held = problem_on(x, y, f, g)
+    streamed = TwoViewProblem(f, g, K, held.start, held.second_start)
+    stream, solver = Stream(lambda: iter([Examples(x, second_view=y)])), TwoViewCCAStepper(0.5, max_blocks=3)
+    one, other = (
+        train(solver, problem, batches, Stopping(5, tolerance=-np.inf)).state.first.coefficients
+        for problem, batches in ((held, Batches(200, 200, 0)), (streamed, stream))
+    )
+    assert np.array_equal(one, other)
 
 
 @pytest.mark.parametrize(

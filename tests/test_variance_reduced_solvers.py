@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Ridge
 
-from risk_example import N, batches_of, drawn_batches, exact_smooth, feature_risk, run
+from risk_example import N, batches_of, drawn_batches, feature_risk, run
 from shallows import losses, streams
-from shallows.solvers.regularized.risk import RiskProblem
 from shallows.solvers.regularized.variance_reduced import SAGStepper, SVRGStepper, batch_smoothness, full_gradient
 
 
@@ -25,45 +24,14 @@ def variance_reduced(p, m):
     }
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["svrg", "sag", "saga"])
-@pytest.mark.parametrize("loss", ["square", "logistic", "softmax", "huber"])
-@pytest.mark.parametrize("m", [1, 8, N])
-def test_variance_reduced_gradients_converge_to_the_exact_minimiser(name, loss, m):
-    p = feature_risk(loss, c=3, regularisation=0.2)
-    if loss == "softmax":
-        p.y = np.eye(3)[np.arange(N) % 3]
-        p.problem = RiskProblem(p.problem.span, p.y, p.loss, p.reg)
-    draw = drawn_batches if name == "sag" else batches_of
-    state = run(variance_reduced(p, m)[name], p.problem, draw(N, m, 100 if m < N else 400))
-    assert np.abs(state.coefficients - exact_smooth(p)).max() < 1e-5
-
-
 @pytest.mark.parametrize("weights", [False, True])
 def test_variance_reduced_gradients_find_ridge_regression(weights):
     p = feature_risk("square", regularisation=0.1, weights=weights)
     w = np.ones(N) if p.w is None else p.w[:, 0]
     exact = Ridge(alpha=N * p.reg, fit_intercept=False).fit(p.z, p.y[:, 0], sample_weight=w).coef_
     for solver in variance_reduced(p, 5).values():
-        state = run(solver, p.problem, drawn_batches(N, 5, 300))
+        state = run(solver, p.problem, drawn_batches(N, 5, 200))
         assert np.abs(state.coefficients[:, 0] - exact).max() < 1e-9
-
-
-@pytest.mark.parametrize("name", ["svrg", "sag", "saga"])
-def test_started_at_the_optimum_they_stay_there(name):
-    # SPEC 5 (7)
-    p = feature_risk("logistic", regularisation=0.2)
-    best = exact_smooth(p)
-    solver = variance_reduced(p, 4)[name]
-    state = solver.init(p.problem)
-    state.coefficients[...] = best
-    if name != "svrg":
-        state.slopes[...] = p.loss.derivative(p.z @ best, p.y)
-        state.total[...] = p.z.T @ state.slopes
-        state.n_seen = N
-    for batch in batches_of(N, 4, 5):
-        state = solver.step(p.problem, state, batch)
-        assert np.abs(state.coefficients - best).max() < 1e-7
 
 
 @pytest.mark.parametrize("name", ["svrg", "sag", "saga"])
@@ -118,9 +86,9 @@ def test_the_table_of_sag_holds_what_it_says():
     )
 
 
-@pytest.mark.parametrize("loss", ["square", "logistic"])
-@pytest.mark.parametrize("weights", [False, True])
-@pytest.mark.parametrize("m", [1, 12, N])
+@pytest.mark.parametrize(
+    ("loss", "weights", "m"), [("square", True, 1), ("logistic", False, 12), ("logistic", True, N)]
+)
 def test_the_smoothness_of_batches_is_the_largest_of_their_hessians(loss, weights, m):
     p = feature_risk(loss, weights=weights)
     w = np.ones((N, 1)) if p.w is None else p.w

@@ -11,10 +11,9 @@ import solved_by
 from bad_input_example import few
 from engine_example import sample
 from flat import flat_if_known
-from forms import eigenpro_classifier, eigenpro_regressor, kernel_sgd_regressor
+from forms import eigenpro_regressor
 from shallows import RegularizedRiskClassifier, RegularizedRiskRegressor, training
 from shallows.errors import ShallowsError
-from shallows.solvers import NORMA
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -24,8 +23,9 @@ ITERATIVE = [
     for name in ("EigenPro", "EigenProCenters", "FeatureEigenPro", "KernelSGD")
     for kind in ("Classifier", "Regressor")
 ] + RISK
-each = pytest.mark.parametrize("name", ITERATIVE)
-each_risk = pytest.mark.parametrize("name", RISK)
+each_risk = pytest.mark.parametrize(
+    "name", [name for name in RISK if name.partition(":")[0] in ("norma", "pegasos", "saga", "svrg")]
+)
 
 
 def table(name, n=200):
@@ -47,24 +47,15 @@ def outputs(model, X):
 
 
 @pytest.mark.parametrize(("name", "batch_size"), [(name, (None, 23)[name.endswith("Regressor")]) for name in ITERATIVE])
-def test_two_fits_of_three_epochs_are_one_of_six(name, batch_size):
+def test_two_fits_of_two_epochs_are_one_of_four(name, batch_size):
     X, y, new = table(name)
     options = {"batch_size": batch_size, "averaging": True}
-    going = unfitted(name, warm_start=True, **options).fit(X, y)
-    after_three = outputs(going, new)
-    assert np.array_equal(after_three, outputs(unfitted(name, **options).fit(X, y), new))
+    going = unfitted(name, warm_start=True, max_epochs=2, **options).fit(X, y)
+    after_two = outputs(going, new)
     going.fit(X, y)
-    assert np.array_equal(outputs(going, new), outputs(unfitted(name, max_epochs=6, **options).fit(X, y), new))
-    assert not np.array_equal(outputs(going, new), after_three)
-    assert forms.changed(going, max_epochs=2).fit(X, y).n_epochs_ == 2
-    assert np.array_equal(outputs(going, new), outputs(unfitted(name, max_epochs=8, **options).fit(X, y), new))
-
-
-@pytest.mark.parametrize("name", ["EigenProRegressor", "KernelSGDRegressor", "FeatureEigenProRegressor"])
-def test_a_fit_of_many_small_batches_goes_on_too(name):
-    X, y, new = table(name, 1200)
-    going = unfitted(name, warm_start=True, max_epochs=1).fit(X, y).fit(X, y)
-    assert np.array_equal(outputs(going, new), outputs(unfitted(name, max_epochs=2).fit(X, y), new))
+    assert np.array_equal(outputs(going, new), outputs(unfitted(name, max_epochs=4, **options).fit(X, y), new))
+    assert not np.array_equal(outputs(going, new), after_two)
+    assert forms.changed(going, max_epochs=1).fit(X, y).n_epochs_ == 1
 
 
 CHANGED = {
@@ -78,10 +69,7 @@ CHANGED = {
 
 
 @pytest.mark.parametrize("change", CHANGED.values(), ids=CHANGED)
-@pytest.mark.parametrize(
-    "name",
-    ["EigenProRegressor", "RegularizedRiskClassifier", "svrg: RegularizedRiskClassifier", "EigenProCentersClassifier"],
-)
+@pytest.mark.parametrize("name", ["EigenProRegressor", "svrg: RegularizedRiskClassifier"])
 def test_a_fit_to_anything_else_begins_anew(name, change):
     X, y, new = table(name)
     going, fresh = unfitted(name, warm_start=True).fit(X, y), unfitted(name)
@@ -105,9 +93,8 @@ def test_a_fit_that_was_broken_off_goes_on_from_the_one_before():
     model = unfitted("EigenProRegressor", warm_start=True).fit(X, y)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y, observers=[Interrupt()])
-    assert np.array_equal(
-        outputs(model.fit(X, y), new), outputs(unfitted("EigenProRegressor", max_epochs=6).fit(X, y), new)
-    )
+    whole = unfitted("EigenProRegressor", max_epochs=6).fit(X, y)
+    assert np.array_equal(outputs(model.fit(X, y), new), outputs(whole, new))
 
 
 def test_a_model_that_was_saved_goes_on(tmp_path):
@@ -123,12 +110,9 @@ def test_a_precomputed_matrix_is_known_again():
     K = np.exp(-((X[:, None] - X[None]) ** 2).sum(axis=2))
     options = {"kernel": "precomputed", "random_state": 0, "tol": 0, "batch_size": 40, "n_subsample": 50, "rank": 5}
     going = eigenpro_regressor(warm_start=True, max_epochs=2, **options).fit(K, y).fit(K, y)
-    whole = eigenpro_regressor(max_epochs=4, **options).fit(K, y)
-    assert np.array_equal(going.predict(K), whole.predict(K))
-    other = K @ K
-    assert np.array_equal(
-        going.fit(other, y).predict(K), eigenpro_regressor(max_epochs=2, **options).fit(other, y).predict(K)
-    )
+    whole, fresh = (eigenpro_regressor(max_epochs=epochs, **options) for epochs in (4, 2))
+    assert np.array_equal(going.predict(K), whole.fit(K, y).predict(K))
+    assert np.array_equal(going.fit(K @ K, y).predict(K), fresh.fit(K @ K, y).predict(K))
 
 
 # --------------------------------------------------------------------- stopping rules of regularised risks
@@ -147,10 +131,8 @@ def test_rows_are_held_out_and_the_best_epoch_is_kept(name):
         assert len(scores) - 1 - int(np.argmax(scores)) == 2
     held_out = np.setdiff1d(np.arange(200), getattr(model, "support_", []))
     assert hasattr(model, "coef_") or len(held_out) >= 40
-    best = unfitted(name, early_stopping=True, max_epochs=int(np.argmax(scores)) + 1, fraction=0.2, patience=50).fit(
-        X, y
-    )
-    assert np.array_equal(outputs(model, new), outputs(best, new))
+    best = unfitted(name, early_stopping=True, max_epochs=int(np.argmax(scores)) + 1, fraction=0.2, patience=50)
+    assert np.array_equal(outputs(model, new), outputs(best.fit(X, y), new))
 
 
 @each_risk
@@ -180,39 +162,29 @@ def test_training_stops_at_a_tolerance(name):
     assert all(loss > 0.7 for loss in model.losses_[:-1])
 
 
-@each_risk
-def test_a_stopping_rule_out_of_its_range_is_named(name):
-    X, y, _ = table(name)
-    for options, message in (
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
         ({"tol": -1}, "tol must be a number of at least 0, got -1"),
         ({"early_stopping": True, "fraction": 1.5}, "fraction of early stopping must lie between 0 and 1"),
         ({"early_stopping": True, "patience": 0}, "patience of early stopping must be a whole number"),
-    ):
-        with pytest.raises(ShallowsError, match=message):
-            unfitted(name, **options).fit(X, y)
+    ],
+)
+def test_a_stopping_rule_out_of_its_range_is_named(options, message):
+    X, y, _ = table("sdca: RegularizedRiskClassifier")
+    with pytest.raises(ShallowsError, match=message):
+        unfitted("sdca: RegularizedRiskClassifier", **options).fit(X, y)
 
 
-def test_early_stopping_goes_with_sparse_rows_a_matrix_and_several_labels():
+def test_early_stopping_goes_with_a_matrix_and_several_labels():
     X, _, new = table("RegularizedRiskClassifier")
     Y = (X > 0).astype(int)
     model = RegularizedRiskClassifier(early_stopping=True, random_state=0).fit(X, Y)
     assert model.predict(new).shape == (40, 3)
     K = np.exp(-((X[:, None] - X[None]) ** 2).sum(axis=2))
-    of_matrix = RegularizedRiskClassifier(
-        solver="pegasos", kernel="precomputed", early_stopping=True, random_state=0
-    ).fit(K, Y[:, 0])
+    options = {"solver": "pegasos", "kernel": "precomputed", "early_stopping": True, "random_state": 0}
+    of_matrix = RegularizedRiskClassifier(**options).fit(K, Y[:, 0])
     assert len(of_matrix.validation_scores_) == of_matrix.n_epochs_
-
-
-def test_defaults_stop_as_before():
-    X, y, _ = table("RegularizedRiskRegressor")
-    for Estimator in (RegularizedRiskRegressor, kernel_sgd_regressor, eigenpro_classifier):
-        assert Estimator().get_params()["warm_start"] is False
-        assert Estimator().get_params()["early_stopping"] is False
-    assert (
-        RegularizedRiskRegressor(solver=NORMA(max_epochs=4), random_state=0).fit(X, y).report_["stopped_by"]
-        == "max_epochs"
-    )
 
 
 @pytest.mark.parametrize("name", ["RegularizedRiskRegressor", "EigenProRegressor"])
