@@ -209,7 +209,7 @@ class Paper(Checked):
 class Release2017(Checked):
     """η √(λ₁/λ_{q+1}) for the mean gradient of every batch: the authors' releases of 2017, with power ½.
 
-    The first release (EigenPro-matlab, a406c0e of May 2017) has η = 5 for every kernel, later ones 1.5/λ₁.
+    EigenPro-matlab has η = 5 (a406c0e of May 2017), later 1.5/(2λ₁); EigenPro-tensorflow has 1.5/λ₁ from 8ec36ba on.
     """
 
     eta: float | None = setting(positive())  # η; None takes 1.5/λ₁
