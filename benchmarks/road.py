@@ -85,7 +85,7 @@ class Training:
 
 #: Trainings as large as the largest of the papers.
 HEADLINES = [
-    Training("EigenPro, MNIST-8M, every point a centre, 10 epochs", 8.1e6, 784, 10, 8.1e6, 10),
+    Training("EigenPro, MNIST-8M, every point a center, 10 epochs", 8.1e6, 784, 10, 8.1e6, 10),
     Training("EigenPro on 200,000 random features, MNIST-8M, 10 epochs", 8.1e6, 784, 10, 2e5, 10),
     # Each batch meets half of the features in the mean, since there is a block for each batch.
     Training("doubly SGD, ImageNet's 9,216 net features, one pass", 1.3e6, 9216, 1000, 0.5 * 1.3e6),
@@ -94,11 +94,11 @@ HEADLINES = [
     Training("kernel PCA by doubly SGD, 10 components, a million points", 1e6, 784, 10, 0.5e6),
 ]
 BILLION = [
-    Training("every point a centre, one epoch", 1e9, 784, 10, 1e9),
+    Training("every point a center, one epoch", 1e9, 784, 10, 1e9),
     Training("a million centers, one epoch", 1e9, 784, 10, 1e6),
     Training("100,000 centers, one epoch", 1e9, 784, 10, 1e5),
     Training("100,000 random features, one epoch", 1e9, 784, 10, 1e5),
-    Training("18 inputs, every point a centre, one epoch", 1e9, 18, 1, 1e9),
+    Training("18 inputs, every point a center, one epoch", 1e9, 18, 1, 1e9),
     Training("18 inputs, a million centers, one epoch", 1e9, 18, 1, 1e6),
 ]
 
@@ -146,7 +146,7 @@ def page() -> str:
             f"""What would trainings as large as the papers' take today, and what would a billion points take? The
             numbers follow from constants that were measured on an {H100.title}: {H100.flops / 1e12:.0f} TFLOP/s of
             float32 products, {H100.value_seconds * 1e12:.0f} ps of elementwise work and traffic for a kernel value
-            beside its product, and {H100.fused_seconds * 1e12:.0f} ps where at most {FUSED_FEATURES} inputs let both be
+            in addition to its product, and {H100.fused_seconds * 1e12:.0f} ps where at most {FUSED_FEATURES} inputs let both be
             made in one pass. Nine measured runs were within a factor of 1.8 of such estimates. The network's constants
             are of a data sheet ({NETWORK / 1e9:.0f} GB/s a card) and an assumption
             ({MESSAGE_SECONDS * 1e6:.0f} µs a message); nothing of
@@ -171,11 +171,11 @@ def page() -> str:
         "A billion points\n----------------",
         table(BILLION),
         filled(
-            f"""With every point a centre, {products:.0%} of the work is arithmetic and the rest bandwidth. Both grow
+            f"""With every point a center, {products:.0%} of the work is arithmetic and the rest bandwidth. Both grow
             with n², and the network is no limit. With a million centers the network takes
             {duration(million.network(2))} an epoch on two cards, and the points as bytes take
             {duration(million.n * million.d / DISK)} to be read from a
-            disk of {DISK / 1e9:.0f} GB/s, while the work goes on. So the road leads through fewer centers than points,
+            disk of {DISK / 1e9:.0f} GB/s, while the work continues. So the road leads through fewer centers than points,
             or through random features, and then through several cards. Faster products alone would shorten an epoch to
             its elementwise part."""
         ),

@@ -296,8 +296,8 @@ def promises_page(project: Path) -> str:
     files = tests_by_name(project)
     lines = heading("What we promise about input", "=")
     lines += [
-        "What the estimators, the readers of files and the commands do with input of every kind. Each row stands here",
-        "because tests hold it: the last column names their files, and a test checks that they are there. *Refused*",
+        "What the estimators, the readers of files and the commands do with input of every kind. Tests check each",
+        "row: the last column names their files, and a test checks that they are there. *Refused*",
         "means an error that says what was wrong, what was expected and what to do, before anything is changed.",
         "",
     ]
@@ -329,7 +329,7 @@ def methods_page(project: Path) -> str:
     lines = heading("Every method that the papers name", "=")
     lines += [
         f"The five documents name {len(every)} methods, features, kernels, losses and rules. {whole} are here whole, "
-        f"{part} in part, and {len(every) - whole - part} are not, for the reason that stands beside them. A test "
+        f"{part} in part, and {len(every) - whole - part} are not; the reason is next to each. A test "
         "imports what is named.",
         "",
     ]
@@ -473,7 +473,7 @@ def own_members(value: type) -> list[str]:
 
 
 def public_names(module: Any) -> list[str]:
-    """Names that a module offers: those of its ``__all__``, else classes and functions of the module or its package."""
+    """Names that a module offers: its ``__all__``, else classes and functions of the module or its package."""
     if hasattr(module, "__all__"):
         return list(module.__all__)
     return [

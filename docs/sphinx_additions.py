@@ -22,7 +22,7 @@ PROJECT = Path(__file__).parents[1]
 BARS = re.compile(r"\|(?=\S)([^|`]*?\S)\|")
 #: What may be the name of a target or the number of an erratum.
 NAMES = re.compile(r"\b([a-z]+_[a-z0-9_]+|[EDCKLX]\d{1,2})\b")
-#: Signs that browsers set badly: bars of a norm grow with what is beside them, accents cover their letter.
+#: Signs that browsers set badly: bars of a norm grow with what is next to them, accents cover their letter.
 SIGNS = {
     "<mo>\u2016</mo>": '<mo stretchy="false" lspace="0" rspace="0">\u2225</mo>',
     '<mo class="mathopen">\u2016</mo>': '<mo stretchy="false" lspace="0" rspace="0">\u2225</mo>',
