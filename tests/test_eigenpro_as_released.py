@@ -6,6 +6,7 @@ import pytest
 from forms import eigenpro_classifier, eigenpro_regressor, kernel_sgd_regressor
 from shallows import KernelSVMClassifier, kernels, spectrum, streams
 from shallows.errors import ShallowsError
+from shallows.fitting.rsvd_preconditioner import fit_rsvd_preconditioner
 from shallows.solvers import Release2017
 from shallows.spectrum import randomized_rows
 
@@ -110,6 +111,18 @@ def test_each_block_of_the_sketch_has_draws_of_its_own(data, monkeypatch):
     np.testing.assert_allclose(values, np.sqrt(N / M) * s[:RANK], rtol=1e-10)
 
 
+@pytest.mark.parametrize("bandwidth", [2.0, "median"])
+def test_its_preconditioner_from_a_file_gives_the_same_model_to_the_bit(data, bandwidth, tmp_path):
+    X, Y = data[0].astype(np.float32) + 3.0, data[1]
+    made = RELEASED | {"bandwidth": bandwidth, "dtype": "auto", "max_epochs": 2}
+    own = eigenpro_classifier(**made).fit(X, Y[:, 0] > 0)
+    given = {name: made[name] for name in ("kernel", "bandwidth", "rank", "n_subsample", "power", "random_state")}
+    fit_rsvd_preconditioner(X, **given).save(tmp_path / "p.npz")
+    shared = eigenpro_classifier(**made, preconditioner=tmp_path / "p.npz").fit(X, Y[:, 0] > 0)
+    assert np.array_equal(own.support_, shared.support_)
+    assert np.array_equal(own.dual_coef_, shared.dual_coef_)
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -117,11 +130,14 @@ def test_each_block_of_the_sketch_has_draws_of_its_own(data, monkeypatch):
         ({"step": "certified"}, "has no certificate for step='certified'"),
         ({"step": Release2017(eta=0.0)}, "eta must be a positive number"),
         ({"sample_weight": np.arange(1.0, N + 1)}, "without sample weights|no sample weights"),
+        ({"preconditioner": "subsample"}, "has the eigensystem 'subsample', and eigensystem='rsvd' was given"),
     ],
 )
 def test_what_does_not_go_with_it_is_refused(data, change, words):
     X, Y = data
     weight = change.pop("sample_weight", None)
+    if "preconditioner" in change:
+        change["preconditioner"] = spectrum.fit_preconditioner(X, bandwidth=2.0, rank=RANK, n_subsample=M)
     with pytest.raises(ShallowsError, match=words):
         eigenpro_classifier(**RELEASED | change).fit(X, Y[:, 0] > 0, sample_weight=weight)
 

@@ -214,7 +214,9 @@ def test_an_entry_of_the_catalogue_counts_for_its_preparation_and_none_for_data_
 
 
 def test_a_preconditioner_depends_on_the_kernel_that_it_names():
-    found = [code.files_of_preconditioner(given) for given in ({}, {"kernel": "gaussian"}, {"kernel": "heat_circle"})]
+    call = METHODS["eigenpro"]["preconditioner"]["call"]
+    given = {}, {"kernel": "gaussian"}, {"kernel": "heat_circle"}
+    found = [code.files_of_preconditioner(call, one) for one in given]
     assert found[0] == found[1] and "shallows.kernels.radial" in found[0]  # a Gaussian is the default
     assert "shallows.kernels.heat" in {*found[2]} - {*found[0]}
 

@@ -285,6 +285,16 @@ def two_batch_sizes(paper):
     }
 
 
+def test_every_run_of_a_method_with_a_preconditioner_reads_it_and_none_differs_in_what_it_takes(plan):
+    methods = plan.configuration.methods
+    for scale in SCALES:
+        runs = plan.runs(scale).values()
+        assert {run.method for run in runs if run.preconditioner} >= {"eigenpro", "eigenpro_2017", "eigenpro_features"}
+        for run in runs:
+            assert bool(run.preconditioner) == ("preconditioner" in methods[run.method]), run
+            assert run.preconditioner is None or run.preconditioner.files.items() <= plan.files_of(run).items()
+
+
 def test_a_preconditioner_is_shared_by_the_runs_that_need_the_same_one():
     plan = small(two_batch_sizes)
     assert len(plan.runs("demo")) == 8

@@ -152,7 +152,8 @@ def test_sigterm_saves_the_state_and_the_next_start_ends_with_the_same_coefficie
 def test_a_preconditioner_made_beforehand_is_used_and_its_time_told(job, prepared, tmp_path):
     parameters = {"kernel": "gaussian", "bandwidth": 5.0, "rank": 20, "n_subsample": 200, "damping": 1.0}
     path = tmp_path / "preconditioners" / "one.npz"
-    run.make_preconditioner({"parameters": parameters, "seed": 3}, prepared, path, CONDITIONS)
+    spec = {"call": METHODS["eigenpro"]["preconditioner"]["call"], "parameters": parameters, "seed": 3}
+    run.make_preconditioner(spec, prepared, path, CONDITIONS)
     one = replace(eigenpro(job), preconditioner=path)
     made = run.execute(one, CONDITIONS)
     with np.load(path) as file:
@@ -163,10 +164,11 @@ def test_a_preconditioner_made_beforehand_is_used_and_its_time_told(job, prepare
 def test_a_kernel_with_further_parameters_and_its_preconditioner_come_from_the_configuration(job, prepared, tmp_path):
     kernel = {"kernel": "matern", "kernel__nu": 1.5, "solver__power": 0.5}
     one = eigenpro(job, **kernel)
-    wanted = {"kernel__nu", *METHODS["eigenpro"]["preconditioner"]} - {"solver__damping"}
+    entry = METHODS["eigenpro"]["preconditioner"]
+    wanted = {"kernel__nu", *entry["takes"]} - {"solver__damping"}
     needed = {name.removeprefix("solver__"): one.spec["parameters"][name] for name in wanted}
     path = tmp_path / "preconditioners" / "one.npz"
-    run.make_preconditioner({"parameters": needed, "seed": 0}, prepared, path, CONDITIONS)
+    run.make_preconditioner({"call": entry["call"], "parameters": needed, "seed": 0}, prepared, path, CONDITIONS)
     made = run.execute(replace(one, preconditioner=path), CONDITIONS)
     assert made["effective"]["kernel_params"] == {"nu": 1.5} and made["effective"]["power"] == 0.5
 

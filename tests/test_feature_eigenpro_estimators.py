@@ -20,6 +20,7 @@ from risk_example import Given
 from shallows import features, training
 from shallows.errors import ShallowsError, TrainingInterrupted
 from shallows.fitting import feature_eigenpro
+from shallows.fitting.feature_preconditioner import fit_feature_preconditioner
 from solved_by import constructor
 
 BOTH = [feature_eigenpro_classifier, feature_eigenpro_regressor]
@@ -205,6 +206,21 @@ def test_a_parameter_out_of_its_range_is_named_with_its_value(name, value):
         feature_eigenpro_regressor(**{name: value}).fit(X, y)
     assert repr(value) in str(raised.value)
     assert name.replace("features", "feature") in str(raised.value).replace("features", "feature")
+
+
+@pytest.mark.parametrize("settings", [{"rank": 10, "n_subsample": 60, "power": 0.5}, {}, {"eigensystem": "rsvd"}])
+def test_a_preconditioner_from_a_file_gives_the_same_model_to_the_bit(settings, tmp_path):
+    X, y, _ = table(feature_eigenpro_classifier, 1100)
+    X = X.astype(np.float32)
+    given = {"n_features": 80, "bandwidth": "median", "random_state": 5, **settings}
+    fixed = {"alpha": 0.0, "calibration": None, "max_epochs": 2, "tol": 0.0}
+    own = feature_eigenpro_classifier(**given, **fixed).fit(X, y)
+    fit_feature_preconditioner(X, **given).save(tmp_path / "p.npz")
+    shared = feature_eigenpro_classifier(**given, **fixed, preconditioner=tmp_path / "p.npz").fit(X, y)
+    assert np.array_equal(own.coef_, shared.coef_)
+    for change in ({"n_features": 60}, {"random_state": 6}, {"bandwidth": 1.0}):
+        with pytest.raises(ShallowsError, match="preconditioner was made for 80 features of the kernel"):
+            feature_eigenpro_classifier(**given | change, **fixed, preconditioner=tmp_path / "p.npz").fit(X, y)
 
 
 def test_a_map_that_is_none_is_told_what_it_lacks():

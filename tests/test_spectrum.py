@@ -382,7 +382,7 @@ def test_the_bandwidth_is_the_median_rule_unless_one_is_named():
 
 def test_what_is_saved_is_what_is_read_or_a_clear_error(fitted, tmp_path, monkeypatch):
     p, path = fitted[1], tmp_path / "p.npz"
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(ShallowsError, match="There is no file"):
         spectrum.load_preconditioner(path)
     p.save(path)
     read, whole = spectrum.load_preconditioner(path), path.read_bytes()

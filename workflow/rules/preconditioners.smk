@@ -29,7 +29,7 @@ rule precondition:
     params:
         code=lambda wildcards: brief(
             "code",
-            code.files_of_preconditioner(preconditioner_of(wildcards).parameters),
+            preconditioner_of(wildcards).files,
         ),
         # All else that it depends on is in its identifier.
         spec=lambda wildcards, input: preconditioner_of(wildcards).spec(),

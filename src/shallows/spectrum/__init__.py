@@ -14,7 +14,12 @@ coefficients of the subsample's points. With explicit features, ψᵢ is a vecto
 from .certificates import Certificate
 from .eigenpro_kernel import EigenProKernel
 from .eigensystems import eigensystem, top_eigensystem
-from .feature_preconditioner import EIGENSYSTEMS, FeaturePreconditioner, make_feature_preconditioner
+from .feature_preconditioner import (
+    EIGENSYSTEMS,
+    FeaturePreconditioner,
+    load_feature_preconditioner,
+    make_feature_preconditioner,
+)
 from .fitting import Spectrum, eigenspectrum, fit_preconditioner
 from .kernel_preconditioner import Preconditioner, load_preconditioner, make_preconditioner
 from .randomized_rows import make_rsvd_preconditioner

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from .. import arrays
 from ..arrays import Array
 from ..errors import UnknownNameError
 from ..features.base import inner_products, scaled, sum_of_squares
+from ..kernels import Kernel
 from ..utils.plain_numbers import takes_numpy_integers
 from .certificates import subsample_and_fresh
 from .eigensystems import eigensystem, orthonormal, top_eigensystem
+from .preconditioner_files import read, write
 from .spectral_preconditioner import SpectralPreconditioner, choose_rank, filtered, flatten
 
 if TYPE_CHECKING:
@@ -26,10 +29,13 @@ class FeaturePreconditioner(SpectralPreconditioner):
 
     The eigenvalues belong to Φ_Mᵀ Φ_M / M on the subsample, weighted if there are sample weights. ``vectors`` is E, the
     orthonormal eigenvectors, shape (D, q), and ``dimension`` is D. The other attributes are described in
-    `SpectralPreconditioner` and `Certificate`. ``n_subsample`` is M.
+    `SpectralPreconditioner` and `Certificate`. ``n_subsample`` is M. ``kernel`` and ``seed`` are those of the features;
+    the kernel is None for features without one.
     """
 
     n_subsample: int
+    kernel: Kernel | None = None
+    seed: int = 0
     tail_constant: ClassVar[float] = 2.0
 
     @property
@@ -40,6 +46,20 @@ class FeaturePreconditioner(SpectralPreconditioner):
     def correction(self, gradient: Array) -> Array:
         """E diag(shrink) Eᵀ g, shape (D, c), which P removes from a gradient of shape (D, c)."""
         return filtered(self.vectors, self.shrink, gradient)
+
+    def to(self, device: arrays.Device, dtype: Any) -> FeaturePreconditioner:
+        """The same on another device."""
+        values, vectors = (arrays.to_device(part, device, dtype) for part in (self.eigenvalues, self.vectors))
+        return replace(self, eigenvalues=values, vectors=vectors)
+
+    def save(self, path: str | Path) -> None:
+        """Write to an ``.npz`` file, completely or not at all."""
+        write(self, path, n_subsample=self.n_subsample, seed=self.seed)
+
+
+def load_feature_preconditioner(path: str | Path) -> FeaturePreconditioner:
+    """Read a file that `FeaturePreconditioner.save` wrote; a `ShallowsError` if it is not such a preconditioner."""
+    return read(FeaturePreconditioner, path, "n_subsample", "seed")
 
 
 # ----------------------------------------------------------------------------------------- eigensystems
@@ -163,5 +183,6 @@ def make_feature_preconditioner(
         **{**vars(found), "dimension": float(blocks.n_features)},
         subsample_diagonal=found.bound - float(xp.min(xp.sum(on_sample**2, axis=1))),
         n_subsample=m,
+        seed=seed,
         seconds=time.perf_counter() - started,
     )

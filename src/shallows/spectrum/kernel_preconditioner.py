@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
@@ -13,12 +13,11 @@ import numpy as np
 
 from .. import arrays, gram, kernels
 from ..arrays import Array
-from ..errors import ShallowsError
 from ..kernels import Kernel
-from ..utils import atomic
 from ..utils.plain_numbers import takes_numpy_integers
-from .certificates import Certificate, different, subsample_and_fresh
+from .certificates import different, subsample_and_fresh
 from .eigensystems import eigensystem
+from .preconditioner_files import read, write
 from .spectral_preconditioner import SpectralPreconditioner, choose_rank, flatten
 
 EIGENSYSTEMS = ("subsample", "rsvd")
@@ -40,11 +39,14 @@ class Preconditioner(SpectralPreconditioner):
     kernel : Kernel
     n_places : float
         The number of distinct training points if it is at most half of all, else infinite.
+    eigensystem : str
+        How the eigenvectors were computed, one of `EIGENSYSTEMS`.
     """
 
     indices: np.ndarray
     kernel: Kernel
     n_places: float = math.inf
+    eigensystem: str = EIGENSYSTEMS[0]
     tail_constant: ClassVar[float] = 8.0
 
     @property
@@ -114,41 +116,12 @@ class Preconditioner(SpectralPreconditioner):
 
     def save(self, path: str | Path) -> None:
         """Write to an ``.npz`` file, completely or not at all."""
-        with atomic.replacing(Path(path)) as partial, open(partial, "wb") as file:
-            np.savez(
-                file,
-                format=np.int64(4),
-                indices=self.indices,
-                eigenvalues=arrays.to_numpy(self.eigenvalues),
-                vectors=arrays.to_numpy(self.vectors),
-                numbers=np.array([getattr(self, name) for name in _NUMBERS]),
-                kernel=np.array(kernels.describe(self.kernel)),
-            )
-
-
-_NUMBERS = (
-    *("damping", "power"),
-    *(field.name for field in fields(Certificate)),
-    *("n_places", "subsample_diagonal", "seconds"),
-)
-"""Numbers of a preconditioner in the order of its file."""
+        write(self, path, indices=self.indices, n_places=self.n_places, eigensystem=self.eigensystem)
 
 
 def load_preconditioner(path: str | Path) -> Preconditioner:
     """Read a file that `Preconditioner.save` wrote; a `ShallowsError` if it is not a preconditioner."""
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            return Preconditioner(
-                indices=file["indices"],
-                eigenvalues=file["eigenvalues"],
-                vectors=file["vectors"],
-                kernel=kernels.from_description(str(file["kernel"])),
-                **dict(zip(_NUMBERS, file["numbers"].tolist(), strict=True)),
-            )
-    except FileNotFoundError:
-        raise
-    except Exception as error:
-        raise ShallowsError(f"{path} is not a preconditioner that this version can read: {error}") from error
+    return read(Preconditioner, path, "indices", "n_places", "eigensystem")
 
 
 @takes_numpy_integers

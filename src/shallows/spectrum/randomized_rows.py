@@ -66,5 +66,6 @@ def make_rsvd_preconditioner(
         largest_diagonal=bound,
         kernel=kernel,
         bound=bound,
+        eigensystem="rsvd",
         seconds=time.perf_counter() - started,
     )

@@ -72,7 +72,8 @@ class EigenPro(KernelSolver):
     power : float
         a in (0, 1]. 0.5, as in the authors' first release, flattens less, for noisy eigensystems.
     preconditioner : Preconditioner or path, optional
-        A result of `shallows.spectrum.fit_preconditioner` on the same training rows, or its file.
+        A result of `shallows.spectrum.fit_preconditioner` on the same training rows, or its file; for "rsvd" of
+        `shallows.fitting.rsvd_preconditioner.fit_rsvd_preconditioner`.
     batch_size : int, optional
         m, the rows of a step. None: half of the critical batch size β/μ, or all rows of up to 1,000.
     shuffle : bool
@@ -128,18 +129,19 @@ class EigenPro(KernelSolver):
             raise ShallowsError(
                 f"eigensystem='rsvd' has no certificate for step={self.step!r}. Use step='release2017' or a number."
             )
-        if self.preconditioner is not None:
-            raise ShallowsError(
-                "preconditioner has its own eigensystem, so eigensystem='rsvd' cannot be used with it. Leave one out."
-            )
 
     def for_size(self, n: int, budget: int) -> EigenPro:
-        if self.preconditioner is None or isinstance(self.preconditioner, Preconditioner):
+        given = self.preconditioner
+        if given is None:
             return self
-        try:
-            return replace(self, preconditioner=spectrum.load_preconditioner(self.preconditioner))
-        except FileNotFoundError:
-            raise ShallowsError(f"There is no file {self.preconditioner} (preconditioner).") from None
+        if not isinstance(given, Preconditioner):
+            given = spectrum.load_preconditioner(given)
+        if given.eigensystem != self.eigensystem:
+            raise ShallowsError(
+                f"preconditioner has the eigensystem {given.eigensystem!r}, and eigensystem={self.eigensystem!r} was "
+                "given. Make both the same."
+            )
+        return replace(self, preconditioner=given)
 
     def n_kept(self, n: int, itemsize: int, budget: int) -> int:
         return subsample_size(self, n, itemsize, budget)

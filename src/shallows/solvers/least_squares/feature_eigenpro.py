@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ... import arrays, spectrum
 from ...arrays import Array
-from ...errors import UnknownNameError
+from ...errors import ShallowsError, UnknownNameError
 from ...features import Blocks, Design
 from ...spectrum import FeaturePreconditioner
 from ..settings import SMALL, at_least_zero, count, setting, share
@@ -59,6 +60,9 @@ class FeatureEigenPro(FeatureSolver):
         τ in (0, 1]: flattened eigenvalues become τ λ_{q+1}^a λᵢ^(1−a). The paper has τ = ¼ and a = ½.
     power : float
         a in (0, 1]: 1 for eigenvalues of the operator, ½ for singular values of the features, as printed.
+    preconditioner : FeaturePreconditioner or path, optional
+        A result of `shallows.fitting.feature_preconditioner.fit_feature_preconditioner` on the same training rows with
+        the same features and seed, or its file.
     batch_size : int, optional
         m, the rows of a step. None: half of the critical batch size β/μ, or all rows of up to 1,000.
     step : str, rule of `shallows.solvers` or float
@@ -75,6 +79,7 @@ class FeatureEigenPro(FeatureSolver):
     eigensystem: str = "nsvd"
     damping: float = setting(share(0.25))
     power: float = setting(share(1.0))
+    preconditioner: FeaturePreconditioner | str | os.PathLike | None = None
     batch_size: int | None = setting(count())
     step: str | float | StepRule = setting(any_step())  # noqa: RUF009
     max_epochs: int = setting(count(default=40))
@@ -89,11 +94,33 @@ class FeatureEigenPro(FeatureSolver):
     def plan(self, blocks: Blocks, fit: KernelFit, *, by_kernel: bool) -> StepPlan:
         """Preconditioner, batch size and step; eigenvalues of features ``by_kernel`` are squares of the kernel's."""
         n, ridge = fit.points.shape[0], fit.ridge
+        p = self._make(blocks, fit, by_kernel=by_kernel) if self.preconditioner is None else self._given(blocks, fit)
+        whole = n <= SMALL and p.n_subsample == n
+        critical = n if whole else max(16, p.critical_batch_size() / 2)
+        batch_size = int(min(n, self.batch_size or critical))
+        return plan_steps(self, fit.kernel, p, batch_size, n, ridge * batch_size / n, all_equal=fit.all_equal)
+
+    def _given(self, blocks: Blocks, fit: KernelFit) -> FeaturePreconditioner:
+        """The user's preconditioner, if it was made for the features of this fit."""
+        given = self.preconditioner
+        if not isinstance(given, FeaturePreconditioner):
+            given = spectrum.load_feature_preconditioner(given)
+        made_for = given.kernel, given.seed, given.vectors.shape[0]
+        if fit.weights is not None or made_for != (fit.kernel, fit.seed, blocks.n_features):
+            raise ShallowsError(
+                f"preconditioner was made for {given.vectors.shape[0]} features of the kernel {given.kernel} with "
+                f"random_state={given.seed} and without sample weights. The fit has {blocks.n_features} features of "
+                f"{fit.kernel} with random_state={fit.seed}. Make both the same, or leave preconditioner out."
+            )
+        return given.to(arrays.device_of(fit.points), fit.points.dtype)
+
+    def _make(self, blocks: Blocks, fit: KernelFit, *, by_kernel: bool) -> FeaturePreconditioner:
+        n, ridge = fit.points.shape[0], fit.ridge
         small = self.rank is None and n <= SMALL
         n_subsample, rank = self._sizes(n, blocks.n_features, arrays.itemsize(fit.points), fit.budget)
         floor = SMALL_FLOOR**2 if by_kernel else SMALL_FLOOR
         level = ridge if small else max(ridge, LEAST_LEVEL if ridge else 1.0)
-        p = spectrum.make_feature_preconditioner(
+        return spectrum.make_feature_preconditioner(
             blocks,
             fit.points[:, :-2],
             rank=rank,
@@ -107,10 +134,6 @@ class FeatureEigenPro(FeatureSolver):
             smallest_share=0.0 if not small else floor * (RIDGE_FLOOR if ridge else 1.0),
             smallest=(ridge if self.rank is not None else level) / n,
         )
-        whole = n <= SMALL and p.n_subsample == n
-        critical = n if whole else max(16, p.critical_batch_size() / 2)
-        batch_size = int(min(n, self.batch_size or critical))
-        return plan_steps(self, fit.kernel, p, batch_size, n, ridge * batch_size / n, all_equal=fit.all_equal)
 
     def _sizes(self, n: int, n_features: int, itemsize: int, budget: int) -> tuple[int, int]:
         """M and q: the user's sizes, limited by n and the features, or sizes chosen from the data and the budget."""

@@ -48,10 +48,9 @@ def files_of_comparison(definition: Mapping[str, Any]) -> dict[str, str]:
     return _files(places, words | {*_texts(definition.get("compare", {}))}, OF_EVERY_COMPARISON)
 
 
-def files_of_preconditioner(parameters: Mapping[str, Any]) -> dict[str, str]:
-    """Return the files that a preconditioner depends on."""
-    places = ("shallows.spectrum.fitting:fit_preconditioner",)
-    return _files(places, frozenset(_words(places, parameters)), ())
+def files_of_preconditioner(call: str, parameters: Mapping[str, Any]) -> dict[str, str]:
+    """Return the files of a preconditioner: for the function that computes it, and for objects in its parameters."""
+    return _files((call,), frozenset(_words((call,), parameters)), ())
 
 
 def digest_of_preparation(dataset: Dataset, steps: Iterable[Mapping[str, Any]]) -> str:
@@ -77,6 +76,8 @@ def _of_run(definition: Mapping[str, Any], parameters: Mapping[str, Any]) -> tup
     else:
         places += (f"{_RUNNING}.measures",)
         words |= {*listed(definition.get("measures", DEFAULT_MEASURES))}
+    if "preconditioner" in definition:
+        places += (definition["preconditioner"]["call"],)
     return places, frozenset(words)
 
 

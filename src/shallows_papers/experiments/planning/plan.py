@@ -258,16 +258,21 @@ class Plan:
                 yield Series(word, method, setting, marks, ids, altered, parameters), runs
 
     def _with_preconditioner(self, run: PlannedRun, definition: Mapping[str, Any]) -> PlannedRun:
-        if not definition.get("preconditioner"):
+        """Return a run with its preconditioner, unless the run itself chooses a parameter that this depends on."""
+        made = definition.get("preconditioner")
+        if not made:
             return run
-        wanted = definition["preconditioner"]
         own = {
-            name.removeprefix("solver__"): value
+            name.removeprefix("solver__").removeprefix("features__"): value
             for name, value in run.parameters.items()
-            if name in wanted or (name.partition("__")[0] in ("kernel",) and "kernel" in wanted)
+            if name in made["takes"] or name.removeprefix("features__").startswith("kernel__")
         }
-        cost = costs.estimate("dense", self.size(run.dataset, run.variant), {"n_subsample": costs.DEFAULT_WIDTH, **own})
-        return replace(run, preconditioner=PreconditionerJob(run.dataset, run.variant, own, run.seed, cost))
+        if code.AUTOMATIC in own.values():
+            return run
+        size = self.size(run.dataset, run.variant)
+        cost = costs.estimate(made["cost"], size, {"n_subsample": costs.DEFAULT_WIDTH, **own}, (1,))
+        job = PreconditionerJob(run.dataset, run.variant, made["call"], own, run.seed, cost)
+        return replace(run, preconditioner=job)
 
     def absent(self, target: str, scale: str) -> dict[str, str]:
         """Say why some of a target's datasets are not used at a scale, by the paper's words for them.

@@ -56,6 +56,7 @@ class PreconditionerJob:
 
     dataset: str
     variant: str
+    call: str  # the function that computes it
     parameters: dict[str, Any]
     seed: int
     cost: costs.Cost
@@ -63,7 +64,7 @@ class PreconditionerJob:
     @cached_property
     def id(self) -> str:
         """Hash of everything that the preconditioner depends on."""
-        return digest("preconditioner", self.dataset, self.variant, self.parameters, self.seed)
+        return digest("preconditioner", self.dataset, self.variant, self.call, self.parameters, self.seed)
 
     @property
     def path(self) -> str:
@@ -73,8 +74,13 @@ class PreconditionerJob:
 
     def spec(self) -> dict[str, Any]:
         """Parameters of its job."""
-        planned = [*code.files_of_preconditioner(self.parameters)]
-        return {"id": self.id, "parameters": self.parameters, "seed": self.seed, "planned": planned}
+        planned = [*self.files]
+        return {"call": self.call, "parameters": self.parameters, "seed": self.seed, "planned": planned}
+
+    @cached_property
+    def files(self) -> dict[str, str]:
+        """The project's files that it depends on, with their digests."""
+        return code.files_of_preconditioner(self.call, self.parameters)
 
 
 @dataclass(frozen=True)

@@ -80,13 +80,11 @@ def _data_of(prepared: Path) -> datasets.Prepared:
 
 
 def make_preconditioner(spec: Mapping[str, Any], prepared: Path, out: Path, conditions: Conditions) -> None:
-    """Make a preconditioner as a separate artifact."""
-    from shallows.spectrum import fit_preconditioner
-
-    data = _data_of(prepared)
-    own = {"random_state": spec["seed"], "device": conditions.device}
+    """Compute a preconditioner, with its seconds, for the runs that share it."""
+    data, function = _data_of(prepared), pkgutil.resolve_name(spec["call"])
+    own = {"random_state": spec["seed"], "device": conditions.device, "memory": conditions.memory}
     with covered_by(spec.get("planned")):
-        made = fit_preconditioner(data.x_train, **arguments(fit_preconditioner, spec["parameters"], **own))
+        made = function(data.x_train, **arguments(function, spec["parameters"], **own))
     out.parent.mkdir(parents=True, exist_ok=True)
     made.save(out)
     print(f"preconditioner {out.stem} ({made.seconds:.1f} s)", flush=True)

@@ -73,9 +73,9 @@ def train(job: Job, data: Any, conditions: Conditions, folder: Path, key: str, r
     report = dict(estimator.report_)
     before, timings = 0.0, report.pop("timings")  # seconds of the preconditioner that was made in advance
     if job.preconditioner is not None:
-        from shallows.spectrum import load_preconditioner
+        from shallows.spectrum.preconditioner_files import seconds_of
 
-        before = load_preconditioner(job.preconditioner).seconds
+        before = seconds_of(job.preconditioner)
     return {
         "rows": rows,
         "seconds_before": before,
