@@ -21,6 +21,7 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+PACKAGES = ("shallows", "shallows_papers", "snakemake_logger_plugin_shallows")
 #: Where conda-forge calls it otherwise.
 CONDA_NAMES = {"matplotlib-base": "matplotlib", "pytorch": "torch", "cupy": "cupy-cuda13x"}
 
@@ -163,7 +164,7 @@ def test_the_wheel_holds_the_package_its_data_and_its_licence(wheel):
     source = ROOT / "src"
     wanted = {
         path.relative_to(source).as_posix()
-        for package in ("shallows", "shallows_papers")
+        for package in PACKAGES
         for path in (source / package).rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     }
@@ -175,10 +176,7 @@ def test_the_wheel_holds_the_package_its_data_and_its_licence(wheel):
     assert {"data", "results"} <= {
         name.split("/")[2] for name in inside if name.startswith("shallows_papers/_workflow/")
     }
-    assert all(
-        name.startswith(("shallows/", "shallows_papers/", f"shallows-{PROJECT['version']}.dist-info/"))
-        for name in inside
-    )
+    assert all(name.partition("/")[0] in (*PACKAGES, f"shallows-{PROJECT['version']}.dist-info") for name in inside)
 
 
 @pytest.mark.slow

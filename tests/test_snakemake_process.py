@@ -87,7 +87,7 @@ def test_the_lock_of_a_snakemake_that_was_killed_is_taken_over_and_that_of_one_t
     process, family = started([sys.executable, "-m", "snakemake"])
     try:
         assert not snakemake_process.remove_stale_lock()
-        assert watching.watch([], folder / "make.log") == 1
+        assert watching.watch([]) == 1
         said = capfd.readouterr()
         assert f"another run works in {folder} (process {process.pid}). Wait until it has ended" in said.err
         assert "unlock" not in said.out
@@ -107,7 +107,7 @@ def test_a_lock_whose_process_is_not_known_stays_and_the_complete_command_is_nam
     if record is not None:
         Path(".snakemake/running").write_text(record)
     assert not snakemake_process.remove_stale_lock()
-    assert watching.watch(["compare", "--config", "dataset=my data.csv"], folder / "make.log") == 1
+    assert watching.watch(["compare", "--config", "dataset=my data.csv"]) == 1
     said = capfd.readouterr().err
     assert f"cd {folder} && {sys.executable} -m snakemake --unlock compare --config 'dataset=my data.csv'" in said
     assert locks()

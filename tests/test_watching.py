@@ -1,11 +1,15 @@
 """What `make` shows of a run: finished targets, failures, warnings, and what came out."""
 
+import logging
 import re
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 import yaml
+from snakemake.logging import DefaultFormatter
+from snakemake_interface_logger_plugins.common import LogEvent
 
 from shallows.errors import ShallowsError
 from shallows_papers import cli, project
@@ -15,71 +19,63 @@ from shallows_papers.experiments.planning.plan import Plan
 from shallows_papers.experiments.user_data import file_fit
 from shallows_papers.reference import drawing
 from shallows_papers.reference.held import Reference
+from snakemake_logger_plugin_shallows import LogHandler
 from workflow_runs import PROJECT
 
 
-def job(number, rule, wildcards):
-    return f"""
-[Thu Nov 26 11:42:43 2026]
-localrule {rule}:
-    output: results/demo/{number}
-    jobid: {number}
-    reason: Missing output files: results/demo/{number}
-    wildcards: {wildcards}
-    resources: tmpdir=/tmp
-eigenspectrum on mnist_demo [kernel=gaussian seed=0]: error 0.1 (2.0 s)
-[Thu Nov 26 11:42:45 2026]
-Finished jobid: {number} (Rule: {rule})
-{number} of 800 steps ({number // 8}%) done
-"""
+@pytest.fixture
+def screen(monkeypatch):
+    """Returns what the logger plugin prints for events, 60 seconds after it began."""
+    handler = LogHandler(None, None)
+    handler.setFormatter(DefaultFormatter())
+    monkeypatch.setattr(time, "monotonic", lambda: handler.begun + 60)
+
+    def shown(*events, level=logging.INFO):
+        records = [logging.makeLogRecord({"levelno": level, "msg": None, **event}) for event in events]
+        return [line for record in records for line in handler.lines(record)]
+
+    return shown
 
 
-def shown(text, seconds=60.0):
-    screen = watching.Screen(0.0)
-    return [line for one in text.splitlines() for line in screen.lines(one, seconds)]
+def job(number, rule, **wildcards):
+    return [
+        {"event": LogEvent.JOB_INFO, "jobid": number, "rule_name": rule, "wildcards": wildcards},
+        {"event": LogEvent.JOB_FINISHED, "job_id": number, "msg": "Finished"},
+        {"event": LogEvent.PROGRESS, "done": number, "total": 800},
+    ]
 
 
-def test_a_whole_run_is_told_in_less_than_three_hundred_lines():
-    runs = "".join(job(n, "train", f"scale=demo, run=r{n}") for n in range(1, 696))
-    tables = "".join(job(n, "tabulate", f"scale=demo, target=target_{n}") for n in range(696, 801))
-    lines = shown("Job stats:\njob count\n---- ----\ntabulate        105\ntotal   800\n" + runs + tables)
-    assert len(lines) < 150
-    assert any(line.startswith("   1 of 105 targets: target_696 (about ") for line in lines)
+def test_a_whole_run_is_shown_in_few_lines_with_targets_and_remaining_time(screen):
+    runs = [event for n in range(1, 696) for event in job(n, "train", run=f"r{n}")]
+    tables = [event for n in range(696, 801) for event in job(n, "tabulate", target=f"target_{n}")]
+    lines = screen({"event": LogEvent.RUN_INFO, "stats": {"train": 695, "tabulate": 105}}, *runs, *tables)
+    assert len(lines) == 9 + 105
     assert " 50 % of 800 jobs in 60 s (about 60 s left)" in lines
+    assert lines[-1].startswith(" 105 of 105 targets: target_800")
 
 
-def test_a_failure_is_shown_whole_and_a_warning_as_it_is():
-    failure = "Error in rule train:\n    message: None\n    jobid: 3\n    log: results/demo/logs/3.log\n\n"
-    warning = "note: the GPU is busy"
-    assert shown(failure + warning + "\n" + job(1, "train", "run=r1")) == [*failure.rstrip().splitlines(), warning]
+def test_errors_and_warnings_of_snakemake_are_shown_and_long_lists_cut(screen):
+    assert screen({"msg": "Select jobs to execute..."}) == []
+    error = "An error\n    input: " + "a" * 400 + "\n" + "b" * 400
+    assert screen({"msg": error}, level=logging.ERROR) == ["An error", "    input: " + "a" * 289 + " ...", "b" * 400]
 
 
-def test_many_warnings_are_cut_off_and_like_ones_told_once():
+def test_many_warnings_of_jobs_are_cut_off_and_like_ones_shown_once():
     letters = [chr(a) + chr(b) for a in range(97, 117) for b in range(97, 117)]
-    assert len(shown("".join(f"warning {one}: something\n" for one in letters))) == 100
-    assert len(shown("".join(f"warning: {n} times too large\n" for n in range(50)))) == 1
+    assert len([*watching.new_kinds(f"warning {name}: something\n" for name in letters)]) == 100
+    assert [*watching.new_kinds(f"warning: {n} times too large\n" for n in range(50))] == ["warning: 0 times too large"]
 
 
-def test_what_a_job_says_at_its_end_stands_in_the_log_alone():
-    assert shown("linear ridge (scikit-learn): test_error 13.33 with alpha 1 (0.3 s)\n") == []
-
-
-def test_what_was_guessed_of_a_file_is_shown_whole():
+@pytest.mark.parametrize("status", [0, 1])
+def test_what_jobs_write_to_the_standard_error_is_shown_and_the_status_returned(tmp_path, monkeypatch, capfd, status):
     told = f"my.csv was read as a table: {', '.join(f'column_{n}' for n in range(90))}; the target is the column y"
-    error = f"Error: my.csv lacks values. {told}. Fill them in by missing=median."
-    assert shown(f"{told}\n{error}\n") == [told, error]
-
-
-@pytest.mark.parametrize(("status", "n_times"), [(0, 1), (1, 0)])
-def test_the_report_of_a_comparison_is_named_at_the_end_if_all_went_well(tmp_path, monkeypatch, capfd, status, n_times):
-    report = f"The comparison's report: {tmp_path}/index.html"
-    program = f"print({report!r}, 'a note', {report!r}, sep='\\n')\nraise SystemExit({status})\n"
-    (tmp_path / "snakemake.py").write_text(program)
+    program = f"import sys\nassert sys.argv[-2:] == ['--logger', 'shallows']\nprint({told!r}, file=sys.stderr)\n"
+    (tmp_path / "snakemake.py").write_text(f"{program}raise SystemExit({status})\n")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    assert watching.watch([], tmp_path / "compare.log") == status
-    lines = capfd.readouterr().out.splitlines()
-    assert lines[0] == "a note"
-    assert lines[2:] == [report] * n_times
+    monkeypatch.chdir(tmp_path)
+    assert watching.watch([]) == status
+    first, last = capfd.readouterr().out.splitlines()
+    assert first == told and last.startswith("Stopped after" if status else "Done after")
 
 
 def test_the_end_tells_each_papers_verdicts(tmp_path):
@@ -131,7 +127,7 @@ def test_snakemakes_own_options_of_cores_are_checked(name):
 )
 def test_settings_of_a_file_have_the_same_two_forms_in_compare_and_fit(tmp_path, monkeypatch, words):
     called = []
-    monkeypatch.setattr(watching, "watch", lambda given, log: called.append(given) or 0)
+    monkeypatch.setattr(watching, "watch", lambda given: called.append(given) or 0)
     monkeypatch.setattr(file_fit, "fit_file", lambda *given: called.append(given[4]))
     monkeypatch.chdir(tmp_path)
     (tmp_path / "my.csv").write_text("a,y\n1,2\n")
@@ -207,7 +203,7 @@ def test_a_page_is_drawn_in_the_present_folder_from_what_the_package_has(tmp_pat
 
 def test_the_commands_are_snakemakes_with_the_projects_rules(monkeypatch, tmp_path):
     called = []
-    monkeypatch.setattr(watching, "watch", lambda words, log: called.append(words) or 0)
+    monkeypatch.setattr(watching, "watch", lambda words: called.append(words) or 0)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "my.csv").write_text("a,y\n1,2\n")
     assert cli.main(["compare", "my.csv", "task=regression", "--cores", "2"]) == 0
@@ -223,10 +219,11 @@ def test_reproduce_writes_changed_parameters_into_a_file_of_settings(tmp_path, m
     """Results, and the log, go to a folder of their own, whose table is printed."""
     asked = []
 
-    def watch(words, log):
+    def watch(words):
         asked.extend(words)
-        (log.parents[1] / "tables").mkdir(parents=True)
-        (log.parents[1] / "tables" / "eigenpro_table6.md").write_text("# A table", encoding="utf-8")
+        tables = Path(words[words.index("--configfile") + 1]).parent / "laptop" / "tables"
+        tables.mkdir(parents=True)
+        (tables / "eigenpro_table6.md").write_text("# A table", encoding="utf-8")
         return 0
 
     monkeypatch.chdir(tmp_path)

@@ -5,6 +5,8 @@ import csv
 import json
 import os
 import re
+import subprocess
+import sys
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -13,7 +15,7 @@ import yaml
 
 from shallows_papers.experiments.planning.plan import Plan
 from shallows_papers.experiments.running import record
-from workflow_runs import PROJECT, copy_project, snakemake
+from workflow_runs import PROJECT, copy_project, environment, snakemake
 
 pytestmark = [pytest.mark.workflow, pytest.mark.timeout(1500)]
 LIMIT = 1200
@@ -41,7 +43,7 @@ def demo(tmp_path_factory):
     """A project whose demo has ended, what Snakemake said, and its plan.
 
     The environment variable ``SHALLOWS_FINISHED_DEMO`` names a copy to be used up by these tests, in which ``make`` has
-    ended and whose words stand in its ``make.log``. Without it, the demo of a copy with fewer targets is run here.
+    ended, with its output in ``make.log``. Without it, the demo of a copy with fewer targets is run here.
     """
     if finished := os.environ.get("SHALLOWS_FINISHED_DEMO"):
         root = Path(finished)
@@ -49,8 +51,9 @@ def demo(tmp_path_factory):
     root = copy_project(tmp_path_factory.mktemp("demo"), *KEPT)
     for path in root.glob("config/papers/*/targets*.yaml"):
         path.write_text(thinned(path.read_text()))
-    done = snakemake(root, "--cores", "2", timeout=LIMIT)
-    assert done.returncode == 0, done.stdout
+    words = [sys.executable, "-m", "shallows_papers.experiments.watching", "--cores", "2"]
+    done = subprocess.run(words, cwd=root, env=environment(root), capture_output=True, text=True, timeout=LIMIT)
+    assert done.returncode == 0, done.stdout + done.stderr
     return root, done.stdout, Plan.load(root)
 
 
@@ -104,10 +107,11 @@ def test_every_run_of_the_plan_left_a_record_that_agrees_with_the_schema(demo):
         assert not marks or list(run.marks) in columns.values() or by_the_clock
 
 
-def test_each_run_tells_its_result_in_its_own_log(demo):
+def test_make_shows_every_target_and_each_run_has_its_result_in_its_own_log(demo):
     root, said, plan = demo
-    lines = [line for line in said.splitlines() if " on " in line and "seed=" in line and " s)" in line]
-    assert len(lines) == len(plan.runs("demo"))
+    n = len(plan.targets)
+    assert len(re.findall(rf"^ *\d+ of {n} targets: \w+", said, re.MULTILINE)) == n
+    assert " % of " in said and len(said.splitlines()) < 300
     for run in plan.runs("demo").values():
         folder = run.folder.removeprefix("runs/")
         log = (root / "results" / "demo" / "logs" / "runs" / f"{folder}.log").read_text()

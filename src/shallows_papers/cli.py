@@ -326,7 +326,7 @@ def _compare(chosen: argparse.Namespace) -> int:
     words = ["--snakefile", str(watching.project() / "Snakefile"), "--cores", watching.check_cores(chosen.cores)]
     words += ["compare", "--config", f"dataset={chosen.file}"]
     words += [f"{name}={value}" for name, value in settings.items()]
-    return watching.watch(words, Path("results", "own", "compare.log"))
+    return watching.watch(words)
 
 
 def changes_file(results: Path, targets: Sequence[str], words: list[str]) -> tuple[Path, Path]:
@@ -358,7 +358,7 @@ def _reproduce(chosen: argparse.Namespace) -> int:
         folder, overlay = changes_file(folder, chosen.targets, chosen.set)
         words += ["--configfile", str(overlay)]
     results = folder / chosen.scale
-    status = watching.watch([*words, "--config", f"scale={chosen.scale}"], results / "logs" / "make.log")
+    status = watching.watch([*words, "--config", f"scale={chosen.scale}"])
     for target in chosen.targets if status == 0 else ():
         if (table := results / "tables" / f"{target}.md").exists():
             print(table.read_text(encoding="utf-8"))

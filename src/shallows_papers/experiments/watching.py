@@ -1,7 +1,6 @@
 """Run Snakemake and print what the user wants to know: finished targets, remaining time, failures, results.
 
-``python -m shallows_papers.experiments.watching --scale demo --cores all``, which ``make`` calls. The complete output
-of Snakemake is in ``results/<scale>/logs/make.log``.
+``python -m shallows_papers.experiments.watching --scale demo --cores all``, which ``make`` calls.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ import textwrap
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -33,77 +32,20 @@ from .command_line import one_sentence
 from .planning.configuration import SCALES
 from .running import snakemake_process
 
-#: Lines that Snakemake writes when there is no problem, and the last line of each run.
-_CHATTER = re.compile(
-    r"\[\w{3} \w{3} +\d|Select jobs|Execute \d|Using |Assuming |Provided |Rules claiming|Conda env|Building DAG|"
-    r"SNAKEMAKE|=====|Config file|Complete log|Elapsed|job +count|-----|\w+ +\d+$|Job stats|Creating|Updating|Touching|"
-    r"Removing temporary|Nothing to be done|Finished |Job \d+|Submitted|Group job|.* on .+ \[.*\]: |"
-    r"The (?:comparison's )?report: |"  # which is printed at the end, if there was no error
-    r".* \(\d[\d.]* (?:s|min|h)\)$"  # the last line of a job
-)
-_BLOCK = re.compile(r"(?:local)?(?:rule|checkpoint|group job) .*:$|Group job ")
-_FAILURE = re.compile(r"Error in |\w*Error\b|\w*Exception\b|Traceback|Exiting|Shutting down|Terminating")
+#: The most lines of jobs that are shown.
 _MOST_LINES = 100
-#: Characters of a line in which Snakemake lists files or parameters; messages are shown whole.
-_LONGEST = 300
+#: What Snakemake writes to its standard error in each run, before its logger plugin is asked.
+_CHATTER = re.compile(r"Using .*profile|$")
 
 
-class Screen:
-    """The lines on the screen, one call of `lines` for each line that Snakemake writes.
-
-    There is a line for each finished target, with the number of finished targets and the remaining time, estimated from
-    the share of finished jobs, and a line for every tenth of the jobs. A failure is shown completely. Other unusual
-    lines are warnings and are shown, up to a hundred of them; of lines that differ only in numbers, the first.
-    """
-
-    def __init__(self, begun: float):
-        self.begun, self.block = begun, ""
-        self.seen: set[str] = set()
-        self.rule, self.jobs = "", {}
-        self.n_targets = self.n_finished = self.tenth = 0
-        self.left = ""
-
-    def lines(self, line: str, now: float) -> Iterator[str]:
-        """Yield the lines to print for one line of Snakemake."""
-        line = line.rstrip()
-        if self.block and line.startswith("    "):
-            self._remember(line.strip())
-            if self.block == "failure":
-                yield line if len(line) <= _LONGEST else f"{line[:_LONGEST]} ..."
-            return
-        self.block = ""
-        if _FAILURE.match(line):
-            self.block = "failure"
-            yield line
-        elif _BLOCK.match(line):
-            self.block, self.rule = "job", line.rstrip(":").rpartition(" ")[2]
-        elif found := re.match(r"Finished jobid: (\d+) \(Rule: (\w+)\)", line):
-            if found[2] == "tabulate" and found[1] in self.jobs:
-                self.n_finished += 1
-                yield f"{self.n_finished:4} of {self.n_targets} targets: {self.jobs[found[1]]}{self.left}"
-        elif found := re.match(r"(\d+) of (\d+) steps", line):
-            yield from self._progress(int(found[1]), int(found[2]), now)
-        elif found := re.match(r"tabulate +(\d+)$", line):
-            self.n_targets = int(found[1])
-        elif line.startswith(" ") or not line or _CHATTER.match(line):
-            return
-        elif (kind := re.sub(r"[\d.]+", "", line)) not in self.seen and len(self.seen) < _MOST_LINES:
-            self.seen.add(kind)
-            yield line if len(self.seen) < _MOST_LINES else "(further lines are in the log)"
-
-    def _remember(self, text: str) -> None:
-        """Note the target whose table a job makes; the number of the job comes before its wildcards."""
-        if found := re.match(r"jobid: (\d+)$", text):
-            self.job = found[1]
-        elif self.rule == "tabulate" and (found := re.search(r"\btarget=(\w+)", text)):
-            self.jobs[self.job] = found[1]
-
-    def _progress(self, done: int, total: int, now: float) -> Iterator[str]:
-        share, passed = done / total, now - self.begun
-        self.left = f" (about {duration(passed * (1 - share) / share)} left)" if 0 < share < 1 and passed > 20 else ""
-        if int(10 * share) > self.tenth and share < 1:
-            self.tenth = int(10 * share)
-            yield f"{100 * share:3.0f} % of {total} jobs in {duration(passed)}{self.left}"
+def new_kinds(lines: Iterable[str]) -> Iterator[str]:
+    """Yield the warnings and errors of jobs: of lines that differ only in numbers, the first, up to a hundred."""
+    seen: set[str] = set()
+    for line in lines:
+        kind = re.sub(r"[\d.]+", "", line.rstrip())
+        if not _CHATTER.match(kind) and kind not in seen and len(seen) < _MOST_LINES:
+            seen.add(kind)
+            yield line.rstrip() if len(seen) < _MOST_LINES else "(further lines are in the logs of the jobs)"
 
 
 def outcome(results: Path) -> Iterator[str]:
@@ -122,47 +64,39 @@ def outcome(results: Path) -> Iterator[str]:
             yield f"{textwrap.shorten(paper.partition(':')[0], 72, placeholder='...')}: {', '.join(found)}"
 
 
-def watch(words: Sequence[str], log: Path) -> int:
-    """Run Snakemake with these words, show what the user wants and keep all in a log; return its exit status.
+def watch(words: Sequence[str]) -> int:
+    """Run Snakemake with these words and show what the user wants; return its exit status.
 
-    A signal that ends this program ends Snakemake and its jobs too. The status is then 128 plus the signal's number, as
-    in a shell.
+    The package `snakemake_logger_plugin_shallows` shows Snakemake's events. Warnings and errors of jobs are shown here;
+    their logs have all of their output. A signal that ends this program ends Snakemake and its jobs too. The status is
+    then 128 plus the signal's number, as in a shell.
     """
-    log.parent.mkdir(parents=True, exist_ok=True)
     begun = time.monotonic()
-    report, screen, command = "", Screen(begun), [sys.executable, "-m", "snakemake", *words]
+    command = [sys.executable, "-m", "snakemake", *words]
     if snakemake_process.remove_stale_lock():
         print("An earlier run in this folder was killed. Its lock is removed, and its finished results are used.")
+    elif snakemake_process.is_locked():
+        print(f"Error: {_who_holds_the_lock(command)}", file=sys.stderr)
+        return 1
     stopped: list[int] = []
-    refused = False
     with (
-        log.open("w", encoding="utf-8") as file,
         _ending_with_this_program(stopped) as children,
         subprocess.Popen(
-            command,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
+            [*command, "--logger", "shallows"],
+            stderr=subprocess.PIPE,
             text=True,
             bufsize=1,
             env={**os.environ, snakemake_process.WATCHER: str(os.getpid())},
         ) as child,
     ):
         children.append(child)
-        for line in child.stdout:
-            file.write(line)
-            report = line.rstrip() if line.startswith("The comparison's report:") else report
-            refused = refused or line.startswith("LockException")
-            if refused or (stopped and stopped[0] != signal.SIGINT):
-                continue  # how Snakemake ends, and its message about the lock, are only in the log
-            for shown in screen.lines(line, time.monotonic()):
-                print(shown, flush=True)
+        for line in new_kinds(child.stderr):
+            print(line, flush=True)
     if stopped:
         snakemake_process.remove_stale_lock()  # Snakemake was killed, or ended before it could unlock
-    if refused:
-        print(f"Error: {_who_holds_the_lock(command)}", file=sys.stderr)
-    print(f"{'Done' if child.returncode == 0 else 'Stopped'} after {duration(time.monotonic() - begun)}; log: {log}")
-    if report and child.returncode == 0:
-        print(report)
+    logs = sorted(Path(".snakemake", "log").glob("*.log"))
+    log = f"; log: {logs[-1]}" if logs else ""
+    print(f"{'Done' if child.returncode == 0 else 'Stopped'} after {duration(time.monotonic() - begun)}{log}")
     return 128 + stopped[0] if stopped and child.returncode != 0 else child.returncode
 
 
@@ -241,7 +175,7 @@ def main(words: Sequence[str] | None = None) -> int:
     results = Path("results", options.scale)
     with one_sentence():
         cores = check_cores(options.cores)
-    status = watch(["--cores", cores, *more, "--config", f"scale={options.scale}"], results / "logs" / "make.log")
+    status = watch(["--cores", cores, *more, "--config", f"scale={options.scale}"])
     if status == 0:
         print(*outcome(results), sep="\n")
         if (page := results / "report" / "index.html").exists():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
 from collections.abc import Iterator, Mapping
@@ -11,7 +12,7 @@ from typing import Any, TextIO
 
 from shallows.errors import ShallowsError, TrainingInterrupted
 
-from . import batch_system
+from . import batch_system, snakemake_process
 
 
 class _Tee:
@@ -48,15 +49,17 @@ class _Tee:
 def journal(path: str | Path, resources: Mapping[str, Any] | None = None) -> Iterator[None]:
     """Copy the output of a job into its log, and end the job with one clear sentence after an expected error.
 
+    If `watching` shows the output of Snakemake, only warnings and errors, the standard error, are copied.
     A Slurm job that was asked to stop is queued again after its state was saved. An error other than a `ShallowsError`
     is a fault: it is raised, with its traceback in the log.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     batch_system.declare_memory(resources or {})
-    with open(path, "w", encoding="utf-8") as kept:
+    with open(path, "w", buffering=1, encoding="utf-8") as kept:
         streams = sys.stdout, sys.stderr
-        sys.stdout, sys.stderr = _Tee(sys.stdout, kept), _Tee(sys.stderr, kept)
+        is_watched = snakemake_process.WATCHER in os.environ
+        sys.stdout, sys.stderr = kept if is_watched else _Tee(sys.stdout, kept), _Tee(sys.stderr, kept)
         try:
             yield
         except ShallowsError as error:

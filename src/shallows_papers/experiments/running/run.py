@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pkgutil
 import shutil
+import sys
 import time
 import warnings
 from collections.abc import Mapping
@@ -57,7 +58,8 @@ def execute(job: Job, conditions: Conditions) -> dict[str, Any]:
     record.write(job.out, made, rows)
     shutil.rmtree(folder, ignore_errors=True)
     if "diverged" in made:
-        print(f"note: {name_of(job.spec)}: {made['diverged']} The tables mark the cells of this run.", flush=True)
+        note = f"note: {name_of(job.spec)}: {made['diverged']} The tables mark the cells of this run."
+        print(note, file=sys.stderr, flush=True)
         return made
     final = ", ".join(f"{name} {float(value):.4g}" for name, value in made["metrics"]["final"].items())
     resumed = f", resumed {made['resumes']} times" if made["resumes"] else ""

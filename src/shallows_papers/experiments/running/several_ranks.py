@@ -50,7 +50,7 @@ def train(job: Job, data: Any, conditions: Conditions, folder: Path, key: str) -
             process.stdin.write(BEGIN)
             process.stdin.flush()
         for line in process.stdout:
-            print(line, end="", flush=True)
+            print(line, end="", file=sys.stderr, flush=True)
         status = process.wait()
     (folder / TASK).unlink(missing_ok=True)
     return outcome(folder / OUTCOME, f"{' '.join(command)} ended with status {status}")

@@ -52,7 +52,7 @@ def register() -> None:
         file = _RUNNING.open("a+", encoding="utf-8")
         with contextlib.suppress(BlockingIOError):
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if not _is_locked():
+            if not is_locked():
                 file.truncate(0)  # the processes of these lines have ended
         fcntl.flock(file, fcntl.LOCK_SH)
         print(_host(), os.getpid(), watcher, file=file, flush=True)
@@ -62,7 +62,7 @@ def register() -> None:
 
 def remove_stale_lock() -> bool:
     """Remove Snakemake's lock of the present folder if its process no longer exists; return whether it was removed."""
-    if fcntl is None or not _is_locked():
+    if fcntl is None or not is_locked():
         return False
     begun = time.monotonic()
     with contextlib.suppress(OSError), _RUNNING.open("r+", encoding="utf-8") as file:
@@ -124,7 +124,8 @@ def _host() -> str:
     return platform.node() or "unknown"
 
 
-def _is_locked() -> bool:
+def is_locked() -> bool:
+    """Whether Snakemake's lock of the present folder exists."""
     return next(_LOCKS.glob("*.lock"), None) is not None
 
 

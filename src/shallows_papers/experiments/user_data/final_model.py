@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -54,6 +55,7 @@ def write(
     print(
         f"{one.label}{chosen} was fitted to all {x.shape[0]:,} rows and saved. To predict new rows: shallows predict "
         f"{folder.as_posix()} new.csv",
+        file=sys.stderr,
         flush=True,
     )
 

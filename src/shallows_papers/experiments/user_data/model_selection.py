@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import sys
 import time
 import traceback
 from collections.abc import Mapping
@@ -61,7 +62,7 @@ def compare(spec: Mapping[str, Any], choose: Path, test: Path, out: Path, condit
             reason = f"it failed: {error or type(error).__name__}"
     outcome |= {"reason": reason} if reason else {"record": "record.json"}
     if reason:
-        print(f"{definition['label']}: not run: {reason}", flush=True)
+        print(f"{definition['label']}: not run: {reason}", file=sys.stderr, flush=True)
     write_json(out / "outcome.json", outcome)
     return outcome
 
@@ -154,7 +155,7 @@ def _at_defaults(method: Method, label: str, data: Any) -> dict[str, float]:
     try:
         fitted = method.fit({}, [], data)
     except (ShallowsError, ValueError, ArithmeticError, MemoryError) as error:
-        print(f"{label}: the fit at the defaults failed: {error}", flush=True)
+        print(f"{label}: the fit at the defaults failed: {error}", file=sys.stderr, flush=True)
         return {}
     found = reported(method.task, score(method.task, fitted.predictions, data.y_test))
     return {metric_of(method.task, "default"): found, "default_seconds": fitted.seconds[0]}
