@@ -1,6 +1,6 @@
 """Puts workflow, configuration, embedded data and reference results into the wheel, as shallows_papers/_workflow.
 
-A clone has them beside src/, so that an editable installation leaves them out.
+A clone has them next to src/, so an editable installation leaves them out.
 """
 
 from typing import Any

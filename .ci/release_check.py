@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Build this package as it would be published, install it into an empty environment far from here, and use it there.
+"""Build this package as it would be published, install it into an empty environment elsewhere, and use it there.
 
 The source archive is built from the repository and the wheel from the unpacked archive. There, with no path to the
 repository, every estimator is fitted with the core alone, each part that needs an extra must say which one; then, with
@@ -8,7 +8,7 @@ methods are compared on a table.
 
 ``python .ci/release_check.py [--offline] [--keep FOLDER]``; it runs in an environment that has hatchling, and takes uv
 where there is one, else venv and pip. Exit status: 0 where all is well, 1 where something is not, 3 where the packages
-that it needs cannot be had.
+that it needs are not available.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ def install(wheel: Path, extras: str, environment: Path, offline: bool) -> Path 
     done = subprocess.run(command, capture_output=True, text=True, env=clean())
     if done.returncode == 0:
         return python
-    print("the packages that this one needs cannot be had:", done.stderr.strip()[-2000:], sep="\n")
+    print("the packages that this one needs are not available:", done.stderr.strip()[-2000:], sep="\n")
     return None
 
 

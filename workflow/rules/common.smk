@@ -23,7 +23,7 @@ from shallows_papers.experiments.running import fork_server, snakemake_process
 if workflow.is_main_process:
     snakemake_process.register()
 
-# Whether jobs have environments of their own, of workflow/envs/.
+# Whether jobs have their own environments, of workflow/envs/.
 DEPLOYED = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
 
 PLAN = Plan.load(ROOT, config, deployed=DEPLOYED)
@@ -53,7 +53,7 @@ PLACEMENT = placement.Placement(PLAN)
 
 
 def environment(extra=None):
-    """The environment of jobs that need an extra beside the workflow's own packages."""
+    """The environment of jobs that need an extra in addition to the workflow's own packages."""
     return str(ROOT / "workflow" / "envs" / f"{extra or 'run'}.yaml")
 
 
@@ -80,7 +80,7 @@ def prepared_of(dataset, variant):
 
 
 def preparation_begins_from(wildcards):
-    """The stamp of the published files, or the folder of the variant that this one stands after."""
+    """The stamp of the published files, or the folder of the variant that this one continues."""
     after = PLAN.configuration.variants[wildcards.variant].get("after")
     if after is None:
         return local(f"{DATA}/raw/{wildcards.dataset}/verified.json")
@@ -111,7 +111,7 @@ def ranks_of(run):
 
 
 def threads_of(run):
-    """Threads of a job, which its processes share; Slurm is asked for those of each process."""
+    """Threads of a job, which its processes share; Slurm is asked for the threads of each process."""
     threads, ranks = REQUESTS.threads(run.cost), ranks_of(run)
     return max(1, threads // ranks) if slurm.launches() else max(threads, ranks)
 
@@ -188,7 +188,7 @@ def record_of(run):
 
 
 def curve_of(run):
-    """The curve that a run leaves beside its record."""
+    """The curve that a run writes next to its record."""
     return below(run.scale, f"{run.folder}/curve.csv")
 
 

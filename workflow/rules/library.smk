@@ -1,4 +1,4 @@
-"""Where the project and its library lie, by the standard library alone: the package need not be installed."""
+"""Where the project and its library lie, by the standard library alone: the package may be missing."""
 
 import os
 import subprocess
@@ -11,7 +11,7 @@ from pathlib import Path
 def project_folder(here):
     """The folder of the project, given the one of these rules, also where another workflow uses them as a module.
 
-    Where Snakemake reads them from a git address, it has a clone: the whole project at that commit is unpacked beside
+    Where Snakemake reads them from a git address, it has a clone: the whole project at that commit is unpacked next to
     the results, since the configuration, the data and the library are many files.
     """
     if os.path.isdir(str(here)):
@@ -54,7 +54,7 @@ if " " in sys.executable:
 
 ROOT = project_folder(workflow.current_basedir)
 
-# The rules go with the library of their own project, installed or not. Jobs find it in every environment. Where the
+# The rules use the library of their project, installed or not. Jobs find it in every environment. Where the
 # rules are part of an installed package, that one is found by itself.
 LIBRARY = str(ROOT / "src")
 if os.path.isdir(LIBRARY):

@@ -1,4 +1,4 @@
-"""Published beside measured, with a verdict: the records of a target checked, the numbers as CSV and JSON,
+"""Published and measured numbers, with a verdict: the records of a target checked, the numbers as CSV and JSON,
 and two forms for people. One job a target, since each step takes less time than a process takes to start.
 """
 

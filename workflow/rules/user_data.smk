@@ -30,7 +30,7 @@ if COMPARISON is not None:
             script:
                 "../scripts/describe_data.py"
 
-    # All divisions of the data in one job, since to start a process takes longer than to divide a small table.
+    # All splits in one job, since to start a process takes longer than to divide a small table.
     rule prepare_data:
         input:
             STAMP,
@@ -54,7 +54,7 @@ if COMPARISON is not None:
         script:
             "../scripts/prepare_data.py"
 
-    # A method with all divisions of the data in one job, for the same reason.
+    # A method with all splits in one job, for the same reason.
     rule compare_method:
         input:
             choose=COMPARISON.prepared_with_all_seeds("choose"),

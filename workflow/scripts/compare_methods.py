@@ -10,7 +10,7 @@ from shallows_papers.experiments.user_data import model_selection
 
 with journal(snakemake.log[0]):
     given, conditions = snakemake.input, Conditions.of(snakemake.config)
-    # With one division of the data, each of these is one path.
+    # With one split, each of these is one path.
     chosen, tested = ([paths] if isinstance(paths, str) else paths for paths in (given.choose, given.test))
     for spec, choose, test, out in zip(snakemake.params.specs, chosen, tested, snakemake.output, strict=True):
         model_selection.compare(spec, Path(choose), Path(test), Path(out).parent, conditions)
