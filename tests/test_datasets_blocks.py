@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import hashlib
 import lzma
 import subprocess
 import sys
@@ -11,8 +10,8 @@ import sys
 import numpy as np
 import pytest
 
-from datasets_example import dataset, entry, rows_of, source
-from shallows_papers.datasets import DatasetError, File, fetch, load, prepare
+from datasets_example import entry, rows_of, source
+from shallows_papers.datasets import DatasetError
 from shallows_papers.datasets.formats import libsvm, parts
 from shallows_papers.datasets.formats.idx import write_idx
 from shallows_papers.datasets.sources import ArrayPart
@@ -119,26 +118,6 @@ def test_a_file_of_the_form_of_mnist8m_is_read_in_blocks_with_its_idx_test_part(
     np.testing.assert_array_equal(labels, y)
     assert found.dtype == np.uint8
     np.testing.assert_array_equal(rows_of(opened.test)[0], x[:4])
-
-
-def test_a_file_of_the_form_of_mnist8m_is_converted_to_npy_as_a_stream(tmp_path):
-    text, x, y = mnist8m_like(300)
-    contents = {"mnist8m.xz": lzma.compress(text), "test": write_idx(x[:9].astype(np.uint8))}
-    contents["labels"] = write_idx(y[:9].astype(np.uint8))
-    parts = {"mnist8m.xz": "train", "test": "test_images", "labels": "test_labels"}
-    (tmp_path / "mirror" / "toy").mkdir(parents=True)
-    files = []
-    for name, content in contents.items():
-        (tmp_path / "mirror" / "toy" / name).write_bytes(content)
-        files.append(File(name, parts[name], md5=hashlib.md5(content).hexdigest()))
-    sizes = {"n_train": 300, "n_test": 9, "n_features": 20, "n_classes": 10, "value_range": (0, 255)}
-    made = dataset(files=tuple(files), format="libsvm", options={"dtype": "uint8", "dense": True}, **sizes)
-    stamp = fetch(made, tmp_path / "raw", tmp_path / "mirror")
-    prepare(made, stamp, tmp_path / "out", [{"unit": {}}])
-    prepared = load(tmp_path / "out")
-    np.testing.assert_array_equal(prepared.x_train, (x / 255).astype(np.float32))
-    np.testing.assert_array_equal(prepared.y_train, y)
-    np.testing.assert_array_equal(prepared.x_test, (x[:9] / 255).astype(np.float32))
 
 
 @pytest.mark.slow

@@ -7,12 +7,10 @@ import importlib.util
 import zlib
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from datasets_example import MIRROR, needs_mirror
 from shallows_papers import datasets
-from shallows_papers.datasets import DatasetError
 from shallows_papers.datasets.preparation.row_draws import draw_rows
 
 FOLDER = Path(__file__).parents[1] / "data" / "embedded"
@@ -68,15 +66,3 @@ def test_covertype_rows_for_training_and_test_are_different_ones():
     assert len(set(full)) == len(full)  # so that a line names a row
     assert not set(content["train"]) & set(content["test"])
     assert set(content["train"]) | set(content["test"]) <= set(full)
-
-
-def test_only_embedded_datasets_are_rebuilt(tmp_path):
-    with pytest.raises(DatasetError, match="not an embedded dataset"):
-        embedded.rebuild("mnist", tmp_path, tmp_path)
-
-
-@pytest.mark.parametrize("content", [b"", b"a" * 100_000, np.arange(1000, dtype="<i4").tobytes()])
-def test_compressed_bytes_are_plain_gzip_without_a_time(content):
-    compressed = embedded.gzip_bytes(content)
-    assert gzip.decompress(compressed) == content
-    assert compressed[3:8] == bytes(5)

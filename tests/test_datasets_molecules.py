@@ -7,10 +7,8 @@ import sys
 
 import numpy as np
 import pytest
-from scipy.io import loadmat
 from scipy.spatial.transform import Rotation
 
-from datasets_example import MIRROR, needs_mirror
 from shallows.errors import MissingExtraError, ShallowsError
 from shallows_papers.datasets.files import DatasetError
 from shallows_papers.datasets.synthetic import make, molecules, smiles_molecules
@@ -126,12 +124,6 @@ def test_the_first_draw_is_sorted_and_the_others_are_orders_of_the_same_matrix()
     assert len(np.unique(x[0::4], axis=0)) > 3
 
 
-def test_without_noise_every_draw_is_the_sorted_one():
-    data = make("virtual_molecules", molecules=(several(), np.arange(4.0)), noise=0.0)
-    x, _ = data.block(0, 12)
-    np.testing.assert_array_equal(x, np.tile(x[:4], (3, 1)))
-
-
 def test_zeros_that_fill_up_a_matrix_stay_last_under_noise():
     data = make("virtual_molecules", molecules=(several(), np.arange(4.0)), noise=100.0)
     x, _ = data.block(0, 400)
@@ -163,18 +155,6 @@ def test_wrong_molecules_are_told(wrong, words):
         make("virtual_molecules", **wrong)
 
 
-@needs_mirror
-def test_matrices_of_the_real_file_follow_from_its_charges_and_places():
-    file = loadmat(MIRROR / "qm7" / "qm7.mat")
-    for i in range(0, 7165, 500):
-        n = int((file["Z"][i] > 0).sum())
-        computed = molecules.coulomb_matrix(file["Z"][i, :n], file["R"][i, :n], 23)[None]
-        # Single precision, in a matrix whose largest entries are some hundreds.
-        np.testing.assert_allclose(
-            molecules.eigenspectrum(computed), molecules.eigenspectrum(file["X"][i : i + 1]), atol=1e-3
-        )
-
-
 # Geometries
 
 
@@ -203,12 +183,6 @@ def test_smiles_give_the_same_examples_in_any_block():
     np.testing.assert_array_equal(data.block(2, 3)[0][0], x[2])
     np.testing.assert_array_equal(y, np.arange(3.0))
     assert x[2, 0] == pytest.approx(0.5 * 34**2.4)
-
-
-@needs_rdkit
-def test_another_writing_of_a_molecule_gives_nearly_the_same_sorted_matrix():
-    x, _ = make("smiles_molecules", molecules=(["CO", "OC"], [0.0, 0.0]), size=6).block(0, 2)
-    np.testing.assert_allclose(x[0], x[1], atol=0.05)
 
 
 @needs_rdkit

@@ -220,21 +220,14 @@ def test_a_million_rows_are_prepared_in_bounded_memory(tmp_path):
     [
         ([{"zscor": {}}], UnknownNameError, "no preparation step 'zscor'. Did you mean 'zscore'"),
         ([{"pca": {"components": 3}}], UnknownNameError, "Did you mean 'n_components'"),
-        ([{"zscore": {"mean": 3}}], UnknownNameError, "parameter of the step zscore"),
         ([{"pca": {}}], DatasetError, "The step pca needs n_components"),
-        ([{"pca": {"n_components": 2.5}}], DatasetError, "positive whole number"),
         ([{"pca": {"n_components": 6}}], DatasetError, "asks for 6 components, but 60 training rows of 5 features"),
         ([{"subset": {"n_train": 61}}], DatasetError, "asks for n_train = 61 rows, but 'table' has only 60"),
-        ([{"subset": {"n_train": 0}}], DatasetError, "positive whole number or null"),
-        ([{"subset": {"seed": -1}}], DatasetError, "seed must be"),
         ([{"split": {"n": 1.5}}], DatasetError, "share between 0 and 1"),
         ([{"split": {"n": 60}}], DatasetError, "at least one must remain"),
         ([{"zscore": {}}, {"split": {"n": 5}}], DatasetError, "split must come before zscore"),
-        ([{"fold": {"fold": 1}}], DatasetError, "The step fold needs of"),
         ([{"fold": {"fold": 0, "of": 3}}], DatasetError, "fold must be a whole number from 1 to 3, not 0"),
-        ([{"fold": {"fold": 1, "of": 1}}], DatasetError, "of must be a whole number above 1"),
         ([{"fold": {"fold": 1, "of": 61}}], DatasetError, "61 parts of the 60 training rows of 'table'"),
-        ([{"zscore": {}}, {"fold": {"fold": 1, "of": 3}}], DatasetError, "fold must come before zscore"),
         ([{"unit": {"range": [1, 0]}}], DatasetError, "two ascending numbers"),
         ([{"one_hot": {}}], DatasetError, "no columns to encode"),
         ([{"one_hot": {"columns": [5]}}], DatasetError, "names column 5, but there are 5"),
@@ -242,20 +235,15 @@ def test_a_million_rows_are_prepared_in_bounded_memory(tmp_path):
         ([{"signs": {}}, {"signs": {}}], DatasetError, "the targets are signs"),
         ([{"signs": {"positive": [1, 2, 3]}}], DatasetError, "only one class"),
         ([{"center_target": {}}], DatasetError, "is for regression"),
-        ([{"keep_classes": {"classes": [1, 9]}}], UnknownNameError, "no class '9'"),
         ([{"keep_classes": {"classes": [1]}}], DatasetError, "two or more different names"),
         ([{"signs": {}}, {"keep_classes": {"classes": [1, 2]}}], DatasetError, "it comes before signs"),
-        ([{"indicators": {}}, {"indicators": {}}], DatasetError, "the targets are indicators"),
         ([{"grayscale": {}}], DatasetError, "features of 'table' are not known to be pixels"),
         ([{"grayscale": {"height": 5, "width": 1}}], DatasetError, "needs three channels, but the images have 1"),
         ([{"halves": {"height": 2, "width": 2}}], DatasetError, "5 features are not images of 2 x 2"),
-        ([{"halves": {"order": "rows"}}], DatasetError, "planar or interleaved"),
         ([{"zscore": {}}, {"impute": {}}], DatasetError, "must be the first that changes features"),
         ([{"impute": {"strategy": "guess"}}], DatasetError, "one of mean, median, most_frequent, or a number"),
         ([{"pca": {"n_components": 2, "method": "exact"}}], UnknownNameError, "no method of the step pca 'exact'"),
         (["zscore"], DatasetError, "a name with its parameters"),
-        ([{"zscore": {}, "unit": {}}], DatasetError, "a name with its parameters"),
-        ([{"pca": 3}], DatasetError, "names with values"),
     ],
 )
 def test_a_step_that_cannot_be_done_is_told_and_leaves_nothing(tmp_path, numbers, steps, error, words):
@@ -387,21 +375,3 @@ def test_mnist_is_prepared_whole(tmp_path):
     assert float(data.x_train.std(dtype=np.float64)) == pytest.approx(0.3081, abs=5e-5)
     assert np.bincount(data.y_test).tolist() == [980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009]
     assert info["seconds"]["total"] < 60  # a bound on hanging; the measured time is about 2 s
-
-
-@needs_mirror
-def test_a9a_is_prepared_whole(tmp_path):
-    datasets.prepare("a9a", datasets.fetch("a9a", tmp_path, MIRROR), tmp_path / "out", [{"signs": {}}])
-    data = datasets.load(tmp_path / "out")
-    assert data.x_train.shape == (32_561, 123)
-    assert ((data.y_train == 1).sum(), (data.y_test == 1).sum()) == (7841, 3846)
-    assert set(np.unique(data.x_train)) == {0.0, 1.0}
-
-
-@needs_mirror
-def test_covtype_is_prepared_with_a_split(tmp_path):
-    steps = [{"subset": {"n_train": 20_000}}, {"split": {"n": 5_000}}, {"zscore": {}}]
-    datasets.prepare("covtype", datasets.fetch("covtype", tmp_path, MIRROR), tmp_path / "out", steps)
-    data = datasets.load(tmp_path / "out")
-    assert (data.x_train.shape, data.x_test.shape) == ((15_000, 54), (5_000, 54))
-    assert len(np.unique(data.y_test)) == 7

@@ -10,7 +10,6 @@ from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import OneHotEncoder
 
 from datasets_example import dataset, prepared, three_classes
-from shallows.solvers import EigenPro
 from shallows_papers import datasets
 from shallows_papers.datasets.preparation import pipeline
 from shallows_papers.datasets.preparation.row_draws import draw_rows
@@ -122,13 +121,6 @@ def test_a_pair_of_classes_is_kept_and_the_second_named_is_plus_one(tmp_path, nu
     np.testing.assert_array_equal(data.y_train, np.where(y[y != 2] == 1, 1, -1))
     assert data.info["classes"] == ["3", "1"]
     assert len(data.y_test) == np.count_nonzero(y_test != 2)
-
-
-def test_a_draw_after_a_pair_keeps_the_shares_of_the_pair(tmp_path, numbers):
-    y = numbers[1]
-    data = prepared(tmp_path, numbers, [{"keep_classes": {"classes": [1, 2]}}, {"subset": {"n_train": 20}}])
-    shares = np.bincount(y[y != 3])[1:] / np.count_nonzero(y != 3) * 20
-    assert np.all(np.abs(np.bincount(data.y_train) - shares) < 1)
 
 
 def test_indicators_are_one_column_a_class(tmp_path, numbers):
@@ -289,21 +281,6 @@ def test_sparse_rows_wait_on_the_disk_where_memory_is_short(tmp_path, monkeypatc
     whole = sparse_prepared(tmp_path, [{"subset": {"n_train": 31}}], name="whole")[1]
     short = sparse_prepared(tmp_path, [{"subset": {"n_train": 31}}], name="short", memory=1)[1]
     assert whole.info["sha256"] == short.info["sha256"]
-
-
-def test_estimators_take_sparse_prepared_rows(tmp_path):
-    from shallows import KernelRidgeClassifier
-
-    _, data = sparse_prepared(tmp_path, [])
-    model = KernelRidgeClassifier(solver=EigenPro(max_epochs=2), bandwidth=1.0, random_state=0).fit(
-        data.x_train, data.y_train
-    )
-    dense = KernelRidgeClassifier(solver=EigenPro(max_epochs=2), bandwidth=1.0, random_state=0).fit(
-        data.x_train.toarray(), data.y_train
-    )
-    np.testing.assert_allclose(
-        model.decision_function(data.x_test), dense.decision_function(data.x_test.toarray()), rtol=1e-6, atol=1e-8
-    )
 
 
 def test_logarithms_are_of_one_plus_the_size_and_keep_the_sign(tmp_path, numbers):

@@ -107,9 +107,7 @@ def with_value(place, value):
             with_value((4, 1), np.nan),
             r"x_test in .*: the value nan in row 5, column 2 is not a finite number",
         ),
-        ("x_test", with_value((4, 1), np.inf), r"the value inf in row 5, column 2 is not a finite number"),
         ("y_train", with_value(7, 3), r"y_train in .*: the value 3.0 in row 8, column 1 is outside 0 to 2"),
-        ("y_train", with_value(7, -1), r"is outside 0 to 2"),
         ("y_train", with_value(7, 1.5), r"the value 1.5 in row 8, column 1 is not a whole number"),
         ("y_train", lambda y: y.astype(str), r"y_train in .* has the type <U21; numbers are expected"),
     ],
@@ -137,13 +135,6 @@ def test_an_npz_that_lacks_an_array_is_told(tmp_path):
 def test_a_file_that_is_no_array_is_told(tmp_path, content):
     supply(tmp_path, arrays())
     (tmp_path / "speech" / "x_train.npy").write_bytes(content)
-    with pytest.raises(SuppliedDataError, match="cannot be read as arrays"):
-        datasets.fetch(speech(), tmp_path)
-
-
-def test_an_array_of_objects_is_refused(tmp_path):
-    supply(tmp_path, arrays())
-    np.save(tmp_path / "speech" / "y_train.npy", np.array([{}] * 30, dtype=object), allow_pickle=True)
     with pytest.raises(SuppliedDataError, match="cannot be read as arrays"):
         datasets.fetch(speech(), tmp_path)
 

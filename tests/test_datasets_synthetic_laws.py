@@ -32,10 +32,6 @@ def test_hermite_functions_are_orthonormal_under_the_law_of_the_points():
     np.testing.assert_allclose(e.T @ (weights[:, None] / weights.sum() * e), np.eye(12), atol=1e-10)
 
 
-def test_eigenvalues_sum_to_the_kernel_at_zero():
-    assert make("gaussian_1d", scale=2.0, bandwidth=0.3).eigenvalues(2000).sum() == pytest.approx(1, abs=1e-12)
-
-
 def test_the_gram_matrix_of_the_points_has_these_eigenvalues():
     data = make("gaussian_1d", seed=1)
     x, _ = data.block(0, 1500)
@@ -108,10 +104,6 @@ def test_matrix_gradient_descent_on_a_grid_leaves_the_told_residual(kind, parame
         if t in (1, 7, 30):
             left = math.sqrt(((fitted - f) ** 2).mean() / (f**2).mean())
             assert left == pytest.approx(data.residual(t, step_size), abs=2e-3)
-
-
-def test_nothing_is_fitted_before_the_first_step():
-    assert make("heaviside_circle").residual(0) == 1.0
 
 
 def test_steps_that_are_too_large_diverge():

@@ -147,12 +147,10 @@ def test_libsvm_indices_count_from_zero_where_some_row_has_one(tmp_path):
     [
         "2020-01-{d:02d} {h:02d}:30:00",
         "01/{d}/2020 {h}:05",
-        '"2020-01-{d:02d} {h:02d}:30:00"',
         "2020-01-{d:02d} {h:02d}:30:00+02:00",
-        "{d} {h}:05",
     ],
 )
-@pytest.mark.parametrize("place", [0, 1, 3])
+@pytest.mark.parametrize("place", [0, 3])
 def test_a_table_with_times_is_no_libsvm_file(tmp_path, separator, time, place):
     lines = []
     for i in range(40):
@@ -195,9 +193,7 @@ def savetxt(path, x, y, **options):
     [
         (",", "a,b,c,label"),
         (" ", "a b c label"),
-        (" ", "a,b,c,label"),
         ("\t", "a\tb\tc\tlabel"),
-        (";", '"a";"b";"c";"label"'),
         (",", "made by me, on Monday, at home, alone\na,b,c,label"),
         (",", "a,b,c,label\nm,s,kg,none"),
     ],
@@ -225,11 +221,6 @@ def test_the_target_is_found_by_its_name_in_a_comment(tmp_path, numbers):
 def test_a_comment_that_is_no_header_is_left_aside(tmp_path, numbers, comment):
     description = described(savetxt(tmp_path / "my.csv", *numbers, delimiter=",", header=comment))
     assert [one["name"] for one in description["entry"]["options"]["features"]] == ["column 0", "column 1", "column 2"]
-
-
-def test_a_header_comes_before_a_comment(tmp_path):
-    path = table(tmp_path, "# one, two, three\na,b,y")
-    assert [one["name"] for one in described(path)["entry"]["options"]["features"]] == ["a", "b"]
 
 
 def test_new_rows_are_found_by_the_names_in_a_comment(tmp_path, numbers):
@@ -329,12 +320,6 @@ def test_the_target_is_found_by_its_name_or_is_the_last_column(tmp_path, header,
     assert f"the target is the column {target}" in described(table(tmp_path, header, row=row))["told"]
 
 
-def test_a_first_line_of_numbers_is_a_row(tmp_path):
-    with_header, without = described(table(tmp_path)), described(table(tmp_path, header=""))
-    assert with_header["entry"]["n_train"] == without["entry"]["n_train"] == 40
-    assert "names nothing" in without["told"]
-
-
 def test_text_columns_have_a_header_where_its_words_do_not_come_again(tmp_path):
     rows_of_text = "\n".join(f"{'xyz'[i % 3]},{'uv'[i % 2]},{'pq'[i % 2]}" for i in range(30))
     assert described(write(tmp_path / "a.csv", "kind,form,y\n" + rows_of_text))["entry"]["n_train"] == 30
@@ -349,7 +334,6 @@ def test_text_columns_have_a_header_where_its_words_do_not_come_again(tmp_path):
         ([i % 7 + 1 for i in range(60)], "classification"),
         ([i % 9 + 1 for i in range(60)], "regression"),
         (["red", "blue", "green"] * 20, "classification"),
-        ([i % 59 for i in range(60)], "regression"),
         ([i / 7 for i in range(60)], "regression"),
         ([(i % 5) + 0.25 for i in range(60)], "regression"),
     ],
@@ -357,11 +341,6 @@ def test_text_columns_have_a_header_where_its_words_do_not_come_again(tmp_path):
 def test_the_task_follows_from_the_values_of_the_target(tmp_path, values, task):
     text = "a,b,y\n" + "\n".join(f"{i * 0.3},{i % 4},{value}" for i, value in enumerate(values))
     assert described(write(tmp_path / "my.csv", text))["entry"]["task"] == task
-
-
-def test_the_task_can_be_set(tmp_path):
-    path = table(tmp_path)
-    assert described(path, task="regression")["entry"]["task"] == "regression"
 
 
 def test_identifiers_row_numbers_and_empty_columns_are_left_out_and_told(tmp_path):
@@ -391,11 +370,6 @@ def test_pixels_are_scaled_together_and_other_numbers_each(tmp_path):
     np.savez(tmp_path / "others.npz", X=pixels, y=np.arange(200) % 4)
     assert described(tmp_path / "others.npz")["scaling"] == "zscore"
     assert described(table(tmp_path))["scaling"] == "zscore"
-
-
-def test_sparse_rows_are_left_as_they_are(tmp_path):
-    lines = [f"{i % 2} {1 + i % 900}:1 1000:0.5\n" for i in range(50)]
-    assert described(write(tmp_path / "text.svm", "".join(lines)))["scaling"] == "none"
 
 
 # Entries under config/datasets/

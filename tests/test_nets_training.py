@@ -15,7 +15,6 @@ from shallows.errors import DivergenceError, ShallowsError, TrainingInterrupted,
 from shallows_papers.nets import NeuralNetClassifier, NeuralNetRegressor
 from shallows_papers.nets.architectures import Architecture, Dense
 from shallows_papers.nets.inputs import Coding
-from workflow_runs import PROJECT
 
 # Training
 
@@ -30,35 +29,6 @@ def test_a_tiny_net_learns_what_no_line_separates():
 
 
 @needs_torch
-def test_a_net_learns_digits():
-    data = digits()
-    net = NeuralNetClassifier("lenet", max_epochs=6, batch_size=16, random_state=0)
-    net.fit(data[0][:600], data[1][:600])
-    # 0.83 to 0.90 over the seeds 0 to 4; a guess has 0.1.
-    assert np.mean(net.predict(data[2][:300]) == data[3][:300]) > 0.75
-    assert net.transform(data[2][:5]).shape == (5, 1568)
-
-
-def digits():
-    from shallows_papers.datasets.formats.idx import read_idx
-
-    folder = PROJECT / "data" / "embedded" / "mnist_demo"
-    parts = [read_idx(folder / f"{part}-ubyte.gz") for part in ("train-images-idx3", "train-labels-idx1")]
-    parts += [read_idx(folder / f"{part}-ubyte.gz") for part in ("t10k-images-idx3", "t10k-labels-idx1")]
-    images, labels, test_images, test_labels = parts
-    flat = (one.reshape(len(one), -1).astype(np.float32) / 255 for one in (images, test_images))
-    return next(flat), labels, next(flat), test_labels
-
-
-@needs_torch
-def test_one_seed_gives_one_net_and_another_seed_another():
-    x, y = bars()
-    first, again, other = (tiny(random_state=seed).fit(x, y) for seed in (3, 3, 4))
-    assert all((first.weights_[name] == again.weights_[name]).all() for name in first.weights_)
-    assert (first.decision_function(x) != other.decision_function(x)).any()
-
-
-@needs_torch
 def test_pytorch_s_own_random_state_is_neither_used_nor_changed():
     import torch
 
@@ -68,6 +38,7 @@ def test_pytorch_s_own_random_state_is_neither_used_nor_changed():
     assert (torch.get_rng_state() == before).all()
     torch.manual_seed(12)
     assert (tiny().fit(*bars()).weights_["output.weight"] == first.weights_["output.weight"]).all()
+    assert (tiny(random_state=4).fit(*bars()).weights_["output.weight"] != first.weights_["output.weight"]).any()
 
 
 @needs_torch
@@ -232,26 +203,14 @@ def test_a_small_memory_gives_the_same_prediction():
 
 
 @needs_torch
-def test_rows_of_a_memory_map_are_read_as_they_are(tmp_path):
-    x, y = bars()
-    np.save(tmp_path / "x.npy", x)
-    mapped = tiny().fit(np.load(tmp_path / "x.npy", mmap_mode="r"), y)
-    assert (mapped.weights_["output.weight"] == tiny().fit(x, y).weights_["output.weight"]).all()
-
-
-@needs_torch
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"max_epochs": 0}, "max_epochs must be a whole number of at least 1, got 0"),
-        ({"batch_size": 2.5}, "batch_size must be"),
-        ({"n_iter": 0}, "n_iter must be"),
         ({"max_seconds": -1}, "max_seconds must be a positive number or None"),
         ({"step_size": -1}, "step_size must be a positive number or None, got -1"),
         ({"momentum": 1.0}, "momentum must be a number from 0 and below 1"),
-        ({"weight_decay": float("nan")}, "weight_decay must be"),
         ({"smaller_steps": (2,)}, "smaller_steps must be shares"),
-        ({"dtype": "float16"}, "dtype must be"),
         ({"device": "tpu"}, "device must be 'auto', 'cpu', 'gpu'"),
     ],
 )
@@ -296,13 +255,3 @@ def test_a_net_that_is_fitted_again_and_fails_is_the_one_it_was(how):
         net.set_params(momentum=2.0 if how == "a parameter" else 0.9).fit(other, y, observers=[Interrupt()])
     assert np.array_equal(net.decision_function(x), before)
     assert set(vars(net)) == names
-
-
-def test_a_refused_refit_leaves_the_weights_where_they_were():
-    net = NeuralNetClassifier(TINY, random_state=0)
-    net.weights_ = {"output.bias": np.zeros(2, dtype=np.float32)}
-    before = dict(vars(net))
-    x, y = bars()
-    with pytest.raises(ValueError, match="NaN"):
-        net.fit(np.full_like(x, np.nan), y)
-    assert vars(net) == before

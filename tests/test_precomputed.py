@@ -9,24 +9,20 @@ import pytest
 import scipy.sparse
 from sklearn.base import is_classifier
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.model_selection import GridSearchCV, cross_val_score
-from sklearn.svm import SVC
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.model_selection import cross_val_score
 
 from bad_input_example import few
 from engine_example import sample
 from flat import flat_if_known
 from shallows import (
     DoublyStochasticRegressor,
-    KernelRidgeClassifier,
     KernelRidgeRegressor,
     RegularizedRiskRegressor,
     kernels,
     spectrum,
-    training,
 )
 from shallows.errors import ShallowsError
-from shallows.kernel_approximation import FourierFeatures, NystroemFeatures
+from shallows.kernel_approximation import NystroemFeatures
 from shallows.solvers import EigenPro
 from solved_by import constructor
 
@@ -89,18 +85,6 @@ def test_rows_of_weight_zero_and_other_weights_are_those_of_the_points(name):
     assert np.abs(outputs(of_matrix, K(new, X)) - outputs(of_points, new)).max() < 1e-8
 
 
-@pytest.mark.parametrize(
-    "name", ["EigenProClassifier", "EigenProRegressor", "KernelSGDRegressor", "EigenProCentersRegressor"]
-)
-def test_rows_are_held_out_as_those_of_the_points(name):
-    X, y, new = table(name)
-    of_matrix, of_points = pair(name, early_stopping=True, max_epochs=8)
-    of_matrix.fit(K(X, X), y[:90])
-    of_points.fit(X, y[:90])
-    assert np.allclose(of_matrix.validation_scores_, of_points.validation_scores_, atol=1e-9)
-    assert np.abs(outputs(of_matrix, K(new, X)) - outputs(of_points, new)).max() < 1e-8
-
-
 @each
 def test_cross_validation_cuts_rows_and_columns(name):
     X, y, _ = table(name)
@@ -109,17 +93,6 @@ def test_cross_validation_cuts_rows_and_columns(name):
     assert not of_points.__sklearn_tags__().input_tags.pairwise
     by_matrix = cross_val_score(of_matrix, K(X, X), y[:90], cv=3)
     assert np.allclose(by_matrix, cross_val_score(of_points, X, y[:90], cv=3), atol=1e-9)
-
-
-def test_a_grid_search_over_the_regularisation_goes_by_the_matrix():
-    X, y, _ = table("KernelRidgeRegressor")
-    grid = {"alpha": [1e-3, 1e-1, 1e2]}
-    searches = [
-        GridSearchCV(model, grid, cv=3).fit(data, y[:90])
-        for model, data in zip(pair("KernelRidgeRegressor"), (K(X, X), X), strict=True)
-    ]
-    assert searches[0].best_params_ == searches[1].best_params_
-    assert np.allclose(*(search.cv_results_["mean_test_score"] for search in searches), atol=1e-9)
 
 
 def test_a_sparse_matrix_is_the_same_as_a_dense_one():
@@ -139,29 +112,6 @@ def test_a_model_keeps_no_matrix(name):
     kept = pickle.dumps(model)
     assert len(kept) < 400 * 400 * 8 / 3
     assert np.array_equal(outputs(pickle.loads(kept), K(new, X)), outputs(model, K(new, X)))
-
-
-def test_observers_see_the_model_on_rows_of_kernel_values():
-    X, y, new = table("EigenProRegressor")
-    seen = []
-
-    class Watch(training.Observer):
-        def on_epoch(self, run):
-            seen.append(run.snapshot().predict(K(new, X)))
-
-    model = KernelRidgeRegressor("precomputed", solver=EigenPro(max_epochs=2, tol=0), random_state=0).fit(
-        K(X, X), y[:90], observers=[Watch()]
-    )
-    assert np.allclose(seen[-1], model.predict(K(new, X)), atol=1e-12)
-
-
-def test_a_matrix_of_text_kernels_needs_no_points():
-    words = ["kernel", "kernels", "colonel", "machine", "machines", "machinery"] * 5
-    letters = [np.array([word.count(letter) for letter in "abcdefghijklmnopqrstuvwxyz"]) for word in words]
-    G = np.array([[a @ b / np.sqrt((a @ a) * (b @ b)) for b in letters] for a in letters])
-    y = np.array(["k", "k", "k", "m", "m", "m"] * 5)
-    assert KernelRidgeClassifier("precomputed").fit(G, y).score(G, y) == 1.0
-    assert np.array_equal(SVC(kernel="precomputed").fit(G, y).predict(G), y)
 
 
 # ----------------------------------------------------------------------------------------- refusals
@@ -190,9 +140,7 @@ def test_a_matrix_that_is_none_of_a_kernel_is_told(name):
             RegularizedRiskRegressor("precomputed", features="fourier", solver="svrg"),
             "Explicit features are made of points",
         ),
-        (RegularizedRiskRegressor("precomputed", features="nystrom"), "Explicit features are made of points"),
         (DoublyStochasticRegressor("precomputed"), "random frequencies"),
-        (FourierFeatures("precomputed"), "Explicit features are made of points"),
         (NystroemFeatures("precomputed"), "Explicit features are made of points"),
         (KernelRidgeRegressor("precomputed", centers=sample(5, 3)), "centers is a number"),
     ],
@@ -214,23 +162,6 @@ def test_what_a_matrix_has_no_place_for_is_told():
         KernelRidgeRegressor("precomputed", solver=EigenPro(preconditioner=made)).fit(K(X, X), y)
     with pytest.raises(ShallowsError, match="no values for points"):
         kernels.choose(kernels.make("precomputed"), kernels.augmented(X))
-
-
-def expected_failures(estimator):
-    """Checks that pass a matrix which is none of a kernel, and one that goes by a linear kernel of raw features."""
-    no_kernel = "its matrix has negative eigenvalues, so that it is no kernel's, and it is refused"
-    return {
-        "check_positive_only_tag_during_fit": no_kernel,
-        "check_estimators_dtypes": no_kernel,
-        "check_decision_proba_consistency": "scores beyond −1 and 1 have the probabilities of these",
-    }
-
-
-@parametrize_with_checks(
-    [KernelRidgeClassifier("precomputed", solver="eigenpro")], expected_failed_checks=expected_failures
-)
-def test_scikit_learns_contract_holds_with_a_matrix(estimator, check):
-    check(estimator)
 
 
 @pytest.mark.parametrize("library", ["numpy", "array_api_strict"])

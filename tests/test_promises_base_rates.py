@@ -17,8 +17,7 @@ from sklearn.preprocessing import StandardScaler
 
 import shallows
 import solved_by
-from flat import flat
-from shallows import DoublyStochasticClassifier, training
+from shallows import DoublyStochasticClassifier
 from shallows.solvers import DoublyStochastic
 from solved_by import constructor
 from test_promises_losses import TAKES
@@ -139,27 +138,6 @@ def test_a_stream_of_noise_comes_to_the_frequencies(shares, rows, tmp_path):
     logs = np.log(np.bincount(y[: model.report_["n_rows_begun_with"]]))
     expected = logs[1:] - logs[:-1] if len(rates) == 2 else logs - np.log(np.exp(logs).sum())
     assert model.intercept_ == pytest.approx(expected, abs=0.05)
-
-
-def test_a_training_that_was_stopped_goes_on_with_its_intercept(tmp_path):
-    X, y = of_shares(SHARES["5 %"], 200, 0)
-
-    class Stops(training.Observer):
-        def on_batch(self, run):
-            if run.iteration == 3:
-                raise KeyboardInterrupt
-
-    for name in ("DoublyStochasticClassifier", "sdca: RegularizedRiskClassifier", "sag: RegularizedRiskClassifier"):
-        Estimator = constructor(name)
-        options = {"random_state": 0, "max_epochs": 3, "loss": "logistic"}
-        whole = flat(Estimator, **options).fit(X, y)
-        checkpoint = training.Checkpoint(tmp_path / name[:4], "a key", every_seconds=0.0)
-        with pytest.raises(KeyboardInterrupt):
-            flat(Estimator, **options).fit(X, y, observers=[Stops()], checkpoint=checkpoint)
-        checkpoint = training.Checkpoint(tmp_path / name[:4], "a key", every_seconds=0.0)
-        resumed = flat(Estimator, **options).fit(X, y, checkpoint=checkpoint)
-        assert resumed.n_resumes_ == 1
-        assert np.array_equal(resumed.predict_proba(X), whole.predict_proba(X))
 
 
 SETS = (load_breast_cancer, load_digits, load_wine)

@@ -76,13 +76,8 @@ def libsvm_file(path, labels):
 
 WHOLE_LABELS = {
     "CSV": lambda p, y: csv_file(p / "my.csv", {"a": numbers(), "y": y}),
-    "CSV, target first": lambda p, y: csv_file(p / "my.csv", {"y": y, "a": numbers()}),
-    "table of spaces": lambda p, y: csv_file(p / "my.txt", {"a": numbers(), "y": y}, " "),
     "ARFF, numeric": lambda p, y: arff_file(
         p / "my.arff", {"a": "real", "y": "numeric"}, [f"{a},{b}" for a, b in zip(numbers(), y, strict=True)]
-    ),
-    "ARFF, quoted": lambda p, y: arff_file(
-        p / "my.arff", {"a": "real", "y": "integer"}, [f"{a}, '{b}'" for a, b in zip(numbers(), y, strict=True)]
     ),
     "ARFF, nominal": lambda p, y: arff_file(
         p / "my.arff",
@@ -94,7 +89,6 @@ WHOLE_LABELS = {
     ),
     "LIBSVM": lambda p, y: libsvm_file(p / "my.svm", y),
     "Parquet, decimal": lambda p, y: parquet_file(p / "my.parquet", [Decimal(one) for one in y]),
-    "Parquet, words": lambda p, y: parquet_file(p / "my.parquet", list(map(str, y))),
 }
 INTEGER_LABELS = {
     "Parquet": lambda p, y: parquet_file(p / "my.parquet", np.array(y)),
@@ -103,9 +97,6 @@ INTEGER_LABELS = {
     "NPZ": lambda p, y: saved(np.savez, p / "my.npz", x=np.arange(2 * N).reshape(-1, 2), y=np.array(y)),
     "NPY, a column": lambda p, y: saved(np.save, p / "my.npy", arr=np.column_stack([np.arange(N), y])),
     "MATLAB": lambda p, y: matlab_file(p / "my.mat", x=np.arange(2.0 * N).reshape(-1, 2), y=np.array(y)),
-    "MATLAB, cells": lambda p, y: matlab_file(
-        p / "my.mat", x=np.arange(2.0 * N).reshape(-1, 2), y=np.array([np.int64(one) for one in y], dtype=object)
-    ),
 }
 
 
@@ -168,27 +159,12 @@ DECLARED = {
     "ARFF, sparse": (lambda p: declared_arff(p, ["1", "2", "3"], "{{0 {c}, 1 {a}, 2 {y}}}"), {"1", "2", "3"}),
     "ARFF, words for missing values": (lambda p: declared_arff(p, ["NA", "None", "1"]), {"NA", "None", "1"}),
     "ARFF, a question mark in quotes": (lambda p: declared_arff(p, ["'?'", "1", "2"]), {"?", "1", "2"}),
-    "ARFF, numbers and a rare word": (
-        lambda p: declared_arff(p, ["other", *"123456789abc"]),
-        {"other", *"123456789abc"},
-    ),
     "pandas, integers": (lambda p: declared_parquet(p, pd.Categorical(CYCLE)), {"1", "2", "3", "10"}),
-    "pandas, ordered": (lambda p: declared_parquet(p, pd.Categorical(CYCLE, ordered=True)), {"1", "2", "3", "10"}),
     "pandas, numbers": (
         lambda p: declared_parquet(p, pd.Categorical(np.divide(CYCLE, 2))),
         {"0.5", "1.0", "1.5", "5.0"},
     ),
-    "pandas, truth values": (
-        lambda p: declared_parquet(p, pd.Categorical([True, False] * (N // 2))),
-        {"True", "False"},
-    ),
-    "pandas, digits": (lambda p: declared_parquet(p, pd.Categorical(list(map(str, CYCLE)))), {"1", "2", "3", "10"}),
-    "pandas, long integers": (
-        lambda p: declared_parquet(p, pd.Categorical([2**53 + i % 2 for i in range(N)])),
-        {str(2**53), str(2**53 + 1)},
-    ),
     "Arrow, integers": (lambda p: arrow_file(p, CYCLE), {"1", "2", "3", "10"}),
-    "Arrow, words": (lambda p: arrow_file(p, ["NA", "None"] * (N // 2)), {"NA", "None"}),
 }
 
 
@@ -232,23 +208,14 @@ def test_very_many_declared_categories_are_left_out_and_told(tmp_path):
     assert "Left out: name (more than 1,000 categories)" in described(tmp_path / "my.parquet")["told"]
 
 
-def test_a_column_that_is_asked_to_be_categories_may_hold_numbers_and_a_rare_word(tmp_path):
-    path = csv_file(
-        tmp_path / "my.csv", {"c": ["other", *(["1", "2", "3"] * 13)], "a": numbers(), "y": ["u", "v"] * 20}
-    )
-    assert described(path, categorical="c")["entry"]["categorical"] == [0]
-
-
 # The index of a data frame is no column of data -----------------------------------------------------------------------
 
 FRAME = pd.DataFrame({"a": numbers(), "b": np.arange(N) % 7 / 2, "y": np.arange(N) % 2})
 #: What makes a data frame, and what its index is called in Parquet and in CSV, where it is told that it is left out.
 INDICES = {
     "default": (lambda: FRAME, None, "column 0"),
-    "shuffled": (lambda: FRAME.sample(frac=1, random_state=0), None, "column 0"),
     "a part": (lambda: FRAME[::-1].iloc[:30], None, "column 0"),
     "dates": (lambda: FRAME.set_index(pd.date_range("2024", periods=N)), None, "column 0"),
-    "words": (lambda: FRAME.set_index(pd.Index([f"r{i % 9}" for i in range(N)])), None, "column 0"),
     "named": (lambda: FRAME.set_index(pd.Index(np.arange(N) * 7 % 50, name="id")), "id", "-"),
     "named dates": (lambda: FRAME.set_index(pd.date_range("2024", periods=N, name="day")), "day", "day"),
     "two levels": (
@@ -275,7 +242,7 @@ def test_the_index_of_a_data_frame_in_parquet_is_no_feature(tmp_path, make, told
 @pytest.mark.parametrize(
     ("make", "told"),
     [(make, told) for make, _, told in INDICES.values() if told != "-"],
-    ids=[*list(INDICES)[:5], "day"],
+    ids=[*list(INDICES)[:3], "day"],
 )
 def test_the_index_of_a_data_frame_in_csv_is_no_feature(tmp_path, make, told):
     frame, path = make(), tmp_path / "my.csv"
@@ -345,16 +312,11 @@ def test_words_of_arff_are_read_by_its_own_grammar(tmp_path, written, meant, spa
 #: A line of an ARFF file with the columns a (real), b (1, 2 or x), c (text) and y (u or v), and what it means.
 ARFF_LINES = {
     "1.5,2,w,v": (1.5, "2", "w", "v"),
-    " 1.5 , 2 , w , v ": (1.5, "2", "w", "v"),
-    "1.5,\t2,w,v": (1.5, "2", "w", "v"),
     "?,?,?,v": (None, None, None, "v"),
-    "? , ?, '?', v": (None, None, "?", "v"),
     ",,w,v": (None, None, "w", "v"),
     "'1.5','2',\"w\",'v'": (1.5, "2", "w", "v"),
-    "1e-3,x,w,v": (0.001, "x", "w", "v"),
     "NaN,x,w,v": (None, "x", "w", "v"),
     "{0 1.5, 1 2, 2 w, 3 v}": (1.5, "2", "w", "v"),
-    "{3 v, 0 1.5, 2 w, 1 2}": (1.5, "2", "w", "v"),
     "{0 1.5, 2 w, 3 v}": (1.5, "1", "w", "v"),
     "{2 w}": (0.0, "1", "w", "u"),
     "{0 ?, 2 'a {b} c', 3 v}": (None, "1", "a {b} c", "v"),
@@ -365,7 +327,6 @@ ARFF_LINES = {
     "1.5,2,'w,v": "line 9: .*Error parsing",
     "{0 1.5, 0 2.5, 2 w}": "line 9: a sparse row has a column twice",
     "{0 1.5, 7 2, 2 w}": "line 9: Bad @DATA instance format",
-    "1.5,100 %,w,v": "line 9: .*Error parsing",
     r"1.5,2,'C:\docs',v": r"line 9: Unsupported escape sequence",
 }
 
@@ -418,15 +379,11 @@ def test_dates_of_arff_are_left_out_and_told(tmp_path, kind):
 #: The header and a row of a table; the name of its first column, the category and the label of the row.
 LINE_BREAKS = {
     "in the header": ('"a\nx",b,y\n', "1.5,p,u\n", "a\nx", "p", "u"),
-    "of Windows in the header": ('"a\r\nx",b,y\r\n', "1.5,p,u\r\n", "a\r\nx", "p", "u"),
-    "several in the header": ('"a\n\nx\n","b\n2",y\n', "1.5,p,u\n", "a\n\nx", "p", "u"),
     "after blank lines and comments": ('\n# 5" pipes, "old\n\n"a\nx",b,y\n', "1.5,p,u\n", "a\nx", "p", "u"),
     "in a category": ("a,b,y\n", '1.5,"p\nq",u\n', "a", "p\nq", "u"),
-    "blank line in a category": ("a,b,y\n", '1.5,"p\n\nq",u\n', "a", "p\n\nq", "u"),
     "in a label": ("a,b,y\n", '1.5,p,"u\nw"\n', "a", "p", "u\nw"),
     "a comma and a quotation mark too": ("a,b,y\n", '1.5,"p\n, ""q""",u\n', "a", 'p\n, "q"', "u"),
     "separated by semicolons": ('"a\nx";b;y\n', '1.5;"p\nq";u\n', "a\nx", "p\nq", "u"),
-    "separated by tabs": ('"a\nx"\tb\ty\n', '1.5\t"p\nq"\tu\n', "a\nx", "p\nq", "u"),
     "separated by spaces": ('"a x" b y\n', '1.5  "p q" u\n', "a x", "p q", "u"),
     "old Macintosh": ("a,b,y\r", "1.5,p,u\r", "a", "p", "u"),
     "next lines of Unicode": ("a\u2028x,b,y\n", "1.5,p\x85q,u\n", "a\u2028x", "p\x85q", "u"),
@@ -479,18 +436,12 @@ NPZ = {
     "truth values": ({"X": X, "y": np.arange(N) % 2 == 0}, ["True", "False"] * (N // 2)),
     "a column": ({"X": X, "y": np.array(WORDS)[:, None]}, WORDS),
     "without names": ({"arr_0": X, "arr_1": np.array(WORDS)}, WORDS),
-    "without names, target first": ({"arr_0": np.arange(N) % 2, "arr_1": X}, ["0", "1"] * (N // 2)),
-    "another name": ({"X": X, "species": np.array(WORDS)}, WORDS),
     "a named target and other entries": ({"X": X, "y": np.array(WORDS), "id": np.arange(N), "when": DATES}, WORDS),
     "objects that nobody needs": ({"X": X, "y": np.array(WORDS), "names": np.array(["a", None])}, WORDS),
-    "a number of the name t": ({"X": X, "t": np.float64(3), "species": np.array(WORDS)}, WORDS),
     "no target beside": ({"X": np.column_stack([X, np.arange(N) % 2])}, ["0", "1"] * (N // 2)),
     "dates": ({"X": X, "y": DATES}, "target y of .* holds dates"),
-    "dates without names": ({"arr_0": X, "arr_1": DATES}, "target arr_1 of .* holds dates"),
-    "spans of time": ({"X": X, "y": DATES - DATES[0]}, "target y of .* holds spans of time"),
     "objects": ({"X": X, "y": np.array(WORDS, dtype=object)}, r"target y of .* holds Python objects .*astype\(str\)"),
     "complex numbers": ({"X": X, "y": np.arange(N) * 1j}, "target y of .* holds complex numbers"),
-    "records": ({"X": X, "y": np.zeros(N, dtype=[("a", int), ("b", int)])}, "target y of .* holds records"),
     "an empty word": ({"X": X, "y": np.array(["", *WORDS[1:]])}, "target of .* is missing in row 1"),
     "features of words": ({"X": X.astype(str), "y": np.array(WORDS)}, "features X of .* are words"),
     "features of objects": ({"X": X.astype(object), "y": np.array(WORDS)}, "features X of .* holds Python objects"),
@@ -499,27 +450,20 @@ NPZ = {
         r"not clear which array of .* is the target.*a \(40,\), b \(40,\)",
     ),
     "a target of several columns": ({"X": X, "z": X}, r"not clear which array of .* is the target.*z \(40, 2\)"),
-    "two of features": (
-        {"left": X, "right": X},
-        r"not clear which array of .* holds the features. It holds left \(40, 2\), right \(40, 2\)",
-    ),
     "a test part without its target": ({"X": X, "y": np.array(WORDS), "x_test": X}, WORDS),
     "nothing but dates": ({"arr_0": DATES}, "not clear which array of .* holds the features.* arr_0 .*dates"),
 }
 MATLAB = {
     "cells of words": ({"X": X, "y": np.array(WORDS, dtype=object)}, WORDS),
-    "a column of cells": ({"X": X, "y": np.array(WORDS, dtype=object)[:, None]}, WORDS),
     "cells of numbers": ({"X": X, "y": np.array([i % 2 for i in range(N)], dtype=object)}, ["0", "1"] * (N // 2)),
     "a matrix of letters": ({"X": X, "y": np.array(WORDS)}, WORDS),
     "truth values": ({"X": X, "y": np.arange(N) % 2 == 0}, ["1", "0"] * (N // 2)),
     "sparse": ({"X": csc_matrix(X), "y": csc_matrix(np.arange(N) % 2)}, ["0", "1"] * (N // 2)),
-    "another name": ({"X": X, "species": np.array(WORDS, dtype=object)}, WORDS),
     "a struct that nobody needs": ({"X": X, "y": np.arange(N) % 2, "about": {"by": "me"}}, ["0", "1"] * (N // 2)),
     "cells of words and numbers": (
         {"X": X, "y": np.array([1, *WORDS[1:]], dtype=object)},
         "target y of .* a cell array",
     ),
-    "cells of lists": ({"X": X, "y": np.array([[1, 2], *WORDS[1:]], dtype=object)}, "target y of .* a cell array"),
     "cells as features": (
         {"X": np.array([[1, "a"]] * N, dtype=object), "y": np.arange(N)},
         "features X of .* a cell array",
@@ -566,19 +510,12 @@ def test_what_nobody_reads_is_told(tmp_path):
     assert "not read: when, id" in described(tmp_path / "my.npz")["told"]
 
 
-def test_a_column_may_be_the_target_although_another_array_has_as_many_entries(tmp_path):
-    np.savez(tmp_path / "my.npz", X=np.column_stack([X, np.arange(N) % 2]), a=np.arange(N), b=np.arange(N))
-    check_labels(tmp_path / "my.npz", ["0", "1"] * (N // 2), target=2)
-
-
 # Files that are called otherwise than what they are -------------------------------------------------------------------
 
 PAIRS = [f"{i % 2} qid:{i // 5} 1:{i / 8} 2:{i % 3}" for i in range(N)]
 CONTENTS = {
     "LIBSVM": ([line.replace(f"qid:{i // 5} ", "") for i, line in enumerate(PAIRS)], "LIBSVM"),
-    "LIBSVM with queries": (PAIRS, "LIBSVM"),
     "LIBSVM with queries and notes": ([f"{line} # page {i}" for i, line in enumerate(PAIRS)], "LIBSVM"),
-    "LIBSVM with a comment first": (["# by hand", *PAIRS], "LIBSVM"),
     "LIBSVM with rows of zeros": (["0", "1", *PAIRS], "LIBSVM"),
     "ARFF": (
         [

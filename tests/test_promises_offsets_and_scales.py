@@ -20,7 +20,6 @@ from shallows import (
     LinearSVMClassifier,
     Options,
     RegularizedRiskClassifier,
-    kernels,
 )
 from shallows.arrays import user_arrays
 from shallows.errors import DivergenceError
@@ -103,9 +102,7 @@ CANCER = load_breast_cancer()
 SCALES = {
     "equal scales": (WIDE, LABELS),
     "scales from 1 to 1e4": (WIDE * np.logspace(0, 4, 6), LABELS),
-    "scales from 1e4 to 1": (WIDE * np.logspace(4, 0, 6), LABELS),
     "one column times 1e9": (WIDE * np.array([1e9, 1, 1, 1, 1, 1]), LABELS),
-    "all columns times 1e6": (WIDE * 1e6, LABELS),
     "all columns times 1e-4": (WIDE * 1e-4, LABELS),
     "all columns + 20": (WIDE + 20, LABELS),
     "raw breast cancer": (CANCER.data, CANCER.target),
@@ -168,7 +165,7 @@ OTHER_MACHINES = {
     f"{solver}, linear map": lambda solver=solver: RegularizedRiskClassifier(
         features="linear", solver=solver, random_state=0
     )
-    for solver in ("pegasos", "sag", "sdca", "svrg")
+    for solver in ("pegasos", "svrg")
 }
 
 
@@ -238,10 +235,8 @@ def test_a_stream_warns_once_of_a_column_in_another_unit(name, rows_at_a_time):
     ("options", "warns"),
     [
         ({"kernel": "laplace_product"}, True),
-        ({"kernel": kernels.Gaussian(2.0)}, True),
         ({"kernel": "rbf", "kernel_params": {"gamma": 0.1}}, True),
         ({"kernel": "polynomial"}, False),
-        ({"kernel": "linear"}, False),
         ({"kernel": lambda x, z: x @ z.T + 1.0}, False),
         ({"kernel": "precomputed"}, False),
     ],
@@ -273,14 +268,6 @@ def test_raw_breast_cancer_is_in_different_units_and_raw_digits_are_not():
     assert not of_units(lambda: KernelRidgeClassifier(solver="eigenpro", random_state=0).fit(scaled, CANCER.target))
 
 
-def test_one_of_two_columns_can_be_in_another_unit():
-    assert of_units(
-        lambda: KernelRidgeClassifier(solver="eigenpro", random_state=0).fit(
-            X[:, :2] * [1.0, 1e6], targets("Classifier", X)
-        )
-    )
-
-
 def test_a_second_view_in_different_units_is_named_as_y():
     [told] = of_units(lambda: unfitted("DoublyStochasticKernelCCA").fit(VARYING, VARYING * UNITS))
     assert "Column 2 of y" in told
@@ -297,7 +284,7 @@ def test_counts_of_rare_words_are_in_one_unit():
     assert user_arrays.largest_unit(scipy.sparse.csr_array(counts))[0] == 7
 
 
-@pytest.mark.parametrize("scale", [1e-300, 1e-20, 1.0, 1e300])
+@pytest.mark.parametrize("scale", [1e-300, 1.0, 1e300])
 def test_units_are_seen_at_any_scale(scale):
     rows = np.column_stack([VARYING * UNITS, np.full(150, 0.1)]) * scale
     for form in (rows, scipy.sparse.csr_array(rows)):

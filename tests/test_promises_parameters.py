@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from sklearn.base import clone, is_classifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV
 
 import promises_example
 import shallows
@@ -19,7 +18,6 @@ from shallows import features, kernels, streams
 from shallows.errors import ShallowsError
 from shallows.kernel_approximation import HiddenUnits, QuasiMonteCarloFeatures
 from shallows.kernels import Matern
-from shallows.solvers import EigenPro
 from shallows.statistics import two_sample_test
 from shallows.svm import RandomKitchenSinksRegressor
 from shallows_papers.baselines import ImageVotes
@@ -67,7 +65,7 @@ def test_a_switch_is_true_or_false(Estimator):
 
 
 #: Values that a parameter is set to after a fit.
-LATER = [None, 7, "hinge", "logistic", "precomputed", "one_vs_rest", "individual"]
+LATER = [None, 7, "logistic", "precomputed"]
 #: What decides how much time or memory a prediction takes.
 OF_PREDICTIONS = {"device", "memory", "options", "verbose"}
 
@@ -116,7 +114,7 @@ def test_parameters_of_votes_over_images_that_are_set_after_a_fit_change_no_pred
 
 # --------------------------------------------------------------------------------- whole numbers of NumPy
 
-INTEGERS = [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64]
+INTEGERS = [np.int8, np.uint16, np.int64, np.uint64]
 WHOLE = {
     **{
         "batch_size": 100,
@@ -168,21 +166,6 @@ def test_a_whole_number_of_numpy_is_converted_however_it_is_set(integer):
     assert clone(layers).n_units == (20, 30) and type(layers.n_units[0]) is int
 
 
-def test_given_parameters_stay_the_same_objects():
-    given = {"solver": EigenPro(rank=5), "centers": X[:20], "kernel": kernels.Polynomial(degree=2)}
-    model = shallows.KernelRidgeRegressor(**given)
-    assert all(getattr(model, name) is value for name, value in given.items())
-
-
-def test_a_search_over_numpys_numbers_is_that_over_pythons():
-    sizes = [np.arange(20, 60, 20), [20, 40]]
-    model = RandomKitchenSinksRegressor(random_state=0, features=HiddenUnits(activation="cosine", n_units=20))
-    searches = [
-        GridSearchCV(model, {"max_iterations": some, "features__n_units": some}, cv=2).fit(X, NUMBERS) for some in sizes
-    ]
-    assert np.array_equal(*[search.cv_results_["mean_test_score"] for search in searches])
-
-
 def test_a_small_integer_type_allows_as_many_iterations_as_it_says():
     options = {"features": HiddenUnits("cosine", n_units=20), "random_state": 0, "tol": 0.0}
     few, many = (
@@ -204,12 +187,6 @@ def test_functions_and_classes_below_the_estimators_take_numpys_whole_numbers(in
     assert np.array_equal(*[streams.permutation(m, "test", m, m) for m in (n, 100)])
     results = [two_sample_test(X[:30], X[30:], n_features=m, n_draws=m, random_state=m) for m in (n, 100)]
     assert results[0].pvalue == results[1].pvalue
-
-
-def test_a_stream_takes_numpys_whole_numbers():
-    model = shallows.DoublyStochasticRegressor(random_state=0)
-    batches = ((X, NUMBERS) for _ in range(200))
-    assert model.partial_fit(batches, n_iter=np.int8(100)).report_["stopped_by"] == "n_iter"
 
 
 def numbers_of_numpy(value):

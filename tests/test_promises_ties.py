@@ -29,12 +29,9 @@ def normal(n=120, copies=1, noise=1.0):
 
 KINDS = {
     "three binary features": (*binary(150, 3), 1.0),
-    "one binary feature": (*binary(60, 1), 1.0),
     "all points equal": (np.ones((60, 2)), (_rng.random(60) < 0.4).astype(int), 1.0),
-    "copies of one label": (*normal(copies=5, noise=0.0), 1.0),
     "copies of both labels": (*normal(copies=5), 1.0),
     "points a rounding apart": (np.ones((60, 2)) + 1e-9 * _rng.normal(size=(60, 2)), np.arange(60) % 3 // 2, 1.0),
-    "a grid with random labels": (_rng.integers(0, 3, size=(120, 2)).astype(float), _rng.integers(0, 2, 120), 1.0),
     "a tiny C": (*normal(noise=0.5), 1e-3),
     "five rows of one class": (_rng.normal(size=(100, 3)), (np.arange(100) < 5).astype(int), 1.0),
 }

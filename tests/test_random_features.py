@@ -11,10 +11,9 @@ import pytest
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics.pairwise import rbf_kernel
 
-import shallows
-from doubly_stochastic_example import ALL, moons
+from doubly_stochastic_example import moons
 from engine_example import sample
-from forms import eigenpro_classifier, kernel_sgd_classifier
+from forms import eigenpro_classifier
 from pretended_gpu import pretended_gpu
 from shallows import DoublyStochasticClassifier, DoublyStochasticRegressor, kernels
 from shallows.errors import ShallowsError
@@ -161,11 +160,9 @@ def labelled():
     ("kernel", "reuse"),
     [
         (CUBIC, "fresh"),
-        (CUBIC, "uniform_reuse"),
         (kernels.ArcCosine(0), "fresh"),
         (kernels.ArcCosine(0), "checked_reuse"),
         (kernels.ArcCosine(1), "uniform_reuse"),
-        (kernels.ArcCosine(2), "fresh"),
     ],
     ids=str,
 )
@@ -189,8 +186,6 @@ def test_scores_of_the_square_loss_are_near_those_of_exact_kernel_ridge(kernel, 
         (CUBIC, {"solver__preconditioning": None, "solver__n_iter": 400}),
         ("exponential", {}),
         (ArcCosine(order=0), {"solver__schedule": "line_search"}),
-        (ArcCosine(order=1), {}),
-        (ArcCosine(order=2), {}),
     ],
     ids=str,
 )
@@ -202,29 +197,6 @@ def test_a_classifier_is_as_good_as_exact_kernel_ridge_with_its_kernel(kernel, o
     right = np.mean((exact.predict(made(new, X)) > 0) == y_new)
     assert right > 0.88
     assert model.score(new, y_new) > right - 0.02
-
-
-@pytest.mark.parametrize("Estimator", ALL)
-@pytest.mark.parametrize("kernel", ["polynomial", "exponential", "arc_cosine"])
-def test_a_saved_model_predicts_the_same_to_the_bit(Estimator, kernel, tmp_path):
-    X, y = cubic(300)
-    y = y > 2.0 if Estimator is DoublyStochasticClassifier else y
-    model = Estimator(kernel=kernel, random_state=0, solver=DoublyStochastic(n_iter=5)).fit(X, y)
-    shallows.save(model, tmp_path / "model.skops")
-    again = shallows.load(tmp_path / "model.skops")
-    output = "decision_function" if hasattr(model, "decision_function") else "predict"
-    assert np.array_equal(getattr(again, output)(X), getattr(model, output)(X))
-
-
-def test_a_version_that_draws_other_features_says_so(tmp_path, monkeypatch):
-    X, y = cubic(200)
-    shallows.save(
-        DoublyStochasticRegressor(solver=DoublyStochastic(n_iter=2), kernel="exponential", random_state=0).fit(X, y),
-        tmp_path / "model.skops",
-    )
-    monkeypatch.setattr(kernels.Exponential, "log_value", lambda self, t: 1.01 * t / self.bandwidth**2)
-    with pytest.raises(ShallowsError, match="this version draws other features"):
-        shallows.load(tmp_path / "model.skops")
 
 
 @pytest.mark.parametrize("kernel", ["polynomial", "exponential"])
@@ -268,7 +240,6 @@ def test_the_origin_of_the_data_is_kept():
     [
         ({"kernel": "heat_circle"}, r"'heat_circle' draws no random features.*'arc_cosine'.*\. KernelSGD.*'nystrom'"),
         ({"kernel": rbf_kernel}, "'rbf_kernel' draws no random features"),
-        ({"kernel": kernels.HeatCircle()}, "'heat_circle' draws no random features"),
         (
             {"kernel": "polynomial", "solver__reuse": "checked_reuse"},
             "'polynomial' have none. Take reuse='fresh' or Uniform",
@@ -319,17 +290,15 @@ class OnlyFactor(RadialKernel):
     ],
     ids=lambda value: type(value).__name__,
 )
-@pytest.mark.parametrize("Estimator", [DoublyStochasticClassifier, DoublyStochasticRegressor])
-def test_the_users_kernel_class_that_lacks_methods_is_refused_with_their_names(Estimator, kernel, message):
+def test_the_users_kernel_class_that_lacks_methods_is_refused_with_their_names(kernel, message):
     with pytest.raises(ShallowsError, match=message):
-        Estimator(kernel=kernel).fit(*moons())
+        DoublyStochasticClassifier(kernel=kernel).fit(*moons())
 
 
 def test_other_estimators_refuse_it_too_and_take_a_kernel_without_random_features():
-    for Estimator in (eigenpro_classifier, kernel_sgd_classifier):
-        with pytest.raises(ShallowsError, match="OnlyFeatures must also define"):
-            Estimator(kernel=OnlyFeatures()).fit(*moons(100))
-        assert Estimator(kernel=ValuesToo()).fit(*moons(100)).predict(moons(5)[0]).shape == (5,)
+    with pytest.raises(ShallowsError, match="OnlyFeatures must also define"):
+        eigenpro_classifier(kernel=OnlyFeatures()).fit(*moons(100))
+    assert eigenpro_classifier(kernel=ValuesToo()).fit(*moons(100)).predict(moons(5)[0]).shape == (5,)
 
 
 def test_features_that_vary_much_are_told_with_the_number():

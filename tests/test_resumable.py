@@ -15,14 +15,11 @@ from shallows.errors import CheckpointError, TrainingInterrupted
 from shallows.training import Checkpoint
 from shallows_papers.experiments.running import analysis_run, run
 from shallows_papers.papers.eigenpro import step_sizes
-from shallows_papers.papers.eigenpro.eigensystem_cost import compare_eigensystems
 from shallows_papers.papers.resumable import ResumableLoop
 
 METHODS = own_configuration().methods
 SMALL = {
     "step_rules": {"bandwidth": 5.0, "rank": 5, "n_subsample": 60, "n_points": 120, "batch_sizes": [20, 60]},
-    "batch_acceleration": {"bandwidth": 5.0, "rank": 5, "n_points": 80, "batch_sizes": [8, 40], "n_epochs": 20},
-    "feature_batches": {"bandwidth": 5.0, "rank": 0, "n_features": 40, "n_points": 100, "n_batches": 5},
     "kernel_batches": {"bandwidth": 5.0, "rank": 5, "n_points": 80, "n_batches": 5},
     "reuse_cost": {"bandwidth": 5.0, "n_points": 30, "n_places": 5, "n_iterations": 60, "n_repeats": 2},
 }
@@ -96,20 +93,6 @@ def test_progress_is_told_now_and_then_with_what_is_left(capsys):
     lines = capsys.readouterr().err.splitlines()
     assert lines[0].startswith("sizes on digits: 1 of 2 steps for batches of 4, about") and lines[0].endswith("s left")
     assert lines[1:] == ["sizes on digits: 2 of 2 steps for batches of 4"]
-
-
-def test_the_errors_of_eigensystems_are_kept_and_their_times_taken_anew(tmp_path):
-    data = run.datasets.load(tmp_path)
-    asked = {"bandwidth": 5.0, "rank": 5, "subsamples": [30, 60], "n_points": 80, "rounds": 1, "device": "cpu"}
-    plain = compare_eigensystems(data, **asked)
-    kept = checkpoint(tmp_path)
-    kept.request_stop()
-    with pytest.raises(TrainingInterrupted), ResumableLoop("", kept) as loop:
-        compare_eigensystems(data, **asked, progress=loop)
-    with ResumableLoop("", checkpoint(tmp_path)) as loop:
-        found = compare_eigensystems(data, **asked, progress=loop)
-    assert list(found.curve) == list(plain.curve)
-    assert all(found.curve[name] == values for name, values in plain.curve.items() if not name.startswith("time_"))
 
 
 @pytest.mark.parametrize("method", SMALL)

@@ -89,11 +89,6 @@ def test_predictions_are_in_the_units_of_the_target_and_in_the_order_of_the_rows
     assert abs(found.mean() / price.mean() - 1) < 0.05 and abs(found.std() / price.std() - 1) < 0.2
 
 
-def test_a_loaded_model_predicts_what_the_fitted_one_does(tmp_path):
-    path, model = flats_model(tmp_path)
-    np.testing.assert_allclose(saved_model.load(tmp_path / "model").predict(path), model.predict(path), rtol=1e-6)
-
-
 def test_columns_are_found_by_their_names_and_others_are_left_alone(tmp_path):
     path, model = flats_model(tmp_path)
     with open(path, newline="") as stream:

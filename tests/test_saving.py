@@ -25,9 +25,9 @@ import forms
 import shallows
 from bad_input_example import few
 from engine_example import sample
-from feature_forms import feature_eigenpro_classifier, feature_eigenpro_regressor
+from feature_forms import feature_eigenpro_regressor
 from flat import flat, flat_if_known
-from forms import eigenpro_classifier, eigenpro_regressor
+from forms import eigenpro_classifier
 from pretended_gpu import pretended_gpu
 from shallows import (
     DoublyStochasticRegressor,
@@ -45,8 +45,8 @@ from shallows import (
     spectrum,
 )
 from shallows.errors import MissingExtraError, ShallowsError
-from shallows.kernel_approximation import FourierFeatures, NystroemFeatures
-from shallows.kernels import Matern
+from shallows.kernel_approximation import FourierFeatures
+from shallows.kernels import ArcCosine, Matern
 from shallows.saving import archive
 from shallows.solvers import Certified, CheckedReuse, DoublyStochastic, EigenPro, UniformReuse
 from shallows.svm import DoublyStochasticNoveltyDetector
@@ -96,27 +96,15 @@ MODELS = {name: (lambda name=name: unfitted(name).fit(X, targets(unfitted(name))
     "early stopping": lambda: KernelRidgeClassifier(solver="eigenpro", early_stopping=True, random_state=0).fit(
         X, WORDS
     ),
-    "several outputs": lambda: KernelRidgeRegressor(solver="eigenpro", random_state=0).fit(X, X[:, :2] * 1e6),
     "several labels": lambda: KernelRidgeClassifier(random_state=0).fit(X, SEVERAL),
-    "numbers for classes": lambda: RegularizedRiskClassifier(solver="pegasos", random_state=0).fit(X, VALUES > 0),
-    "weights of classes": lambda: KernelRidgeClassifier(
-        solver="eigenpro", class_weight={"low": 2.0}, random_state=0
-    ).fit(X, WORDS),
     "a table": lambda: KernelRidgeRegressor(solver="eigenpro", random_state=0).fit(
         pd.DataFrame(X, columns=["a", "b", "c"]), VALUES
     ),
     "matern": lambda: KernelRidgeRegressor(
         Matern(nu=0.7), solver="kernel_sgd", random_state=0, bandwidth="median", n_components=None
     ).fit(X, VALUES),
-    "a kernel object": lambda: RegularizedRiskRegressor(kernels.Cauchy(1.3), random_state=0).fit(X, VALUES),
-    "rbf": lambda: eigenpro_regressor("rbf", kernel_params={"gamma": 0.3}, random_state=0).fit(X, VALUES),
     "a loss object": lambda: RegularizedRiskRegressor(loss=losses.Huber(0.3), random_state=0).fit(X, VALUES),
     "centres": lambda: KernelRidgeRegressor(centers=X[:30], random_state=0).fit(X, VALUES),
-    "constant columns": lambda: KernelRidgeRegressor(solver="eigenpro", random_state=0).fit(
-        np.hstack([X, X * 0 + 3]), VALUES
-    ),
-    "rbf features": lambda: feature_eigenpro_classifier("rbf_kmeans", n_features=20, random_state=0).fit(X, WORDS),
-    "nystrom": lambda: feature_eigenpro_regressor("nystrom", n_features=20, random_state=0).fit(X, VALUES),
     "linear": lambda: RegularizedRiskClassifier(solver="svrg", features="linear", random_state=0).fit(X, WORDS),
     "orthogonal": lambda: RegularizedRiskClassifier(
         solver="pegasos", features=FourierFeatures(orthogonal=True, n_features=31), random_state=0
@@ -137,10 +125,15 @@ MODELS = {name: (lambda name=name: unfitted(name).fit(X, targets(unfitted(name))
     "re-use": lambda: DoublyStochasticNoveltyDetector(
         solver=DoublyStochastic(reuse=UniformReuse()), random_state=0
     ).fit(X),
+    "features of a series": lambda: DoublyStochasticRegressor(
+        "exponential", solver=DoublyStochastic(n_iter=5), random_state=0
+    ).fit(X, VALUES),
+    "random units": lambda: DoublyStochasticRegressor(
+        ArcCosine(order=0), solver=DoublyStochastic(n_iter=5), random_state=0
+    ).fit(X, VALUES),
     "a generator": lambda: KernelRidgeRegressor(solver="eigenpro", random_state=np.random.RandomState(3)).fit(
         X, VALUES
     ),
-    "k-means": lambda: NystroemFeatures("polynomial", landmarks="kmeans", n_features=9, random_state=0).fit(X),
     "cosines": lambda: FourierFeatures("laplace", form="cosine", n_features=9, random_state=0).fit(X.astype("f4")),
 }
 
@@ -319,14 +312,11 @@ LIST = node("builtins.list", "ListNode", content=[node("builtins.str", "JsonNode
 REFUSED_NAMES = {
     "a function of the system": node("posix.system", "FunctionNode"),
     "a function of shallows": node("shallows.saving.save", "FunctionNode"),
-    "a function of scikit-learn": node("sklearn.datasets.fetch_openml", "FunctionNode"),
     "a function of NumPy": node("numpy.fromfile", "FunctionNode"),
     "a class that starts programs": node("subprocess.Popen", "ConstructorFromReduceNode", content=LIST),
-    "a class that writes files": node("numpy.memmap", "ConstructorFromReduceNode", content=LIST),
     "a class imported from elsewhere": node("sklearn.pipeline.Bunch", "TypeNode"),
     "a class of shallows that is no part of a model": node("shallows.errors.ShallowsError", "TypeNode"),
     "a class that this version does not have": node("shallows.kernels.radial.Gone", "ObjectNode"),
-    "a module that runs": node("shallows.__main__.Main", "TypeNode"),
 }
 
 
@@ -378,14 +368,14 @@ def test_the_size_of_a_sparse_matrix_is_its_unpacked_size(path, monkeypatch):
     refused(path, "it unpacks to")
 
 
-@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.99])
+@pytest.mark.parametrize("share", [0.0, 0.5, 0.99])
 def test_a_truncated_file_is_refused(share, path):
     content = path.read_bytes()
     path.write_bytes(content[: int(share * len(content))])
     refused(path, "is not a model of shallows.save, or is damaged")
 
 
-@pytest.mark.parametrize("place", [0.1, 0.3, 0.5, 0.7, 0.9])
+@pytest.mark.parametrize("place", [0.1, 0.5, 0.9])
 def test_a_bit_that_flipped_is_noticed(place, path):
     content = bytearray(path.read_bytes())
     content[int(place * len(content))] ^= 4
@@ -458,7 +448,7 @@ def test_a_model_of_sparse_rows_comes_back(kind, Estimator, tmp_path):
     assert is_the_same(model, shallows.load(tmp_path / "model.skops"), rows)
 
 
-@pytest.mark.parametrize("keys", [(False, True), (np.False_, np.True_), (np.int64(0), np.int64(1))])
+@pytest.mark.parametrize("keys", [(False, True), (np.int64(0), np.int64(1))])
 def test_weights_of_classes_that_are_truth_values_come_back(keys, tmp_path):
     weights = dict(zip(keys, (1.0, 3.0), strict=True))
     y = np.asarray(VALUES > 0).astype(type(keys[0]))

@@ -13,7 +13,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from engine_example import sample
 from shallows import features, kernels
 from shallows.errors import ShallowsError
-from shallows.estimators.feature_maps import sparse_random_features
 from shallows.estimators.feature_maps.sparse_random_features import sparse_weights
 from shallows.kernel_approximation import FourierFeatures, SparseRandomFeatures
 
@@ -54,19 +53,6 @@ def test_one_step_is_the_lasso_on_a_block():
     found = np.flatnonzero(lasso.coef_)
     assert np.abs(model.transform(X) - Z[:, found]).max() < 1e-12
     assert np.abs(model.coef_[0] - lasso.coef_[found]).max() < 1e-2 * np.abs(lasso.coef_).max()
-
-
-def test_a_fit_keeps_nothing_on_the_estimator_that_the_fitted_one_lacks(monkeypatch):
-    X, y = waves(100)
-    model, during = SparseRandomFeatures(bandwidth=1.0, block_size=20, n_iter=2, random_state=0), set()
-
-    def watched(*arguments):
-        during.update(vars(model))
-        return sparse_weights(*arguments)
-
-    monkeypatch.setattr(sparse_random_features, "sparse_weights", watched)
-    model.fit(X, y)
-    assert during and during <= {*vars(model)}
 
 
 def test_further_steps_are_those_of_the_paper():

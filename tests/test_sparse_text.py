@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import tracemalloc
 
 import numpy as np
@@ -51,11 +50,9 @@ def with_columns(rows):
 
 OF_KERNELS = {
     "EigenProClassifier": {},
-    "EigenProRegressor": {},
     "EigenProCentersClassifier": {"centres": 60},
     "BudgetedSVMClassifier": {"budget": 10},
     "KernelRidgeClassifier": {},
-    "KernelRidgeRegressor": {"solver": "conjugate_gradients"},
     "KernelSGDClassifier": {"max_epochs": 5},
     "KernelSVMClassifier": {"solver": SMO(tol=1e-8)},
     "lasvm: KernelSVMClassifier": {"solver": LASVM(tol=1e-8)},
@@ -117,19 +114,13 @@ def test_no_fit_and_no_prediction_makes_rows_dense(name):
 
 REFUSED = [
     "DoublyStochasticClassifier",
-    "DoublyStochasticRegressor",
-    "DoublyStochasticNoveltyDetector",
     "DoublyStochasticKernelPCA",
     "ExtremeLearningMachineAutoencoder",
-    "Fastfood",
-    "FeatureGaussianProcessRegressor",
     "FeatureRidgeClassifier",
     "FourierFeatures",
     "HiddenUnits",
     "KernelSlicedInverseRegression",
-    "QuasiMonteCarloFeatures",
     "RandomBinning",
-    "RandomKitchenSinksClassifier",
     "SemiRandomFeatures",
     "TensorSketch",
 ]
@@ -153,10 +144,8 @@ def test_kernels_and_components_that_need_dense_rows_refuse_wide_sparse_ones():
 KERNELS = [
     kernels.Gaussian(1.3),
     kernels.Laplace(1.3),
-    kernels.Cauchy(1.3),
     kernels.Matern(1.3, nu=1.5),
     kernels.Polynomial(3, scale=0.5),
-    kernels.Linear(),
     kernels.Exponential(2.0),
     kernels.ArcCosine(1),
 ]
@@ -206,17 +195,6 @@ def test_a_column_that_was_constant_in_training_counts_in_a_new_point():
     X_dense, new = X.toarray(), sp.csr_array(new)
     dense = shallows.KernelRidgeClassifier(bandwidth=1.0, alpha=0.1, calibration=None).fit(X_dense, y)
     assert np.allclose(model.decision_function(new), dense.decision_function(new.toarray()), atol=1e-10)
-
-
-@pytest.mark.parametrize(
-    "name", ["EigenProClassifier", "KernelSVMClassifier", "lasvm: KernelSVMClassifier", "NystroemFeatures"]
-)
-def test_a_model_of_sparse_points_is_saved_pickled_and_loaded(name, tmp_path):
-    X, y = texts(80, 1500)
-    model = fitted(name, X, y)
-    shallows.save(model, tmp_path / "model.zip")
-    for other in (shallows.load(tmp_path / "model.zip"), pickle.loads(pickle.dumps(model))):
-        assert np.array_equal(outputs(other, X), outputs(model, X))
 
 
 def test_sparse_rows_that_are_read_batch_by_batch_are_those_that_are_kept():

@@ -74,13 +74,6 @@ def test_signs_are_the_bits_of_the_integers_and_the_same_on_every_library():
     assert abs(streams.signs(1, "x", 4, (10_000,)).mean()) < 0.04
 
 
-def test_draws_do_not_depend_on_what_was_drawn_before():
-    alone = streams.normal(1, "x", 5, (6,))
-    for counter in range(5):
-        streams.normal(1, "x", counter, (3,))
-    assert np.array_equal(streams.normal(1, "x", 5, (6,)), alone)
-
-
 def test_streams_of_other_seeds_purposes_and_counters_share_no_number_and_no_correlation():
     n = 20_000
     keys = list(itertools.product((0, 1, -1), ("x", "y", "x|0"), (0, 1)))

@@ -37,14 +37,6 @@ def test_the_numbers_of_a_model_are_those_of_its_arrays(method, along, sizes, ex
     assert found.curve["training"][0] == found.curve["prediction"][0] == 1.0
 
 
-@pytest.mark.slow
-def test_a_pass_over_four_times_the_rows_takes_about_four_times_as_long():
-    fixed = {"nonzeros": 100, "budget": 100}
-    for method in ("amm", "bsgd"):
-        found = orders_of_budgeted_machines(method=method, sizes=[500, 2000], fixed=fixed)
-        assert 2.0 < found.curve["training"][1] < 8.0
-
-
 def test_the_budget_is_full_before_the_timed_pass_and_after_it():
     given = MachineSize(**SMALL)
     train = rows_of(given, given.n, 0, "train")

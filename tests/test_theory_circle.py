@@ -17,12 +17,9 @@ from shallows_papers.papers.eigenpro.heat_kernel_circle import iterations_needed
     ("asked", "error"),
     [
         ({"iterations": 1}, 0.559),
-        ({"iterations": 100}, 0.330),
         ({"iterations": 10**4}, 0.312),
-        ({"iterations": 10**6}, 0.259),
         ({"iterations": 10**12}, 0.225),
         ({"frequencies": 100}, 0.064),
-        ({"frequencies": 200}, 0.045),
     ],
 )
 def test_the_step_is_left_with_the_known_error(asked, error):

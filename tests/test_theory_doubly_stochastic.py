@@ -1,8 +1,6 @@
 """Checks of the theory of doubly stochastic gradients, against closed forms and against the solver itself."""
 
 import math
-import time
-from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,7 +11,6 @@ from shallows.errors import ShallowsError
 from shallows.features import FourierMap
 from shallows.solvers.expansions.block_policies import CheckedBlocks, Fresh, UniformReuse, admitted_steps
 from shallows_papers.papers.dsg import batched_trajectories, expansion_cost
-from shallows_papers.papers.dsg import orders_of_cost as orders
 from shallows_papers.papers.dsg.batched_trajectories import Population, Trajectories, curvature, minimiser
 from shallows_papers.papers.dsg.convergence import Bounds, cost_of_reuse, errors_by_iteration
 from shallows_papers.papers.dsg.orders_of_cost import orders_of_cost
@@ -112,17 +109,6 @@ def test_coefficients_keep_to_the_bound_where_it_is_true_and_leave_it_where_it_i
     assert found["later_coefficient"] == pytest.approx(1.0)
 
 
-def test_a_solver_with_another_step_leaves_the_bound(data, monkeypatch):
-    decay = batched_trajectories.DoublyStochasticStepper.step
-
-    def without_shrinking(solver, problem, state, batch):
-        return decay(replace(solver, regularization=0.0), problem, state, batch)
-
-    monkeypatch.setattr(batched_trajectories.DoublyStochasticStepper, "step", without_shrinking)
-    found = errors_by_iteration(data, n_points=40, n_places=5, n_iterations=60, n_repeats=1).numbers
-    assert found["coefficient"] > 10
-
-
 def test_the_bound_without_reuse_is_that_of_theorem_4():
     M, L, theta, nu, norm, kappa, phi = 1.0, 0.25, 15.0, 0.1, 2.0, 1.0, 2.0
     C2 = 4 * (kappa + phi) ** 2 * M**2 * theta**2
@@ -178,34 +164,11 @@ def test_what_dsg_keeps_grows_with_its_features_and_not_with_the_inputs():
     assert abs(exponent(inputs, found)) < 0.1
 
 
-def test_frequencies_that_were_kept_would_be_seen_in_the_bytes(monkeypatch):
-    def keeping(*given, cache_bytes, **more):
-        return FourierMap(*given, cache_bytes=2**30, **more)
-
-    monkeypatch.setattr(expansion_cost, "FourierMap", keeping)
-    inputs = (64, 512, 4096)
-    found = expansion_cost.iteration_cost(along="n_inputs", sizes=inputs, n_features=1024, rounds=1).curve["bytes"]
-    assert exponent(inputs, found) > 0.3
-
-
 def test_a_landmark_method_stores_its_landmarks():
     found = orders_of_cost(method="nystrom", along="d", sizes=(50, 1000), n_points=60, rounds=1).curve["storage"]
     assert found[1] - found[0] >= 0.9 * 4 * 30 * 950  # 30 landmarks of 950 inputs more
     found = orders_of_cost(method="dsg", along="d", sizes=(50, 1000), n_points=60, rounds=1).curve["storage"]
     assert found[0] == found[1]
-
-
-def test_waiting_before_a_training_does_not_shorten_its_time(monkeypatch):
-    points = orders._points(800, 200, 0)
-
-    def training():
-        return min(orders._fitted("kernel", *points, 0)[1]["training"] for _ in range(3))
-
-    alone, check = training(), orders.RegularizedRiskClassifier._check_parameters
-    monkeypatch.setattr(
-        orders.RegularizedRiskClassifier, "_check_parameters", lambda self: (time.sleep(0.3), check(self))
-    )
-    assert 0.3 < training() / alone < 3.0
 
 
 def test_stored_features_take_their_product_in_bytes(data):

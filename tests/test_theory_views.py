@@ -46,7 +46,6 @@ def test_smoothed_densities_are_densities_and_near_the_densities_for_a_narrow_ke
         ("nystroem", {"n_features": 200}, 0.002),
         ("fourier", {"n_features": 1024}, 0.02),
         ("doubly_stochastic", {"n_features": 1024, "block_size": 128, "n_iter": 150}, 0.03),
-        ("doubly_stochastic", {"n_features": 1024, "block_size": 128, "n_iter": 150, "scaling": None}, 0.03),
     ],
 )
 def test_the_densities_of_the_classes_are_recovered_from_the_views_alone(hidden_class, method, options, most):
