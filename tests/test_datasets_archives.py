@@ -117,12 +117,6 @@ def test_an_archive_without_a_batch_is_told(tmp_path):
         rows_of(source(tmp_path, {"archive": ("cifar.tar.gz", tarball(members))}, made).train)
 
 
-def test_a_batch_that_ends_within_an_image_is_told(tmp_path):
-    content = {"train_1": ("data_batch_1.bin", BATCHES["data_batch_1"].tobytes()[:-1])}
-    with pytest.raises(DatasetError, match="does not end with a whole image"):
-        rows_of(source(tmp_path, content, entry(4, 0, 3072, "cifar_binary", parts=["train_1"])).train)
-
-
 # MATLAB
 
 

@@ -12,9 +12,8 @@ import pytest
 
 from datasets_example import entry, rows_of, source
 from shallows_papers.datasets import DatasetError
-from shallows_papers.datasets.formats import libsvm, parts
+from shallows_papers.datasets.formats import libsvm
 from shallows_papers.datasets.formats.idx import write_idx
-from shallows_papers.datasets.sources import ArrayPart
 
 
 def test_one_file_is_divided_in_the_order_of_its_rows(tmp_path):
@@ -29,14 +28,6 @@ def test_one_file_is_divided_in_the_order_of_its_rows(tmp_path):
     assert (len(x), y.dtype) == (7, np.float64)
 
 
-def test_some_rows_of_a_part_are_those_in_any_blocks():
-    part = ArrayPart(np.arange(20).reshape(10, 2), np.arange(10))
-    for rows in (1, 2, 4, 10):
-        blocks = list(parts.rows_between(part.blocks(rows), 3, 9))
-        np.testing.assert_array_equal(np.concatenate([block.y for block in blocks]), np.arange(3, 9))
-        np.testing.assert_array_equal(np.concatenate([block.x for block in blocks])[:, 0], np.arange(6, 18, 2))
-
-
 def test_several_files_are_read_one_after_the_other_by_their_numbers(tmp_path):
     contents = {f"train_{n}": (f"part{n}.txt.gz", gzip.compress(b"%d 1  %d\n" % (n, -n))) for n in (10, 9, 1)}
     made = entry(3, 0, 1, "csv", parts=list(contents), options={"separator": " "}, n_targets=2, task="regression")
@@ -49,12 +40,7 @@ ADULT = {
     "train": b"39, State-gov, 77516, <=50K\n50, ?, 83311, >50K\n\n",
     "test": b"|1x3 Cross validator\n25, Private, 226802, >50K.\n\n",
 }
-ADULT_OPTIONS = {
-    "comment": "|",
-    "spaces": True,
-    "label_end": ".",
-    "categories": {"1": ["?", "Private", "State-gov"]},
-}
+ADULT_OPTIONS = {"comment": "|", "spaces": True, "label_end": ".", "categories": {"1": ["?", "Private", "State-gov"]}}
 
 
 def test_adult_has_its_words_as_codes_and_its_labels_without_dots(tmp_path):
@@ -162,10 +148,3 @@ def test_rcv1_has_the_topic_of_every_document_as_its_target(tmp_path):
     np.testing.assert_array_equal(x, np.array([[0.5, 0, 1], [0, 1, 0], [0, 0, 0.25]], np.float32))
     assert y.tolist() == [0, 1, 0]
     assert rows_of(opened.test)[1].tolist() == [1, 0]
-
-
-def test_a_topic_that_nobody_has_is_told(tmp_path):
-    contents = {"train": ("it", b"1  1:1\n"), "topics": ("topics", b"E11 1 1\n")}
-    opened = source(tmp_path, contents, entry(1, 0, 3, "rcv1", parts=list(contents), options={"topic": "CCAT"}))
-    with pytest.raises(DatasetError, match=r"topics cannot be read.*has no document with the topic CCAT"):
-        rows_of(opened.train)

@@ -74,10 +74,7 @@ def assert_agree(whole, chain):
     }
     told = [
         [(name, set(learned)) for one in info["statistics"] for name, learned in one.items()]
-        for info in (
-            chain.info,
-            whole.info,
-        )
+        for info in (chain.info, whole.info)
     ]
     assert told[0] == told[1]
 
@@ -180,14 +177,6 @@ def test_statistics_are_learned_from_the_float32_arrays(tmp_path):
     assert info["statistics"][1]["unit"]["minimum"] == first.x_train.min(axis=0).astype(float).tolist()
 
 
-def test_the_earlier_arrays_stay_as_they_are(tmp_path):
-    toy = Toy(tmp_path)
-    toy.prepare("first", [{"unit": {}}])
-    before = {path.name: path.read_bytes() for path in (tmp_path / "first").iterdir()}
-    toy.further("second", "first", [PCA])
-    assert {path.name: path.read_bytes() for path in (tmp_path / "first").iterdir()} == before
-
-
 @pytest.mark.parametrize("sparse", [False, True])
 def test_no_array_of_features_is_read_whole(tmp_path, monkeypatch, sparse):
     rng = np.random.default_rng(0)
@@ -224,7 +213,6 @@ def test_no_array_of_features_is_read_whole(tmp_path, monkeypatch, sparse):
         ([{"signs": {"positive": [1]}}], [{"subset": {"n_train": 9}}], "converted them to signs.*'stratify: false'"),
         ([{"indicators": {}}], [{"split": {"n": 9}}], "converted them to indicators.*'stratify: false'"),
         ([{"signs": {}}], [{"indicators": {}}], "the targets are signs"),
-        ([{"signs": {}}], [{"keep_classes": {"classes": [1, 2]}}], "it comes before signs"),
         ([PCA], [{"pca": {"n_components": 4}}], "asks for 4 components, but 60 training rows of 3 features"),
     ],
     ids=str,

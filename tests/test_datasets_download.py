@@ -9,21 +9,12 @@ import json
 import multiprocessing
 import os
 import shutil
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from datasets_example import (
-    CONTENT,
-    dataset,
-    left_in,
-    mirror_with,
-    server_without_pauses,
-    serving,
-    sha256,
-)
+from datasets_example import CONTENT, dataset, left_in, mirror_with, server_without_pauses, serving, sha256
 from shallows_papers import datasets
 from shallows_papers.datasets import DatasetError, DatasetWarning, File
 from shallows_papers.datasets.catalogue import Form
@@ -97,17 +88,6 @@ def test_a_download_writes_plain_lines_where_there_is_no_terminal_and_none_when_
     assert "\r" not in told
 
 
-def test_a_download_draws_a_bar_on_a_terminal(server, tmp_path, monkeypatch):
-    class Terminal(io.StringIO):
-        def isatty(self):
-            return True
-
-    monkeypatch.setattr(sys, "stderr", Terminal())
-    datasets.fetch(dataset(server.says("/toy.csv", CONTENT)), tmp_path)
-    assert "\r" in sys.stderr.getvalue()
-    assert "toy: toy.csv: 100%" in sys.stderr.getvalue()
-
-
 # Mirrors
 
 
@@ -171,13 +151,6 @@ def test_the_error_names_dataset_file_every_source_and_what_to_do(server, tmp_pa
         "https://example.org/toy",
     ):
         assert words in str(told.value)
-
-
-def test_a_mirror_without_the_file_is_named(tmp_path, monkeypatch):
-    monkeypatch.delenv(addresses.MIRROR_VARIABLE, raising=False)
-    (tmp_path / "mirror" / "toy").mkdir(parents=True)
-    with pytest.raises(DatasetError, match=r"mirror .*mirror: no toy/toy\.csv in it\nWhat to do: .*set a mirror"):
-        datasets.fetch(dataset(), tmp_path / "raw", tmp_path / "mirror")
 
 
 def test_no_network_is_told(server, tmp_path):

@@ -50,12 +50,6 @@ def test_csv_has_its_target_where_it_is_said_to_be(tmp_path):
     assert list(y) == ["yes", "no"]
 
 
-def test_ragged_rows_are_told(tmp_path):
-    opened = source(tmp_path, {"all": ("it.csv", b"1,2,0\n1,2,3,0\n")}, entry(2, 0, 2, "csv", parts=["all"]))
-    with pytest.raises(DatasetError, match="Expected 3 fields in line 2, saw 4"):
-        rows_of(opened.train)
-
-
 @pytest.mark.parametrize("suffix", COMPRESS)
 def test_libsvm_is_read_through_its_compression(tmp_path, suffix):
     path = tmp_path / f"table{suffix}"
@@ -77,11 +71,6 @@ def test_idx_of_other_types_is_big_endian(tmp_path):
     path = tmp_path / "array"
     path.write_bytes(struct.pack(">HBBI3i", 0, 0x0C, 1, 3, -1, 0, 70_000))
     np.testing.assert_array_equal(read_idx(path), [-1, 0, 70_000])
-
-
-def test_only_bytes_are_written_as_idx():
-    with pytest.raises(ValueError, match="uint8"):
-        write_idx(np.zeros(3))
 
 
 @pytest.mark.parametrize(

@@ -89,13 +89,6 @@ def test_the_triangle_holds_276_numbers_of_23_rows_and_gives_the_matrix_back():
     np.testing.assert_array_equal(from_triangle(values), matrices)
 
 
-def test_the_eigenspectrum_descends_in_absolute_value_and_ends_in_zeros():
-    found = molecules.eigenspectrum(several(4, 12))
-    assert (np.diff(np.abs(found), axis=1) <= 0).all()
-    np.testing.assert_allclose(found[0, 6:], 0, atol=1e-12)
-    np.testing.assert_allclose(found.sum(axis=1), np.trace(several(4, 12), axis1=1, axis2=2))
-
-
 @pytest.mark.parametrize(
     ("charges", "places", "size", "words"),
     [

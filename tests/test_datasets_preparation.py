@@ -24,7 +24,7 @@ from shallows_papers.datasets.preparation import pipeline, working_table
 from shallows_papers.datasets.preparation.row_store import RowStore
 from shallows_papers.datasets.preparation.steps import check_steps
 from shallows_papers.datasets.prepared import ARRAYS
-from shallows_papers.datasets.sources import ArrayPart, CheckedPart, Source
+from shallows_papers.datasets.sources import ArrayPart, Source
 from workflow_runs import PROJECT
 
 BENCHMARK = PROJECT / "benchmarks" / "preparation.py"
@@ -95,12 +95,6 @@ def test_test_rows_change_neither_training_rows_nor_statistics(tmp_path, numbers
     np.testing.assert_array_equal(after.x_train, before.x_train)
     assert after.info["statistics"] == before.info["statistics"]
     assert not np.array_equal(after.x_test, before.x_test)
-
-
-def test_steps_are_done_in_their_order(tmp_path, numbers):
-    data = prepared(tmp_path, numbers, [{"zscore": {}}, {"pca": {"n_components": 2}}, {"unit": {}}])
-    assert data.x_train.shape == (60, 2)
-    np.testing.assert_allclose([data.x_train.min(axis=0), data.x_train.max(axis=0)], [[0, 0], [1, 1]])
 
 
 def test_components_are_chosen_as_the_estimators_choose_them(tmp_path):
@@ -190,13 +184,6 @@ def test_a_store_gives_back_the_rows_it_was_given(tmp_path, kept):
         np.testing.assert_array_equal(store.take(rows), x[rows])
 
 
-def test_rows_that_are_not_alike_are_refused(tmp_path):
-    store = RowStore(SpooledTemporaryFile())  # noqa: SIM115
-    store.append(np.zeros((2, 3)))
-    with pytest.raises(DatasetError, match="must be alike"):
-        store.append(np.zeros((2, 4)))
-
-
 @pytest.mark.slow
 def test_a_million_rows_are_prepared_in_bounded_memory(tmp_path):
     """A process of its own, so that its peak is its own; its imports are half of it, and the rows in float64 144 MB."""
@@ -282,14 +269,6 @@ def test_a_value_beyond_single_precision_is_told(tmp_path, numbers):
 def test_targets_that_cannot_be_used_are_told(tmp_path, numbers, task, y, y_test, words):
     with pytest.raises(DatasetError, match=words):
         prepared(tmp_path, (numbers[0], np.array(y), numbers[2], np.array(y_test)), [], task=task)
-
-
-def test_rows_that_are_not_as_many_as_the_entry_says_are_refused():
-    entry = dataset(name="few", state="generated", n_train=40, n_test=20, n_features=3, files=())
-    part = ArrayPart(np.zeros((20, 3)), np.arange(20) % 2)
-    with pytest.raises(DatasetError, match="has 20 rows of 3 features, but the catalogue says 40 rows of 3"):
-        next(CheckedPart(part, entry, "training", 40).blocks(15))
-        list(CheckedPart(part, entry, "training", 40).blocks(15))
 
 
 def test_data_without_a_test_part_needs_a_split(tmp_path, numbers):

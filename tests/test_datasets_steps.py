@@ -75,13 +75,6 @@ def test_one_hot_codes_the_training_values_and_leaves_strangers_zero(tmp_path, n
     assert data.info["n_features"] == data.x_train.shape[1]
 
 
-def test_signs_of_two_classes_are_minus_and_plus_one(tmp_path, numbers):
-    x, y, x_test, y_test = numbers
-    data = prepared(tmp_path, (x, y // 3, x_test, y_test // 3), [{"signs": {}}])
-    np.testing.assert_array_equal(data.y_train, np.where(y == 3, 1, -1))
-    assert data.info["target_coding"] == "signs"
-
-
 def test_signs_of_more_classes_are_a_matrix_or_one_against_the_rest(tmp_path, numbers):
     y = numbers[1]
     matrix = prepared(tmp_path, numbers, [{"signs": {}}]).y_train
@@ -123,12 +116,6 @@ def test_a_pair_of_classes_is_kept_and_the_second_named_is_plus_one(tmp_path, nu
     assert len(data.y_test) == np.count_nonzero(y_test != 2)
 
 
-def test_indicators_are_one_column_a_class(tmp_path, numbers):
-    data = prepared(tmp_path, numbers, [{"indicators": {}}])
-    np.testing.assert_array_equal(data.y_train, numbers[1][:, None] == [1, 2, 3])
-    assert data.info["target_coding"] == "indicators"
-
-
 # Images
 
 
@@ -165,13 +152,6 @@ def test_halves_are_the_left_and_the_right_of_each_picture(tmp_path, images, ord
     for view, half in ((data.x_train, slice(0, 3)), (data.z_train, slice(3, 6))):
         expected = pixels[:20, :, :, half].transpose(axes).reshape(20, -1)
         np.testing.assert_array_equal(view, expected)
-
-
-def test_the_catalogue_says_the_form_of_the_pictures(tmp_path, images):
-    picture = {"height": 4, "width": 6, "channels": 3, "order": "planar"}
-    steps = [{"grayscale": {}}, {"halves": {}}]
-    data = prepared(tmp_path, of_images(images[1]), steps, picture=picture)
-    assert data.info["views"] == [[0, 12], [12, 24]]
 
 
 # Missing values
@@ -308,8 +288,7 @@ def test_logarithms_leave_codes_of_categories_and_sparse_zeros_as_they_are(tmp_p
 
 
 @pytest.mark.parametrize(
-    ("step", "problem"),
-    [({"features": False}, "features, target or both"), ({"target": True}, "is for regression")],
+    ("step", "problem"), [({"features": False}, "features, target or both"), ({"target": True}, "is for regression")]
 )
 def test_logarithms_of_nothing_or_of_classes_are_refused(tmp_path, numbers, step, problem):
     with pytest.raises(datasets.DatasetError, match=problem):

@@ -57,13 +57,6 @@ def test_supplied_arrays_are_taken_and_prepared(tmp_path, together):
         np.testing.assert_array_equal(getattr(data, name), array)
 
 
-def test_supplied_arrays_are_taken_from_a_mirror(tmp_path):
-    supply(tmp_path / "mirror", arrays())
-    stamp = datasets.fetch(speech(), tmp_path / "raw", tmp_path / "mirror")
-    assert len(json.loads(stamp.read_text())["files"]) == 4
-    assert (tmp_path / "raw" / "speech" / "x_train.npy").is_file()
-
-
 def test_what_is_not_there_is_told_with_the_form_of_every_file(tmp_path):
     supply(tmp_path, {"x_train": arrays()["x_train"]})
     with pytest.raises(SuppliedDataError) as told:
@@ -101,7 +94,6 @@ def with_value(place, value):
     [
         ("x_train", lambda x: x[:, :2], r"x_train in .* has the shape \(30, 2\), not \(n, 3\)"),
         ("x_train", lambda x: x[:29], r"x_train has 29 rows and y_train 30"),
-        ("x_train", lambda x: x[:0], r"x_train in .* has the shape \(0, 3\)"),
         (
             "x_test",
             with_value((4, 1), np.nan),

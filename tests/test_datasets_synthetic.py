@@ -53,14 +53,6 @@ def test_an_example_depends_on_its_seed_and_not_on_what_was_asked_before(kind):
     assert len(far) == 2 and np.isfinite(far).all()
 
 
-@pytest.mark.parametrize("n_rows", [50, 5000])
-def test_blocks_give_every_example_once_and_no_more_than_asked_for(kind, n_rows):
-    data = make(kind, **KINDS[kind])
-    blocks = list(data.blocks(10, 9000, n_rows))
-    assert max(len(x) for x, _ in blocks) <= n_rows
-    np.testing.assert_array_equal(np.concatenate([x for x, _ in blocks]), data.block(10, 9000)[0])
-
-
 def test_a_generator_says_the_shape_and_the_task_of_its_blocks(kind):
     data = make(kind, **KINDS[kind])
     x, y = data.block(0, 33)
@@ -211,11 +203,6 @@ def test_a_catalogue_entry_gives_the_rows_and_columns_it_states(name, monkeypatc
         kind = make(entry.generator["name"], **{k: v for k, v in entry.generator.items() if k != "name"})
         assert kind.task == entry.task
         np.testing.assert_array_equal(test.x, kind.block(300, 320)[0])
-
-
-def test_a_generated_dataset_that_is_made_of_another_wants_its_files():
-    with pytest.raises(DatasetError, match="made from 'mnist'"):
-        source.open_source(entries()["mnist_endless"], {})
 
 
 def test_a_generator_that_takes_no_data_cannot_be_made_of_some():

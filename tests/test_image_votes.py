@@ -54,13 +54,6 @@ def test_the_copies_are_the_middle_the_corners_and_their_mirror_images(mirror):
         np.testing.assert_array_equal([copy[k] for copy in found], by_hand(x, 4, mirror))
 
 
-def test_whole_images_are_the_image_and_its_mirror_image():
-    X, _ = images(3)
-    whole, other = image_copies(X, SHAPE)
-    np.testing.assert_array_equal(whole, X)
-    np.testing.assert_array_equal(other, reflected(X))
-
-
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_scores_are_the_mean_of_those_of_a_classifier_of_all_copies(n_classes):
     X, y = images(n_classes=n_classes)

@@ -47,11 +47,6 @@ def test_every_solver_comes_near_the_optimum_pass_by_pass(solver, sparse):
     assert found.numbers["cost_to_target"] in found.curve["cost"]
 
 
-def test_what_is_not_reached_has_an_infinite_cost():
-    found = convergence(data(), solver="bmrm", regularisation=1e-4, passes=(1, 2))
-    assert found.numbers["cost_to_target"] == np.inf
-
-
 def test_made_points_that_are_turned_keep_inner_products_and_labels():
     (one, y), (other, z) = (generated(200, d, 3, intrinsic=10) for d in (20, 50))
     assert one.shape == (200, 20)

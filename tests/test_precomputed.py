@@ -14,13 +14,7 @@ from sklearn.model_selection import cross_val_score
 from bad_input_example import few
 from engine_example import sample
 from flat import flat_if_known
-from shallows import (
-    DoublyStochasticRegressor,
-    KernelRidgeRegressor,
-    RegularizedRiskRegressor,
-    kernels,
-    spectrum,
-)
+from shallows import DoublyStochasticRegressor, KernelRidgeRegressor, RegularizedRiskRegressor, kernels, spectrum
 from shallows.errors import ShallowsError
 from shallows.kernel_approximation import NystroemFeatures
 from shallows.solvers import EigenPro

@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy.sparse
-from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.decomposition import PCA
 from sklearn.model_selection import train_test_split
@@ -112,14 +111,6 @@ def test_components_are_taken_for_a_sure_gain_or_a_sure_equality_alone():
     assert not components_are_surely_no_worse(losses, losses[:-1])
 
 
-def test_copies_of_rows_change_nothing_of_the_choice():
-    X, y, _ = table(n=300)
-    for repeats in (1, 2):
-        rows = np.repeat(np.arange(200), repeats)
-        found = components_for("auto", kernels.Gaussian(), X[rows], y[rows, None], None, 0, 2**33)
-        assert found.directions.shape == (100, 50)
-
-
 @each_fit
 @pytest.mark.parametrize("case", ["bandwidth", "sparse", "few inputs", "None"])
 def test_inputs_stay_where_nothing_is_compared(name, case):
@@ -203,13 +194,6 @@ def test_random_features_grow_with_the_rows(n, expected):
     assert model.coef_.shape[1] == expected
     few = made("FeatureRidge", alpha=1.0, features=FourierFeatures(n_features=50)).fit(X, X[:, 0])
     assert few.coef_.shape[1] == 50
-
-
-def test_products_in_single_precision_change_nothing_that_shows():
-    X, y = sample(3000, 5).astype(np.float32), sample(3000, 1, seed=1)[:, 0]
-    model = made("FeatureRidge", alpha=0.1, features=FourierFeatures(bandwidth=2.0))
-    single, double = clone(model).fit(X, y), clone(model).set_params(options__dtype="float64").fit(X, y)
-    assert np.abs(single.predict(X) - double.predict(X)).max() < 2e-3 * np.abs(double.predict(X)).max()
 
 
 def test_a_kernel_matrix_has_no_components():

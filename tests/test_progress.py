@@ -54,12 +54,6 @@ def test_an_evaluation_tells_of_its_rows(heard):
     assert counts(heard, "evaluation")[-1] == (25, 25)
 
 
-def test_nothing_is_counted_where_nobody_listens():
-    part = progress.Part("kernel matrix", 3)
-    part.advance()
-    assert part.done == 0
-
-
 def test_parts_count_alike_from_several_threads(heard):
     part = progress.Part("tiles", 400)
     arrays.in_threads(lambda worker: [part.advance() for _ in range(100)], 4)
@@ -120,14 +114,6 @@ def test_a_run_whose_status_cannot_be_written_goes_on(tmp_path):
     with status.Status(tmp_path / "file" / "folder", "a run") as told:
         told.on_start  # noqa: B018
     assert not told.path.exists()
-
-
-def test_a_long_part_is_told_with_the_epoch_it_is_in(tmp_path, monkeypatch):
-    monkeypatch.setattr(status, "EVERY_SECONDS", 0.0)
-    with status.Status(tmp_path, "a run", 3) as told:
-        fitted_under(told, DRAWS.normal(size=(60, 3)))
-        told.note_part("evaluation", 30, 60, 20.0)
-        assert json.loads(told.path.read_text())["place"].endswith("of at most 3: evaluation, 50 %, about 20 s left")
 
 
 NOW = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)

@@ -14,7 +14,6 @@ import pytest
 import scipy.io
 from scipy.io.matlab import MatlabOpaque
 from scipy.sparse import csc_matrix, csr_matrix, save_npz
-from sklearn.datasets import dump_svmlight_file
 
 from shallows_papers.datasets import DatasetError
 from shallows_papers.datasets.user_data import array_files
@@ -116,15 +115,6 @@ def test_whole_labels_keep_all_their_digits(tmp_path, make, values):
     assert description["entry"]["n_classes"] == 4
     assert sorted(model.preparation.classes) == sorted(map(str, values))
     assert model.predict(path).tolist() == list(map(str, labels))
-
-
-def test_numbers_to_be_predicted_stay_numbers_however_large(tmp_path):
-    large = csv_file(tmp_path / "large.csv", {"a": numbers(), "y": [10**25 + 10**20 * i for i in range(N)]})
-    opened, description = source(large, task="regression")
-    assert description["entry"]["task"] == "regression"
-    np.testing.assert_allclose(rows(opened.train)[1].astype(float), 1e25 + 1e20 * np.arange(N))
-    floats = csv_file(tmp_path / "floats.csv", {"a": numbers(), "y": [f"{i}e20" for i in range(N)]})
-    assert described(floats)["entry"]["task"] == "regression"
 
 
 # Declared categories are categories -----------------------------------------------------------------------------------
@@ -587,8 +577,3 @@ def test_a_sparse_matrix_of_scipy_is_refused_with_what_to_do(tmp_path):
     save_npz(tmp_path / "my.npz", csr_matrix(DENSE))
     with pytest.raises(DatasetError, match=r"sparse matrix of SciPy.*dump_svmlight_file"):
         described(tmp_path / "my.npz")
-
-
-def test_rows_that_scikit_learn_writes_are_read(tmp_path):
-    dump_svmlight_file(DENSE, np.arange(N) % 2, str(tmp_path / "my.svm"), query_id=np.arange(N) // 4)
-    np.testing.assert_array_equal(rows(source(tmp_path / "my.svm")[0].train)[0], DENSE)

@@ -42,11 +42,7 @@ rng = np.random.default_rng(0)
 X = rng.normal(size=(N, 4))
 SIGNAL = np.sin(X[:, 0]) + 0.5 * X[:, 1] + 0.3 * rng.normal(size=N)
 
-INPUTS = {
-    "scaled": X,
-    "columns of scale 10,000 and 0.01": X * [1e4, 1.0, 1e4, 1e-2],
-    "far from the origin": X + 1e4,
-}
+INPUTS = {"scaled": X, "columns of scale 10,000 and 0.01": X * [1e4, 1.0, 1e4, 1e-2], "far from the origin": X + 1e4}
 TARGETS = {
     "scaled": SIGNAL,
     "far from zero": SIGNAL + 1e4,

@@ -18,7 +18,6 @@ from sklearn.base import is_classifier, is_regressor
 from promises_example import WITH_STREAMS, outputs, targets, unfitted
 from shallows import estimators
 from shallows.errors import ShallowsError
-from shallows.kernel_approximation import PolynomialFeatures, TensorSketch
 from shallows_papers.datasets import DatasetError
 from user_data_example import described, table, write
 from workflow_runs import copy_project, snakemake
@@ -114,17 +113,6 @@ def features_are_nan_where_landmarks_repeat(name):
     assert all(np.isfinite(one).all() for one in outputs(fitted(name, rows, targets(name, rows)), X))
 
 
-# scikit-learn: products of columns overflow 32 bits.
-@report()
-def products_of_very_wide_sparse_rows_lie_in_wrong_columns():
-    rows = sp.csr_array(([1.0, 2.0, 3.0], ([0, 0, 1], [0, 99_999, 99_999])), shape=(2, 100_000))
-    for transformer in (PolynomialFeatures(degree=2), TensorSketch(n_features=2048, random_state=0)):
-        with pytest.raises(ShallowsError, match=r"100,000 columns.*TruncatedSVD"):
-            transformer.fit(rows)
-    made = TensorSketch(n_features=64, random_state=0).fit_transform(rows[:, -20_000:])
-    assert np.isfinite(dense(made)).all()
-
-
 # scikit-learn: gamma="scale" went with the deviation where it should go with the variance.
 @report(WITH_WIDTH)
 def the_default_width_does_not_go_with_the_scale_of_the_inputs(name):
@@ -162,14 +150,6 @@ def bytes_wrap_around(name):
 
 
 # Components -----------------------------------------------------------------------------------------------------------
-
-
-# scikit-learn: eigenvalues of zero.
-@report(["DoublyStochasticKernelPCA", "NystroemFeatures", "FourierFeatures", "HiddenUnits"])
-def fit_transform_is_not_fit_and_transform(name):
-    rows = np.outer(np.arange(30.0), [1, 2, 3])
-    made = dense(unfitted(name).fit_transform(rows))
-    np.testing.assert_allclose(made, dense(unfitted(name).fit(rows).transform(rows)), rtol=1e-4, atol=1e-5)
 
 
 # cca_zoo: as many rows as columns; scikit-learn: views of low rank, a constant column.
@@ -238,14 +218,7 @@ def the_prediction_is_not_the_most_probable_class(name):
 
 
 # scikit-learn: LinearSVC counted rows for its balanced weights.
-@report(
-    [
-        "CoreVectorMachineClassifier",
-        "KernelRidgeClassifier",
-        "FeatureRidgeClassifier",
-        "KernelSVMClassifier",
-    ]
-)
+@report(["CoreVectorMachineClassifier", "KernelRidgeClassifier", "FeatureRidgeClassifier", "KernelSVMClassifier"])
 def balanced_weights_count_rows_and_not_their_weights(name):
     options = {"class_weight": "balanced", "bandwidth": 1.5, "regularisation": 0.1, "alpha": 0.1}
     weighted = fitted(name, X, THREE > 0, WEIGHTS, **options)
@@ -326,13 +299,6 @@ def models_that_are_memory_maps_cannot_go_on(name, path):
     assert_same(model, loaded, tolerance=0)
     y = () if name.endswith(("PCA", "Detector")) else (targets(name, X),)
     assert_same(model.partial_fit(X, *y), loaded.partial_fit(X, *y), tolerance=0)
-
-
-# scikit-learn: seeds of NumPy's types.
-@report(SOME)
-def seeds_of_other_types_make_other_models(name):
-    one, two = (fitted(name, random_state=np.random.RandomState(7)) for _ in range(2))
-    assert_same(one, two, tolerance=0)
 
 
 # Streams --------------------------------------------------------------------------------------------------------------

@@ -24,7 +24,6 @@ from shallows.gpu import cuda
 from shallows.kernels import ArcCosine, Polynomial
 from shallows.kernels.radial import RadialKernel
 from shallows.solvers import DoublyStochastic
-from shallows.svm import DoublyStochasticNoveltyDetector
 
 SERIES = [
     kernels.Polynomial(3, 1.0, 0.5),
@@ -199,14 +198,6 @@ def test_a_classifier_is_as_good_as_exact_kernel_ridge_with_its_kernel(kernel, o
     assert model.score(new, y_new) > right - 0.02
 
 
-@pytest.mark.parametrize("kernel", ["polynomial", "exponential"])
-def test_a_stream_is_learnt_batch_by_batch(kernel):
-    model = DoublyStochasticClassifier(kernel=kernel, random_state=0)
-    for seed in range(12):
-        model.partial_fit(*moons(250, seed=seed), classes=["high", "low"])
-    assert model.score(*moons(seed=100)) > 0.95
-
-
 @pytest.mark.parametrize("kernel", [CUBIC, "exponential", ArcCosine(order=1)], ids=str)
 def test_a_fit_with_the_arrays_of_a_gpu_is_that_on_the_cpu(kernel, monkeypatch):
     X, y, new, _ = labelled()
@@ -281,10 +272,7 @@ class OnlyFactor(RadialKernel):
 @pytest.mark.parametrize(
     ("kernel", "message"),
     [
-        (
-            OnlyFeatures(),
-            r"OnlyFeatures must also define name, diagonal, fill\..*\(shallows\.kernels\.Kernel\)",
-        ),
+        (OnlyFeatures(), r"OnlyFeatures must also define name, diagonal, fill\..*\(shallows\.kernels\.Kernel\)"),
         (ValuesToo(), "ValuesToo must also define relative_moment"),
         (OnlyFactor(1.0), r"OnlyFactor must also define name, apply_in_place\..*kernels\.radial\.RadialKernel\)"),
     ],
@@ -305,9 +293,3 @@ def test_features_that_vary_much_are_told_with_the_number():
     X, y = moons()
     with pytest.warns(UserWarning, match=r"degree=12.* is 5\.31e\+05 times"):
         DoublyStochasticClassifier(solver=DoublyStochastic(n_iter=2), kernel=Polynomial(degree=12, offset=0)).fit(X, y)
-
-
-def test_novelty_is_told_by_a_kernel_of_products():
-    X = np.concatenate([sample(400, 3), [[9.0, 9.0, 9.0]]])
-    model = DoublyStochasticNoveltyDetector(kernel=ArcCosine(order=0), random_state=0).fit(X)
-    assert np.mean(model.predict(X) < 0) == pytest.approx(0.1, abs=0.01)

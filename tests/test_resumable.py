@@ -68,15 +68,6 @@ def test_finished_pieces_are_found_again_and_keep_every_digit(tmp_path):
     assert found == expected and math.copysign(1, found[0]["parts"][1]) == -1
 
 
-def test_several_kinds_of_pieces_are_kept_apart(tmp_path):
-    with ResumableLoop("", checkpoint(tmp_path)) as loop:
-        assert loop.map("halves", lambda n: n / 2, [1, 2]) == [0.5, 1.0]
-        assert loop.map("doubles", lambda n: n * 2, [1, 2]) == [2, 4]
-    with ResumableLoop("", checkpoint(tmp_path)) as loop:
-        assert loop.map("doubles", pytest.fail, [1, 2]) == [2, 4]
-        assert loop.map("halves", pytest.fail, [1, 2]) == [0.5, 1.0]
-
-
 def test_results_of_another_run_are_refused_and_the_folder_is_free_again(tmp_path):
     with ResumableLoop("", checkpoint(tmp_path)) as loop:
         loop.map("halves", lambda n: n / 2, [1])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import os
-import subprocess
 from types import SimpleNamespace
 
 import numpy as np
@@ -106,17 +105,8 @@ def test_columns_are_found_by_their_names_and_others_are_left_alone(tmp_path):
     [
         ("area,age,kind", "1,2,old", "lacks the column lift, which the model needs (it was fitted to flats.csv)"),
         ("Area,age,kind,lift", "1,2,old,True", "If Area is area, rename that column."),
-        ("a,b,c,d", "x,y,z,w", "lacks the columns area, age, kind, lift"),
-        (
-            "area,age,kind,lift",
-            "1,many,old,True",
-            "the column age holds 'many' in row 1, but the model",
-        ),
-        (
-            "area,age,kind,lift",
-            "1,2,castle,True",
-            "the column kind holds 'castle' in row 1, a category",
-        ),
+        ("area,age,kind,lift", "1,many,old,True", "the column age holds 'many' in row 1, but the model"),
+        ("area,age,kind,lift", "1,2,castle,True", "the column kind holds 'castle' in row 1, a category"),
         ("area,age,kind,lift", "inf,2,old,True", "the column area holds inf in row 1"),
     ],
 )
@@ -223,7 +213,7 @@ def test_a_file_that_is_not_the_models_own_is_refused(tmp_path):
         saved_model.load(tmp_path / "model")
 
 
-@pytest.mark.parametrize("function", [os.system, subprocess.check_output, cli.main, datasets.fetch, np.fromfile])
+@pytest.mark.parametrize("function", [os.system, cli.main, np.fromfile])
 def test_a_model_makes_nothing_but_estimators(tmp_path, function, monkeypatch):
     """Also where somebody has put the checksum right."""
     flats_model(tmp_path, HistGradientBoostingRegressor(max_iter=5, random_state=0))
@@ -243,8 +233,6 @@ def test_a_model_makes_nothing_but_estimators(tmp_path, function, monkeypatch):
     [
         (lambda content: content.pop("about"), "does not describe a saved model"),
         (lambda content: content.update(format=1), "was written by another version .*Fit the model again"),
-        (lambda content: content.pop("preparation"), "cannot be read"),
-        (lambda content: content.pop("sha256"), "was not written with model.json"),
         (lambda content: content["preparation"].pop("classes"), "cannot be read"),
     ],
 )

@@ -231,10 +231,3 @@ def test_lasvm_learns_dense_batches_after_sparse_ones():
         sparse.partial_fit(X[rows], y[rows], classes=[0, 1])
         mixed.partial_fit(X[rows].toarray() if start else X[rows], y[rows], classes=[0, 1])
     assert np.array_equal(sparse.decision_function(X), mixed.decision_function(X))
-
-
-def test_the_median_of_distances_of_sparse_points_counts_copies_once():
-    X, _ = texts(40, 1500)
-    twice = sp.vstack([X, X, X[:5]], format="csr")
-    found = kernels.median_bandwidth(arrays.SparsePoints(twice))
-    assert found == pytest.approx(kernels.median_bandwidth(X.toarray()), rel=1e-12)

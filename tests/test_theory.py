@@ -134,14 +134,6 @@ def test_a_step_that_is_too_long_diverges_and_a_rule_is_where_it_says(data):
     assert found.numbers["speed_certified"] == pytest.approx(math.log(at_one) / math.log(best))
 
 
-def test_rules_by_batch_are_those_of_the_single_batches(data):
-    asked = {"bandwidth": 2.0, "rank": 5, "n_subsample": 100, "n_epochs": 2, "rules": ["paper"], "largest": 2.0}
-    both = step_sizes.rules_by_batch(data, batch_sizes=[20, 60], **asked)
-    single = step_sizes.losses_by_step(data, batch_size=60, **asked)
-    assert both.curve["speed_paper"][1] == single.numbers["speed_paper"]
-    assert set(both.curve) == set(single.numbers)
-
-
 @pytest.mark.usefixtures("truncating")
 def test_damping_leaves_other_directions_alone_where_eigenvectors_are_exact(data):
     exact = damped_descent(data, bandwidth=2.0, rank=5, n_subsample=None, damping=0.25)
@@ -230,14 +222,6 @@ def test_facts_are_those_of_the_data(data):
     assert data_summary.summarise(several).numbers["n_labels"] == 7
 
 
-def test_a_sample_is_centred_random_and_the_same_again(data):
-    one, again, other = (samples.sample(data, bandwidth=1.0, n_points=50, random_state=seed) for seed in (0, 0, 1))
-    np.testing.assert_allclose(np.asarray(one.inputs).mean(axis=0), 0, atol=1e-12)
-    np.testing.assert_array_equal(one.inputs, again.inputs)
-    assert not np.array_equal(one.inputs, other.inputs)
-    assert np.asarray(one.targets).shape == (50, 3) and set(np.unique(one.targets)) == {-1.0, 1.0}
-
-
 def test_a_rank_that_leaves_nothing_is_refused(data):
     with pytest.raises(ShallowsError, match="between 0 and 239"):
         residuals_by_direction(data, bandwidth=2.0, rank=240)
@@ -265,10 +249,3 @@ def test_batches_twice_as_large_or_not_flattened_are_beyond_the_bounds_of_theore
     )
     assert plain["largest_norm"][1] < plain["bound"][1] < 2.0 * plain["largest_norm"][1]
     assert flattened["largest_norm"][1] < flattened["bound"][1] < plain["largest_norm"][1]
-
-
-def test_deviations_of_much_smaller_batches_are_beyond_the_bound_of_lemma_1(data):
-    found = norms_of_feature_batches(
-        data, bandwidth=2.0, rank=0, n_features=60, batch_sizes=[8, 200], n_batches=20
-    ).curve
-    assert found["largest_deviation"][1] < found["deviation_bound"][1] < found["largest_deviation"][0]

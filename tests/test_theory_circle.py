@@ -46,12 +46,6 @@ def test_steps_for_an_accuracy_undo_the_error_after_steps():
     assert math.exp(step.log_residual(math.log(1e6), 0.5)) == pytest.approx(0.2588, abs=1e-4)
 
 
-def test_the_steps_for_a_step_function_go_with_the_fourth_power():
-    found = iterations_needed(None, inverse_errors=[8, 16, 32])
-    constants = np.asarray(found.curve["log_iterations"]) / (0.5 * np.asarray(found.index) ** 4.0)
-    assert constants == pytest.approx([(4 / math.pi**2) ** 2] * 3, rel=0.1)
-
-
 def test_coefficients_that_are_a_power_of_the_eigenvalues_are_reached_in_polynomially_many_steps():
     # Between accuracies many frequencies apart, so that their steps hardly show.
     found = iterations_needed(None, name="gaussian", rate=0.25, width=0.5, inverse_errors=[1e20, 1e120])

@@ -56,15 +56,6 @@ def test_single_eigenfunctions_are_found_by_the_generalised_hebbian_rule_alone(n
     assert span[-1] < 0.6, "the rule for the span undid a mixing within it"
 
 
-def test_a_turned_start_has_the_span_of_the_poor_one(normal):
-    poor, turned = (
-        convergence(normal, start=start, n_marks=2, **BRIEF | {"max_blocks": 4}) for start in ("poor", "turned")
-    )
-    assert turned.numbers["start_cosine"] == pytest.approx(poor.numbers["start_cosine"], abs=1e-5)
-    assert turned.curve["squared_sine"] == pytest.approx(poor.curve["squared_sine"], rel=1e-2)
-    assert turned.curve["alignment"][0] < 0.6 < poor.curve["alignment"][0]
-
-
 def test_eigenfunctions_have_the_size_and_the_sign_of_the_hermite_functions(normal):
     found = eigenfunctions(normal, decrease=0.1, **BRIEF)
     for i in (1, 2, 3):

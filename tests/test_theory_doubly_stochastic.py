@@ -9,7 +9,7 @@ import pytest
 from shallows import losses, streams
 from shallows.errors import ShallowsError
 from shallows.features import FourierMap
-from shallows.solvers.expansions.block_policies import CheckedBlocks, Fresh, UniformReuse, admitted_steps
+from shallows.solvers.expansions.block_policies import CheckedBlocks, Fresh, UniformReuse
 from shallows_papers.papers.dsg import batched_trajectories, expansion_cost
 from shallows_papers.papers.dsg.batched_trajectories import Population, Trajectories, curvature, minimiser
 from shallows_papers.papers.dsg.convergence import Bounds, cost_of_reuse, errors_by_iteration
@@ -82,13 +82,6 @@ def test_companions_are_the_mean_of_f_over_the_features(population):
     assert np.abs(off.mean(axis=0)).max() < 5.0 * off.std() / math.sqrt(200)
 
 
-def test_longest_steps_are_those_of_the_rule_for_each_trajectory():
-    traces, g = streams.normal(0, "traces", 0, (3, 7)), np.array([0.4, -0.7, 0.0])
-    found = batched_trajectories.longest_steps(traces, g, 0.5, 0.02)
-    for r in range(3):
-        np.testing.assert_allclose(found[r], admitted_steps(traces[r][:, None], g[r : r + 1], 0.5, 0.02))
-
-
 def coefficient_ratio(theta_nu, t):
     """The largest |aᵗᵢ| over i ≤ t, in units of θ/t, of aᵗᵢ = −γᵢ Π_{j>i} (1 − γⱼν) with γᵢ = θ/i."""
     return max(abs(t / i * math.prod(1 - theta_nu / j for j in range(i + 1, t + 1))) for i in range(1, t + 1))
@@ -134,11 +127,6 @@ def test_the_error_falls_as_one_over_t(data, method):
     assert -1.25 < slope < -0.75
     assert (error <= found.curve["bound"]).all()
     assert found.numbers["solver_difference"] < 1e-10
-
-
-def test_udsg_has_the_features_of_its_rounds(data):
-    found = errors_by_iteration(data, method="udsg", fresh=2, reused=3, n_iterations=203, n_repeats=2)
-    assert found.curve["n_features"][-1] == 2 * (203 // 5) + min(2, 203 % 5)
 
 
 def test_cdsg_is_refused_without_a_bound_on_the_slopes(data):

@@ -66,6 +66,7 @@ DEVICE: list[str] = []
 """The device of all fits, if one is set; otherwise each estimator takes its default."""
 
 COMPONENTS = {"solver__block_size": 32, "solver__batch_size": 64, "solver__n_iter": 20}
+STREAMED = COMPONENTS | {"solver__n_iter": 25}
 
 LEFT_OUT = object()
 """Instead of a parameter of the quick form, which a variant does not have."""
@@ -77,12 +78,12 @@ QUICK = {
     "BudgetedSVMClassifier": {"budget": 40, "max_epochs": 2},
     "CoreVectorMachineClassifier": {"epsilon": 1e-3},
     "CoreVectorMachineRegressor": {"epsilon": 1e-4, "regularization": 0.1, "mu": 0.1},
-    "DoublyStochasticClassifier": {"solver__block_size": 32, "solver__batch_size": 64, "solver__n_iter": 25},
+    "DoublyStochasticClassifier": STREAMED,
     "DoublyStochasticKernelCCA": COMPONENTS,
     "DoublyStochasticKernelPCA": COMPONENTS,
     "DoublyStochasticKernelSVD": COMPONENTS,
-    "DoublyStochasticNoveltyDetector": {"solver__block_size": 32, "solver__batch_size": 64, "solver__n_iter": 25},
-    "DoublyStochasticRegressor": {"solver__block_size": 32, "solver__batch_size": 64, "solver__n_iter": 25},
+    "DoublyStochasticNoveltyDetector": STREAMED,
+    "DoublyStochasticRegressor": STREAMED,
     "EigenProCentresClassifier": {"centers": 80},
     "EigenProCentresRegressor": {"centers": 80},
     "EigenProClassifier": {"solver__max_epochs": 4},
@@ -114,6 +115,9 @@ QUICK = {
     "TensorSketch": {"n_features": 64},
 }
 ON_FEATURES = {"features": "fourier", "features__n_features": 60}
+SMALL = {"solver__batch_size": 50, "solver__n_subsample": 120, "solver__rank": 30}
+AS_RELEASED = {"solver__eigensystem": "rsvd", "solver__step": "release2017", "alpha": 0.0}
+ONE_SUBSAMPLE = {"solver__rank": 30, "solver__n_subsample": 120, "bandwidth": 2.0, "calibration": None}
 #: Variants of an estimator beside its quick form: solvers, rules, kernels.
 VARIANTS: dict[str, dict[str, dict[str, object]]] = {
     "AMMClassifier": {"online": {"method": "online"}, "reserve": {"reserve": True, "prune_every": 100}},
@@ -176,44 +180,22 @@ VARIANTS: dict[str, dict[str, dict[str, object]]] = {
         "cauchy": {"kernel": "cauchy"},
         "matern": {"kernel": Matern(nu=2.5)},
         "polynomial": {"kernel": Polynomial(degree=3)},
-        "small batches": {"solver__batch_size": 50, "solver__n_subsample": 120, "solver__rank": 30},
-        "shuffle": {"solver__shuffle": True, "solver__batch_size": 50, "solver__n_subsample": 120, "solver__rank": 30},
-        "rsvd": {
-            "solver__eigensystem": "rsvd",
-            "solver__step": "release2017",
-            "solver__rank": 30,
-            "solver__n_subsample": 120,
-            "bandwidth": 2.0,
-            "alpha": 0.0,
-            "calibration": None,
-        },
-        "rsvd, shuffle": {
-            "solver__eigensystem": "rsvd",
-            "solver__step": "release2017",
-            "solver__rank": 30,
-            "solver__n_subsample": 120,
-            "bandwidth": 2.0,
-            "alpha": 0.0,
-            "calibration": None,
-            "solver__shuffle": True,
-        },
-        "square root": {"solver__power": 0.5, "solver__batch_size": 50, "solver__rank": 30, "solver__n_subsample": 120},
-        "damping": {"solver__damping": 0.5, "solver__batch_size": 50, "solver__rank": 30, "solver__n_subsample": 120},
-        "step size": {"solver__step": 1e-3, "solver__batch_size": 50, "solver__rank": 30, "solver__n_subsample": 120},
+        "small batches": SMALL,
+        "shuffle": {"solver__shuffle": True, **SMALL},
+        "rsvd": {**AS_RELEASED, **ONE_SUBSAMPLE},
+        "rsvd, shuffle": {**AS_RELEASED, **ONE_SUBSAMPLE, "solver__shuffle": True},
+        "square root": {"solver__power": 0.5, **SMALL},
+        "damping": {"solver__damping": 0.5, **SMALL},
+        "step size": {"solver__step": 1e-3, **SMALL},
         "components": {"n_components": 10},
         **{
-            f"rule {rule}": {
-                "solver__step": rule,
-                "solver__batch_size": 50,
-                "solver__rank": 30,
-                "solver__n_subsample": 120,
-            }
+            f"rule {rule}": {"solver__step": rule, **SMALL}
             for rule in ("exact", "paper", "release2017", "release2019", "theorem")
         },
         "split": {"solver__precision": "split"},
     },
     "EigenProRegressor": {
-        "small batches": {"solver__batch_size": 50, "solver__n_subsample": 120, "solver__rank": 30},
+        "small batches": SMALL,
         "arc cosine": {"kernel": "arc_cosine"},
         "exponential": {"kernel": "exponential"},
         "linear": {"kernel": "linear"},
@@ -221,7 +203,7 @@ VARIANTS: dict[str, dict[str, dict[str, object]]] = {
     "ExtremeLearningMachineAutoencoder": {"l1": {"penalty": "l1"}, "tanh": {"activation": "tanh"}},
     "Fastfood": {"matern": {"kernel": Matern(nu=1.5)}},
     "FeatureEigenProClassifier": {
-        "rsvd": {"solver__eigensystem": "rsvd", "solver__step": "release2017", "alpha": 0.0},
+        "rsvd": AS_RELEASED,
         "small batches": {"solver__batch_size": 50, "solver__rank": 20},
         "nystrom": {"features": "nystrom"},
         "given": {"features__bandwidth": 2.0, "alpha": 1e-3},
