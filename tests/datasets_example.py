@@ -20,7 +20,8 @@ from shallows_papers.datasets import Dataset, File
 from shallows_papers.datasets.download import addresses, http_transfer
 from shallows_papers.datasets.formats.delimited_text import TableForm, csv_blocks
 from shallows_papers.datasets.formats.libsvm import libsvm_blocks
-from shallows_papers.datasets.sources import open_source
+from shallows_papers.datasets.preparation import pipeline
+from shallows_papers.datasets.sources import ArrayPart, Source, open_source
 
 CSV = b"1,-2,7\n3,4,8\n"
 CONTENT = b"1.0,2.0,0\n" * 40 + b"2.5,1.0,1\n" * 40
@@ -99,6 +100,24 @@ def prepared(tmp_path, numbers, steps, name="out", **changes):
     stamp = datasets.fetch(entry, tmp_path / "raw", embedded_root=tmp_path / "files")
     datasets.prepare(entry, stamp, tmp_path / name, steps)
     return datasets.load(tmp_path / name)
+
+
+def prepared_rows(folder, x, y, n_test, steps=(), memory=None, n_classes=2):
+    """Prepare rows, of which the last are the test part, and load what came out; also return their entry."""
+    n = len(y) - n_test
+    sizes = {"n_train": n, "n_test": n_test, "n_features": x.shape[1], "n_classes": n_classes}
+    made = dataset(name="rows", state="generated", files=(), **sizes)
+    parts = Source(ArrayPart(x[:n], y[:n]), ArrayPart(x[n:], y[n:]))
+    pipeline.prepare_source(made, parts, [], folder, datasets.check_steps(steps), memory)
+    return made, datasets.load(folder)
+
+
+def prepared_in_two_ways(folder, x, y, n_test, first, second, **changes):
+    """Prepare rows by all steps at once, and by the second steps after the first."""
+    made, _ = prepared_rows(folder / "first", x, y, n_test, first, **changes)
+    _, whole = prepared_rows(folder / "whole", x, y, n_test, [*first, *second], **changes)
+    datasets.prepare(made, folder / "first" / "prepared.json", folder / "second", second)
+    return whole, datasets.load(folder / "second")
 
 
 def together(blocks) -> tuple[Any, np.ndarray]:

@@ -9,12 +9,10 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from datasets_example import dataset, write_table
+from datasets_example import prepared_in_two_ways, prepared_rows, write_table
 from shallows_papers import datasets
 from shallows_papers.datasets import DatasetError
-from shallows_papers.datasets.preparation import pipeline, working_table
-from shallows_papers.datasets.preparation.steps import check_steps
-from shallows_papers.datasets.sources import ArrayPart, Source
+from shallows_papers.datasets.preparation import working_table
 
 # What a chain may have otherwise than a single list.
 OWN = {"after", "arrays", "peak_memory_bytes", "seconds", "sha256", "statistics"}
@@ -146,15 +144,9 @@ def test_a_class_that_a_subset_left_out_keeps_its_place(tmp_path):
 @pytest.mark.parametrize("density", [0.01, 0.2], ids=["sparse", "hardly sparse"])
 def test_sparse_rows_go_on_as_they_were_left(tmp_path, second, density):
     x = scipy.sparse.random(200, 1000, density, "csr", random_state=0, dtype=np.float64)
-    y = np.arange(200) % 2
-    entry = dataset(name="words", state="generated", n_train=150, n_test=50, n_features=1000, files=())
-    source = Source(ArrayPart(x[:150], y[:150]), ArrayPart(x[150:], y[150:]))
     first = [{"zscore": {"center": False}}]
-    for name, steps in (("first", first), ("whole", [*first, *second])):
-        pipeline.prepare_source(entry, source, [], tmp_path / name, check_steps(steps))
-    datasets.prepare(entry, tmp_path / "first" / "prepared.json", tmp_path / "second", second)
+    assert_agree(*prepared_in_two_ways(tmp_path, x, np.arange(200) % 2, 50, first, second))
     assert datasets.load(tmp_path / "first").info["sparse"] == (density < 0.1)
-    assert_agree(datasets.load(tmp_path / "whole"), datasets.load(tmp_path / "second"))
 
 
 def test_the_record_tells_the_whole_chain_and_where_it_was_parted(tmp_path):
@@ -182,10 +174,7 @@ def test_no_array_of_features_is_read_whole(tmp_path, monkeypatch, sparse):
     rng = np.random.default_rng(0)
     n, d = 20_000, 200
     x = scipy.sparse.random(n, 20 * d, 0.02, "csr", np.float32, rng) if sparse else rng.random((n, d), np.float32)
-    y = np.arange(n) % 2
-    entry = dataset(name="wide", state="generated", n_train=n - 100, n_test=100, n_features=x.shape[1], files=())
-    source = Source(ArrayPart(x[:-100], y[:-100]), ArrayPart(x[-100:], y[-100:]))
-    pipeline.prepare_source(entry, source, [], tmp_path / "first", [])
+    entry, _ = prepared_rows(tmp_path / "first", x, np.arange(n) % 2, 100)
     size = sum((tmp_path / "first" / f"x_train{end}.npy").stat().st_size for end in ("", ".indices")[: 1 + sparse])
     monkeypatch.setattr(working_table, "BLOCK_BYTES", 1 << 18)
     tracemalloc.start()
@@ -229,13 +218,8 @@ def test_targets_that_the_files_give_as_indicators_have_no_classes_to_ask_for(tm
     """A draw goes without them, as it does in one list."""
     rng = np.random.default_rng(0)
     x, y = rng.random((50, 3)), rng.integers(0, 2, (50, 4))
-    entry = dataset(name="labels", state="generated", n_train=40, n_test=10, n_features=3, n_classes=0, files=())
-    source = Source(ArrayPart(x[:40], y[:40]), ArrayPart(x[40:], y[40:]))
-    first, second = [{"signs": {}}], [{"subset": {"n_train": 15}}]
-    for name, steps in (("first", first), ("whole", [*first, *second])):
-        pipeline.prepare_source(entry, source, [], tmp_path / name, check_steps(steps))
-    datasets.prepare(entry, tmp_path / "first" / "prepared.json", tmp_path / "second", second)
-    assert_agree(datasets.load(tmp_path / "whole"), datasets.load(tmp_path / "second"))
+    steps = [{"signs": {}}], [{"subset": {"n_train": 15}}]
+    assert_agree(*prepared_in_two_ways(tmp_path, x, y, 10, *steps, n_classes=0))
 
 
 def test_what_cannot_be_begun_from_is_told(tmp_path):

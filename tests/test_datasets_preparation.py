@@ -11,20 +11,14 @@ from tempfile import SpooledTemporaryFile
 
 import numpy as np
 import pytest
-import scipy.sparse
 
 from datasets_example import MIRROR, dataset, needs_mirror, prepared, three_classes, write_table
-from shallows import KernelRidgeClassifier
 from shallows.errors import UnknownNameError
-from shallows.solvers import EigenPro
-from shallows.spectrum import principal_components
 from shallows_papers import datasets
 from shallows_papers.datasets import DatasetError
 from shallows_papers.datasets.preparation import pipeline, working_table
 from shallows_papers.datasets.preparation.row_store import RowStore
-from shallows_papers.datasets.preparation.steps import check_steps
 from shallows_papers.datasets.prepared import ARRAYS
-from shallows_papers.datasets.sources import ArrayPart, Source
 from workflow_runs import PROJECT
 
 BENCHMARK = PROJECT / "benchmarks" / "preparation.py"
@@ -95,40 +89,6 @@ def test_test_rows_change_neither_training_rows_nor_statistics(tmp_path, numbers
     np.testing.assert_array_equal(after.x_train, before.x_train)
     assert after.info["statistics"] == before.info["statistics"]
     assert not np.array_equal(after.x_test, before.x_test)
-
-
-def test_components_are_chosen_as_the_estimators_choose_them(tmp_path):
-    stamp = datasets.fetch("mnist_demo", tmp_path / "raw", embedded_root=PROJECT / "data" / "embedded", progress=False)
-    digits = [{"subset": {"n_train": 1000, "n_test": 20}}, {"unit": {}}]
-    datasets.prepare("mnist_demo", stamp, tmp_path / "pixels", digits)
-    datasets.prepare("mnist_demo", stamp, tmp_path / "components", [*digits, {"choose_components": {}}])
-    pixels, found = (datasets.load(tmp_path / name) for name in ("pixels", "components"))
-    fitted = KernelRidgeClassifier(solver=EigenPro(max_epochs=1, tol=0.0), random_state=0).fit(
-        pixels.x_train, pixels.y_train
-    )
-    k = found.info["statistics"][-1]["choose_components"]["n_components"]
-    assert found.x_train.shape[1] == found.x_test.shape[1] == k == fitted.report_["n_components"] == 50
-
-
-@pytest.mark.parametrize("steps", [[], [{"signs": {"positive": [1]}}], [{"indicators": {}}]])
-def test_features_stay_where_no_components_are_better(tmp_path, numbers, steps, monkeypatch):
-    asked = []
-    monkeypatch.setattr(principal_components, "components_for", lambda *values: asked.append(values))
-    plain, chosen = (
-        prepared(tmp_path, numbers, steps + more, name=str(len(more))) for more in ([], [{"choose_components": {}}])
-    )
-    np.testing.assert_array_equal(chosen.x_train, plain.x_train)
-    assert chosen.info["statistics"][-1]["choose_components"] == {"n_components": None}
-    # The numbers of classes are no values: each column tells one class from the others.
-    assert all(len(np.unique(column)) == 2 for column in asked[0][3].T)
-
-
-def test_components_of_sparse_features_are_not_chosen(tmp_path):
-    x, y = scipy.sparse.random(80, 300, 0.01, "csr", random_state=0, dtype=np.float64), np.arange(80) % 2
-    entry = dataset(n_train=60, n_test=20, n_features=300, files=())
-    source = Source(ArrayPart(x[:60], y[:60]), ArrayPart(x[60:], y[60:]))
-    with pytest.raises(DatasetError, match=r"'toy' is sparse. Set the number of components"):
-        pipeline.prepare_source(entry, source, [], tmp_path / "out", check_steps([{"choose_components": {}}]))
 
 
 def test_the_size_after_a_preparation_is_known_beforehand(tmp_path, numbers):

@@ -9,12 +9,10 @@ from sklearn.decomposition import PCA
 from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import OneHotEncoder
 
-from datasets_example import dataset, prepared, three_classes
+from datasets_example import prepared, prepared_rows, three_classes
 from shallows_papers import datasets
-from shallows_papers.datasets.preparation import pipeline
 from shallows_papers.datasets.preparation.row_draws import draw_rows
-from shallows_papers.datasets.preparation.steps import check_steps, pca
-from shallows_papers.datasets.sources import ArrayPart, Source
+from shallows_papers.datasets.preparation.steps import pca
 
 
 @pytest.fixture
@@ -215,11 +213,7 @@ def test_components_of_sparse_rows_are_those_of_the_dense_ones(method):
 
 def sparse_prepared(tmp_path, steps, name="out", density=0.01, memory=None):
     x = scipy.sparse.random(200, 1000, density, "csr", random_state=0, dtype=np.float64)
-    y = np.arange(200) % 2
-    found = dataset(name="words", state="generated", n_train=150, n_test=50, n_features=1000, files=())
-    source = Source(ArrayPart(x[:150], y[:150]), ArrayPart(x[150:], y[150:]))
-    pipeline.prepare_source(found, source, [], tmp_path / name, check_steps(steps), memory)
-    return x, datasets.load(tmp_path / name)
+    return x, prepared_rows(tmp_path / name, x, np.arange(200) % 2, 50, steps, memory)[1]
 
 
 def is_mapped(array):

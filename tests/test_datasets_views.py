@@ -8,23 +8,15 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from datasets_example import dataset
+from datasets_example import prepared_in_two_ways, prepared_rows
 from shallows_papers import datasets
 from shallows_papers.datasets import DatasetError
-from shallows_papers.datasets.preparation import pipeline
 from shallows_papers.datasets.preparation.steps import check_steps
-from shallows_papers.datasets.sources import ArrayPart, Source
 from shallows_papers.datasets.synthetic import make
 
 
 def two_views(tmp_path, x, steps, name="out"):
-    """Prepare rows of which the last ten are the test part."""
-    y = np.arange(len(x if isinstance(x, np.ndarray) else x.toarray())) % 2
-    n = len(y) - 10
-    entry = dataset(name="views", state="generated", n_train=n, n_test=10, n_features=x.shape[1], files=())
-    source = Source(ArrayPart(x[:n], y[:n]), ArrayPart(x[n:], y[n:]))
-    pipeline.prepare_source(entry, source, [], tmp_path / name, check_steps(steps))
-    return entry, datasets.load(tmp_path / name)
+    return prepared_rows(tmp_path / name, x, np.arange(x.shape[0]) % 2, 10, steps)
 
 
 def test_the_two_views_of_a_generated_dataset_are_arrays_of_their_own(tmp_path):
@@ -65,11 +57,8 @@ def test_further_steps_begin_from_both_views(tmp_path, sparse):
         if sparse
         else np.random.default_rng(0).random((80, 6))
     )
-    first, second = [{"views": {"n_first": 4}}], [{"zscore": {"center": False}}]
-    entry, _ = two_views(tmp_path, x, first, "first")
-    _, whole = two_views(tmp_path, x, first + second, "whole")
-    datasets.prepare(entry, tmp_path / "first" / "prepared.json", tmp_path / "second", second)
-    chain = datasets.load(tmp_path / "second")
+    steps = [{"views": {"n_first": 4}}], [{"zscore": {"center": False}}]
+    whole, chain = prepared_in_two_ways(tmp_path, x, np.arange(80) % 2, 10, *steps)
     for key in ("x_train", "x_test", "z_train", "z_test"):
         views = (getattr(whole, key), getattr(chain, key))
         left, right = (one.toarray() if sparse else one for one in views)
@@ -83,7 +72,7 @@ def test_components_of_all_features_leave_one_view(tmp_path):
 
 
 def test_a_view_that_leaves_nothing_to_the_other_is_told(tmp_path):
-    with pytest.raises(DatasetError, match="gives 5 features to the first view, but 'views' has 5 for both"):
+    with pytest.raises(DatasetError, match="gives 5 features to the first view, but 'rows' has 5 for both"):
         two_views(tmp_path, np.zeros((60, 5)), [{"views": {"n_first": 5}}])
     with pytest.raises(DatasetError, match="n_first must be a positive whole number"):
         check_steps([{"views": {"n_first": 0}}])

@@ -30,7 +30,6 @@ STEPS = LazyTable(
         "views": ".images:Views",
         "net_features": ".net_features:NetFeatures",
         "pca": ".pca:PCA",
-        "choose_components": ".choose_components:ChooseComponents",
         "one_hot": ".columns:OneHot",
         "signs": ".targets:Signs",
         "indicators": ".targets:Indicators",
