@@ -71,12 +71,6 @@ def test_a_failure_that_may_pass_is_tried_again(server, tmp_path, capsys):
     assert "HTTP 500" in capsys.readouterr().err
 
 
-def test_a_failure_that_will_not_pass_is_not_tried_again(server, tmp_path):
-    with pytest.raises(DatasetError, match="HTTP 404"):
-        datasets.fetch(dataset(server.url + "/absent"), tmp_path)
-    assert server.asked == ["/absent"]
-
-
 def test_a_download_writes_plain_lines_where_there_is_no_terminal_and_none_when_asked(server, tmp_path, capsys):
     toy = dataset(server.says("/toy.csv", 500, CONTENT))
     datasets.fetch(toy, tmp_path / "silent", progress=False)

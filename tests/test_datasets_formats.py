@@ -67,12 +67,6 @@ def test_idx_comes_back_as_it_was_written(tmp_path, shape):
     np.testing.assert_array_equal(read_idx(path), array)
 
 
-def test_idx_of_other_types_is_big_endian(tmp_path):
-    path = tmp_path / "array"
-    path.write_bytes(struct.pack(">HBBI3i", 0, 0x0C, 1, 3, -1, 0, 70_000))
-    np.testing.assert_array_equal(read_idx(path), [-1, 0, 70_000])
-
-
 @pytest.mark.parametrize(
     ("format", "name", "content", "words"),
     [

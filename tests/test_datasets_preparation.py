@@ -12,7 +12,7 @@ from tempfile import SpooledTemporaryFile
 import numpy as np
 import pytest
 
-from datasets_example import MIRROR, dataset, needs_mirror, prepared, three_classes, write_table
+from datasets_example import dataset, prepared, three_classes, write_table
 from shallows.errors import UnknownNameError
 from shallows_papers import datasets
 from shallows_papers.datasets import DatasetError
@@ -302,15 +302,3 @@ def test_embedded_data_is_prepared_as_the_catalogue_describes_it(name, tmp_path)
     assert set(np.unique(data.y_test)) == set(range(entry.n_classes))
     assert 0.0 <= data.x_train.min() < data.x_train.max() <= 1.0
     assert info["subset_of"] == entry.subset_of
-
-
-@needs_mirror
-def test_mnist_is_prepared_whole(tmp_path):
-    info = datasets.prepare("mnist", datasets.fetch("mnist", tmp_path, MIRROR), tmp_path / "out", [{"unit": {}}])
-    data = datasets.load(tmp_path / "out")
-    assert data.x_train.shape == (60_000, 784)
-    # Well-known numbers of the training pixels: mean 0.1307, standard deviation 0.3081.
-    assert float(data.x_train.mean(dtype=np.float64)) == pytest.approx(0.1307, abs=5e-5)
-    assert float(data.x_train.std(dtype=np.float64)) == pytest.approx(0.3081, abs=5e-5)
-    assert np.bincount(data.y_test).tolist() == [980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009]
-    assert info["seconds"]["total"] < 60  # a bound on hanging; the measured time is about 2 s

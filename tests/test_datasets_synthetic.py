@@ -152,17 +152,6 @@ def test_a_generator_that_cannot_be_made_is_refused_in_words(kind, wrong, words)
         make(kind, **wrong)
 
 
-@pytest.mark.parametrize("bounds", [(-1, 3), (5, 4), (0.0, 3)])
-def test_a_block_that_does_not_exist_is_refused(bounds):
-    with pytest.raises(ShallowsError, match="block"):
-        make("gaussian_1d").block(*bounds)
-
-
-def test_data_without_a_truth_say_so():
-    with pytest.raises(ShallowsError, match=r"true function of .* is unknown"):
-        make("endless_mnist", digits=drawn_digits()).truth(np.zeros((1, 784)))
-
-
 # As datasets of the catalogue
 
 

@@ -25,13 +25,6 @@ def test_hermite_functions_solve_the_eigenproblem_of_the_kernel(scale, bandwidth
     np.testing.assert_allclose(applied, data.eigenvalues(6) * data.eigenfunctions(x, 6), atol=1e-10)
 
 
-def test_hermite_functions_are_orthonormal_under_the_law_of_the_points():
-    data = make("gaussian_1d", scale=1.3, bandwidth=0.8)
-    nodes, weights = hermegauss(180)
-    e = data.eigenfunctions(1.3 * nodes, 12)
-    np.testing.assert_allclose(e.T @ (weights[:, None] / weights.sum() * e), np.eye(12), atol=1e-10)
-
-
 def test_the_points_are_normal_with_the_stated_scale():
     x, _ = make("gaussian_1d", scale=0.6).block(0, 20_000)
     assert stats.kstest(x[:, 0], stats.norm(scale=0.6).cdf).pvalue > 0.01
@@ -158,14 +151,6 @@ def test_classes_of_a_teacher_are_those_of_the_largest_score_and_about_even():
     np.testing.assert_array_equal(y, data.truth(x).argmax(axis=1))
     share = np.bincount(y) / 10_000
     assert share.min() > 0.12 and share.max() < 0.28
-
-
-def test_one_teacher_can_teach_several_samples():
-    first, second = (make("fourier_teacher", dimension=3, seed=seed, teacher_seed=9) for seed in (0, 1))
-    x = first.block(0, 20)[0]
-    np.testing.assert_array_equal(first.truth(x), second.truth(x))
-    assert not np.array_equal(x, second.block(0, 20)[0])
-    assert not np.allclose(first.truth(x), make("fourier_teacher", dimension=3, teacher_seed=8).truth(x))
 
 
 def test_the_torque_of_the_arm_is_that_of_its_energies():

@@ -195,14 +195,6 @@ def test_a_pickled_net_predicts_the_same_and_is_small():
 
 
 @needs_torch
-def test_a_small_memory_gives_the_same_prediction():
-    x, y = bars()
-    net = tiny().fit(x, y)
-    expected = net.predict_proba(x)
-    np.testing.assert_allclose(net.set_params(memory="1MB").predict_proba(x), expected, rtol=1e-5)
-
-
-@needs_torch
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

@@ -177,12 +177,6 @@ def test_declared_categories_with_gaps_keep_their_names(tmp_path, gap):
     assert model.predict(path).tolist() == ["u", "v"] * (N // 2)
 
 
-@pytest.mark.parametrize("make", [lambda p: declared_arff(p, ["1", "2", "3"]), lambda p: arrow_file(p, CYCLE)])
-def test_a_declared_target_is_one_of_classes_unless_regression_is_asked_for(tmp_path, make):
-    described_as = [described(make(tmp_path), target="c", task=task)["entry"]["task"] for task in (None, "regression")]
-    assert described_as == ["classification", "regression"]
-
-
 def test_a_word_that_an_arff_file_does_not_declare_is_told_with_its_line(tmp_path):
     path = declared_arff(tmp_path, ["1", "2", "3"])
     write(path, path.read_text().replace("1,0.375,v", "7,0.375,v"))
@@ -217,29 +211,22 @@ INDICES = {
 }
 
 
-@pytest.mark.parametrize(("make", "told"), [line[:2] for line in INDICES.values()], ids=INDICES)
-def test_the_index_of_a_data_frame_in_parquet_is_no_feature(tmp_path, make, told):
-    pytest.importorskip("pyarrow")
-    frame, path = make(), tmp_path / "my.parquet"
-    frame.to_parquet(path)
+@pytest.mark.parametrize(
+    ("make", "form", "told"),
+    [
+        (make, form, told)
+        for make, *names in INDICES.values()
+        for form, told in zip(("parquet", "csv"), names, strict=True)
+        if told != "-"
+    ],
+)
+def test_the_index_of_a_data_frame_is_no_feature(tmp_path, make, form, told):
+    frame, path = make(), tmp_path / f"my.{form}"
+    getattr(frame, f"to_{form}")(path)
     opened, description = source(path)
     np.testing.assert_array_equal(rows(opened.train)[0], frame[["a", "b"]])
     assert ("Left out" in description["told"]) == (told is not None)
-    if told:
-        assert f"Left out: {told} (the index of a data frame" in description["told"]
-
-
-@pytest.mark.parametrize(
-    ("make", "told"),
-    [(make, told) for make, _, told in INDICES.values() if told != "-"],
-    ids=[*list(INDICES)[:3], "day"],
-)
-def test_the_index_of_a_data_frame_in_csv_is_no_feature(tmp_path, make, told):
-    frame, path = make(), tmp_path / "my.csv"
-    frame.to_csv(path)
-    opened, description = source(path)
-    np.testing.assert_array_equal(rows(opened.train)[0], frame[["a", "b"]])
-    assert f"Left out: {told} (" in description["told"]
+    assert told is None or f"Left out: {told} (" in description["told"]
 
 
 def test_a_named_index_may_be_the_target_or_a_category(tmp_path):
@@ -473,16 +460,14 @@ def check_labels(path, expected, **settings):
     assert model.predict(path).tolist() == expected
 
 
-@pytest.mark.parametrize(("arrays", "expected"), NPZ.values(), ids=NPZ)
-def test_the_arrays_of_an_npz_file_are_taken_or_named(tmp_path, arrays, expected):
-    np.savez(tmp_path / "my.npz", **arrays)
-    check_labels(tmp_path / "my.npz", expected)
-
-
-@pytest.mark.parametrize(("variables", "expected"), MATLAB.values(), ids=MATLAB)
-def test_the_variables_of_a_matlab_file_are_taken_or_named(tmp_path, variables, expected):
-    scipy.io.savemat(tmp_path / "my.mat", variables)
-    check_labels(tmp_path / "my.mat", expected)
+@pytest.mark.parametrize(
+    ("arrays", "expected", "make"),
+    [(*NPZ[kind], lambda path, **arrays: saved(np.savez, path / "my.npz", **arrays)) for kind in NPZ]
+    + [(*MATLAB[kind], lambda path, **arrays: matlab_file(path / "my.mat", **arrays)) for kind in MATLAB],
+    ids=[*NPZ, *(f"MATLAB, {kind}" for kind in MATLAB)],
+)
+def test_arrays_of_a_file_are_taken_or_named(tmp_path, arrays, expected, make):
+    check_labels(make(tmp_path, **arrays), expected)
 
 
 @pytest.mark.parametrize("name", ["y", "species"])
@@ -555,22 +540,6 @@ def test_rows_of_libsvm_are_those_of_the_dense_file_or_refused(tmp_path, line, w
     x, y = rows(source(path)[0].train)
     np.testing.assert_array_equal(x[:, :4], DENSE)
     assert not x[:, 4:].any() and y.tolist() == [0, 1] * (N // 2)
-
-
-@pytest.mark.parametrize("kind", ["unsorted", "repeated", "explicit zeros"])
-def test_sparse_variables_of_matlab_are_the_dense_ones(tmp_path, kind):
-    matrix = csc_matrix(DENSE)
-    columns = np.repeat(np.arange(4), np.diff(matrix.indptr))
-    order = np.lexsort((-matrix.indices, columns)) if kind == "unsorted" else np.arange(matrix.nnz)
-    data, indices, indptr = matrix.data[order], matrix.indices[order], matrix.indptr
-    if kind == "repeated":
-        data, indices, indptr = np.repeat(data / 2, 2), np.repeat(indices, 2), 2 * indptr
-    matrix = csc_matrix((data, indices, indptr), shape=DENSE.shape)
-    if kind == "explicit zeros":
-        matrix.data[0] = 0.0
-    scipy.io.savemat(tmp_path / "my.mat", {"X": matrix, "y": np.arange(N) % 2})
-    x, _ = rows(source(tmp_path / "my.mat")[0].train)
-    np.testing.assert_array_equal(x, matrix.toarray())
 
 
 def test_a_sparse_matrix_of_scipy_is_refused_with_what_to_do(tmp_path):

@@ -7,7 +7,6 @@ import copy
 import numpy as np
 import pytest
 from sklearn.base import clone, is_classifier
-from sklearn.linear_model import LogisticRegression
 
 import promises_example
 from promises_example import EVERY, outputs, targets, unfitted
@@ -16,7 +15,6 @@ from shallows.kernel_approximation import HiddenUnits, QuasiMonteCarloFeatures
 from shallows.kernels import Matern
 from shallows.statistics import two_sample_test
 from shallows.svm import RandomKitchenSinksRegressor
-from shallows_papers.baselines import ImageVotes
 from solved_by import CLASSIFIERS, REGRESSORS
 
 X = np.random.default_rng(0).normal(size=(60, 3))
@@ -61,14 +59,6 @@ def fitted_attributes(model):
     ]
     columns = list(model.get_feature_names_out()) if hasattr(model, "get_feature_names_out") else None
     return {name: repr(getattr(model, name)) for name in names} | {"columns": columns}
-
-
-def test_parameters_of_votes_over_images_that_are_set_after_a_fit_change_no_prediction():
-    images = np.random.default_rng(1).normal(size=(40, 36))
-    model = ImageVotes(LogisticRegression(), (1, 6, 6), crop=4).fit(images, images[:, 7] > 0)
-    before = model.decision_function(images)
-    model.set_params(image_shape=(4, 3, 3), crop=2, mirror=False, estimator=None)
-    assert np.array_equal(model.decision_function(images), before)
 
 
 # --------------------------------------------------------------------------------- whole numbers of NumPy

@@ -82,10 +82,6 @@ def streamed(name, *batches):
     return model
 
 
-def dense(made):
-    return made.toarray() if sp.issparse(made) else np.asarray(made)
-
-
 def assert_same(one, other, rows=X, others=None, tolerance=1e-4):
     for mine, its in zip(outputs(one, rows), outputs(other, rows if others is None else others), strict=True):
         np.testing.assert_allclose(mine * 1.0, its * 1.0, rtol=tolerance, atol=tolerance * (1 + np.abs(its).max()))
@@ -170,13 +166,6 @@ def more_targets_than_rows_have_wrong_weights(name):
     fixed = {"bandwidth": 1.0, "regularisation": 0.1, "alpha": 0.1}
     one, few = (fitted(name, X[:12], given, **fixed).predict(X) for given in (Y, Y[:, :3]))
     np.testing.assert_allclose(one[:, :3], few, rtol=0, atol=0.05 if "Stochastic" in name else 1e-4)
-
-
-# scikit-learn: a target of one column comes back as a vector.
-@report(REGRESSORS)
-def a_column_of_targets_loses_its_shape(name):
-    y = targets(name, X)
-    assert fitted(name, X, y[:, None]).predict(X).shape == (60, 1)
 
 
 # scikit-learn, LIBSVM: the tube and C stay while the targets grow.
@@ -345,12 +334,6 @@ def text_in_utf_16_is_called_no_text(path):
     (path / "wide.csv").write_text(table(path).read_text(encoding="utf-8"), encoding="utf-16")
     with pytest.raises(DatasetError, match=r"UTF-16.*UTF-8"):
         described(path / "wide.csv")
-
-
-# pandas: numbers with signs for thousands become words.
-@report()
-def numbers_with_signs_for_thousands_vanish_unsaid(path):
-    assert "Left out: a" in described(table(path, row='"1,{i}00.5",{j},{c}'))["told"]
 
 
 # scikit-learn: rows of several labels.

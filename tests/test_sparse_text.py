@@ -11,7 +11,6 @@ import scipy.sparse as sp
 import forms
 import shallows
 from feature_forms import feature_eigenpro_classifier
-from forms import eigenpro_classifier
 from shallows import arrays, kernels
 from shallows.errors import ShallowsError
 from shallows.kernel_approximation import NystroemFeatures
@@ -132,13 +131,6 @@ def test_random_features_of_wide_sparse_rows_are_refused_with_what_to_do(name):
     model = constructor(name)(random_state=0)
     with pytest.raises(ShallowsError, match=r"30,000 columns.*TruncatedSVD.*KernelSVMClassifier.*nystrom"):
         model.fit(X, y.astype(float) if name.endswith("Regressor") else y)
-
-
-def test_kernels_and_components_that_need_dense_rows_refuse_wide_sparse_ones():
-    X, y = texts(50, 30_000)
-    for parameters in ({"kernel": "laplace_product"}, {"n_components": 10}):
-        with pytest.raises(ShallowsError, match="TruncatedSVD"):
-            eigenpro_classifier(random_state=0, **parameters).fit(X, y)
 
 
 KERNELS = [

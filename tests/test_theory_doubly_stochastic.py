@@ -6,12 +6,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from shallows import losses, streams
+from shallows import streams
 from shallows.errors import ShallowsError
 from shallows.features import FourierMap
 from shallows.solvers.expansions.block_policies import CheckedBlocks, Fresh, UniformReuse
 from shallows_papers.papers.dsg import batched_trajectories, expansion_cost
-from shallows_papers.papers.dsg.batched_trajectories import Population, Trajectories, curvature, minimiser
+from shallows_papers.papers.dsg.batched_trajectories import Population, Trajectories, minimiser
 from shallows_papers.papers.dsg.convergence import Bounds, cost_of_reuse, errors_by_iteration
 from shallows_papers.papers.dsg.orders_of_cost import orders_of_cost
 
@@ -72,14 +72,6 @@ def test_features_one_by_one_are_those_of_the_blocks_they_are_drawn_in(populatio
     single = batched_trajectories.SingleFeatures(population.kernel, d, 1, 9, form="cosine")
     i = batched_trajectories.CHUNK + 3
     np.testing.assert_allclose(single.block(i, x)[:, 0], wide.block(1, x)[:, 3], atol=1e-12)
-
-
-def test_companions_are_the_mean_of_f_over_the_features(population):
-    # f − h has mean zero (the proof's martingale): over many seeds it is smaller than its spread over √R.
-    many = Trajectories(population, 10.0, Fresh(), list(range(200)))
-    list(many.run([40]))
-    off = many.values - many.companions
-    assert np.abs(off.mean(axis=0)).max() < 5.0 * off.std() / math.sqrt(200)
 
 
 def coefficient_ratio(theta_nu, t):
@@ -163,10 +155,3 @@ def test_stored_features_take_their_product_in_bytes(data):
     found = expansion_cost.stored_feature_bytes(data, n_points=8_100_000, n_features=100_000, n_outputs=10).numbers
     assert found["stored_terabytes"] == pytest.approx(8.1e6 * 1e5 * 8 / 1e12)
     assert found["coefficients_megabytes"] == pytest.approx(4.0)
-
-
-def test_the_loss_has_a_second_derivative_by_differences():
-    loss, u, y = losses.make("logistic"), np.linspace(-4, 4, 9), np.ones(9)
-    step = 1e-5
-    rise = loss.derivative((u + step)[:, None], y[:, None]) - loss.derivative((u - step)[:, None], y[:, None])
-    np.testing.assert_allclose(curvature(loss, u, y), rise[:, 0] / (2 * step), atol=1e-8)

@@ -102,14 +102,6 @@ def test_of_a_much_larger_array_as_many_rows_are_taken_as_tell_something():
     assert found.null == "signs" and found.n_rows == (6000, 20)
 
 
-def test_the_order_of_a_sorted_array_does_not_matter_to_blocks(monkeypatch):
-    monkeypatch.setattr(two_samples, "MOST_BLOCKS", 64)
-    monkeypatch.setattr(two_samples, "LEAST_BLOCKS", 16)
-    both = np.sort(sample(1000, 1), axis=0)
-    found = two_sample_test(both[::2], both[1::2] + 0.3, random_state=0, **SMALL)
-    assert found.null == "permutations" and found.pvalue < 0.02
-
-
 @pytest.mark.parametrize(
     ("given", "options", "error", "says"),
     [
@@ -137,7 +129,6 @@ def test_what_cannot_be_tested_is_refused(given, options, error, says):
         ({"device": "cpu"}, r"belongs to the options: options=shallows.Options\(device='cpu'\)"),
         ({"kernel_params": {"nu": 1.5}}, r"use kernel .*kernel=Matern\(nu=2.5\)"),
         ({"gamma": 1.0}, "use bandwidth"),
-        ({"nothing": 1}, "unexpected keyword argument 'nothing'"),
     ],
 )
 def test_an_argument_of_another_name_is_refused_with_its_place(given, says):
