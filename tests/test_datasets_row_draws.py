@@ -31,14 +31,6 @@ def test_draws_of_other_seeds_and_purposes_differ():
     assert len(set(draws)) == 4
 
 
-def test_a_draw_takes_every_row_about_equally_often():
-    counts = np.zeros(20)
-    for seed in range(400):
-        counts[draw_rows(20, 5, seed, "a")] += 1
-    # Binomial(400, 1/4): mean 100, standard deviation 8.7; five of them.
-    assert np.all(np.abs(counts - 100) < 44)
-
-
 def test_a_subset_is_drawn_from_both_parts(tmp_path, numbers):
     data = prepared(tmp_path, numbers, [{"subset": {"n_train": 20, "n_test": 9, "seed": 5}}])
     rows = draw_rows(60, 20, 5, "subset/train", numbers[1])

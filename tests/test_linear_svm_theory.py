@@ -8,7 +8,6 @@ import scipy.sparse
 
 from linear_svm_example import optimum as exact
 from linear_svm_example import points
-from shallows.errors import ShallowsError
 from shallows_papers.papers.claim_functions import slope
 from shallows_papers.papers.lecture.linear_svm.convergence import convergence
 from shallows_papers.papers.lecture.linear_svm.exact import SOLVERS, generated, optimum, problem_of
@@ -107,15 +106,3 @@ def test_kernel_solvers_have_their_own_numbers():
     assert set(found.curve) == {"total"}
     found = orders_of_solver(solver="interior_point", along="n", sizes=[50, 100], rounds=1)
     assert found.curve["bytes"] == [8 * 50**2, 8 * 100**2]
-
-
-@pytest.mark.parametrize(
-    "options", [{"solver": "smoo", "along": "n"}, {"solver": "smo", "along": "m"}, {"solver": "ocas", "along": "rho"}]
-)
-def test_a_wrong_name_is_refused(options):
-    with pytest.raises(ShallowsError):
-        orders_of_solver(sizes=[10], **options)
-    with pytest.raises(ShallowsError):
-        iterations_needed(along="m", sizes=[10])
-    with pytest.raises(ShallowsError):
-        convergence(data(), solver="sgd", regularisation=1.0)

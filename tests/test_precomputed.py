@@ -54,8 +54,9 @@ def outputs(model, X):
     return model.decision_function(X) if is_classifier(model) else model.predict(X)
 
 
-@each
-@pytest.mark.parametrize(("n", "tolerance"), [(90, 1e-9), (1100, 1e-2)])
+@pytest.mark.parametrize(
+    ("name", "n", "tolerance"), [*((name, 90, 1e-9) for name in TAKERS), *((name, 1100, 1e-2) for name in TAKERS[::4])]
+)
 def test_a_fit_to_the_matrix_predicts_what_the_fit_to_the_points_does(name, n, tolerance):
     # Above 1,000 rows both are in float32, in which values by distances and values of float64 rounded differ.
     X, y, new = table(name, n)

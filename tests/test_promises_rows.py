@@ -10,35 +10,8 @@ from shallows.errors import ShallowsError
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
-CLASSIFIERS = [name for name in EVERY if name.endswith("Classifier")]
 # Multiples of 1/64, which half precision holds.
 X = np.round(64 * np.random.default_rng(0).normal(size=(60, 4))) / 64
-
-
-def with_one(values, odd):
-    values = np.array(values, dtype=float)
-    values[3] = odd
-    return values
-
-
-@pytest.mark.parametrize("name", EVERY)
-def test_what_is_no_number_is_refused_by_every_estimator(name):
-    y = targets(name, X)
-    model = unfitted(name).fit(X, y)
-    for odd in (np.nan, np.inf, -np.inf):
-        with pytest.raises(ValueError, match=r"NaN|infinity"):
-            unfitted(name).fit(with_one(X, odd), y)
-        with pytest.raises(ValueError, match=r"NaN|infinity"):
-            outputs(model, with_one(X, odd))
-        if name.endswith(("Classifier", "Regressor")):
-            with pytest.raises(ValueError, match=r"NaN|infinity|no class label"):
-                unfitted(name).fit(X, with_one(y, odd))
-
-
-@pytest.mark.parametrize("name", CLASSIFIERS)
-def test_one_class_is_refused_by_every_classifier(name):
-    with pytest.raises(ValueError, match="class"):
-        unfitted(name).fit(X, np.zeros(60, dtype=int))
 
 
 @pytest.mark.parametrize("name", EVERY)
@@ -53,13 +26,6 @@ def test_every_type_of_numbers_is_read_as_what_it_holds(name):
     of_whole = outputs(unfitted(name).fit(whole.astype(float), y), whole.astype(float))
     for one, other in zip(outputs(unfitted(name).fit(whole, y), whole), of_whole, strict=True):
         np.testing.assert_allclose(one, other, rtol=2e-3, atol=2e-3 * np.abs(other).max())
-
-
-@pytest.mark.parametrize("name", EVERY)
-def test_a_new_row_is_predicted_alone_as_together(name):
-    model = unfitted(name, dtype="float64").fit(X, targets(name, X))
-    for one, together in zip(outputs(model, X[7:8]), outputs(model, X), strict=True):
-        np.testing.assert_allclose(one, together[7:8], rtol=1e-6, atol=1e-6 * np.abs(together).max())
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])

@@ -7,7 +7,6 @@ import pytest
 from sklearn.cross_decomposition import CCA
 
 from component_example import exact_correlations
-from shallows.errors import ShallowsError
 from shallows_papers.baselines.kernel_cca_search import KernelCCASearch
 from shallows_papers.baselines.randomised_cca import RIDGES, RandomisedCCA, total_correlation
 from test_two_view_estimators import two_views
@@ -37,11 +36,6 @@ def test_on_features_it_finds_correlations_that_bend_and_chooses_its_ridge_on_ex
     assert np.diag(np.corrcoef(u.T, v.T)[:2, 2:]).min() > 0.9
     assert model.ridge_ in RIDGES[3:]  # A tenth of the trace would leave little of the correlations.
     assert np.array_equal(model.transform(new[0]), u)
-
-
-def test_unknown_features_are_refused():
-    with pytest.raises(ShallowsError, match="features must be one of 'fourier', 'nystroem', 'linear'"):
-        RandomisedCCA(features="wavelets").fit(*linear_views())
 
 
 def test_the_search_takes_the_ridge_that_is_best_on_examples_held_out():

@@ -108,8 +108,6 @@ def test_impossible_parameters_are_refused_with_what_can():
     refusals = [
         ({"regularization": 0.0}, "regularization must be a positive number, got 0.0"),
         ({"regularization": 10.0}, "No feature is worth regularization=10.0"),
-        ({"block_size": 0}, "block_size must be a whole number of at least 1, got 0"),
-        ({"n_iter": 2.5}, "n_iter must be a whole number of at least 1, got 2.5"),
         ({"block_size": 10**9}, "Steps with block_size=1,000,000,000"),
         ({"kernel": "polynomial"}, "has no"),
     ]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shallows.errors import ShallowsError
 from shallows_papers.papers.lecture import budgeted_machines
 from shallows_papers.papers.lecture.budgeted_machines import MachineSize, orders_of_budgeted_machines, rows_of
 
@@ -45,9 +44,3 @@ def test_the_budget_is_full_before_the_timed_pass_and_after_it():
         state = fit()
         assert getattr(state, count) == 12
         assert state.n_violations > 0.5 * given.n  # random labels: most examples change the machine
-
-
-@pytest.mark.parametrize("wrong", [{"method": "smo"}, {"along": "colour"}])
-def test_names_that_are_none_are_told(wrong):
-    with pytest.raises(ShallowsError, match=r"There is no (method|symbol)"):
-        orders_of_budgeted_machines(**wrong)

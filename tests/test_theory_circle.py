@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from shallows.errors import ShallowsError, UnknownNameError
+from shallows.errors import ShallowsError
 from shallows_papers.papers.eigenpro import eigenvalue_decay, heat_kernel_circle
 from shallows_papers.papers.eigenpro.heat_kernel_circle import iterations_needed
 
@@ -81,11 +81,6 @@ def test_eigenfunctions_within_reach_are_lattice_points_in_a_ball():
     square = np.arange(-8, 9) ** 2
     norms = square[:, None] + square[None, :]
     assert found.curve["n_functions"] == [float((norms <= place).sum()) for place in found.index]
-
-
-def test_a_function_that_is_not_known_names_the_nearest():
-    with pytest.raises(UnknownNameError, match="gaussian"):
-        iterations_needed(None, name="gausian")
 
 
 def test_an_accuracy_out_of_reach_is_refused():

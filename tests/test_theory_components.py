@@ -7,7 +7,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from shallows.errors import ShallowsError
 from shallows_papers.papers.kpca.gaussian_subspace import Law, convergence, eigenfunctions
 from shallows_papers.papers.kpca.kept_bytes import kept_bytes
 from shallows_papers.papers.kpca.orthogonalised_steps import angle_by_iteration, one_step
@@ -64,11 +63,6 @@ def test_eigenfunctions_have_the_size_and_the_sign_of_the_hermite_functions(norm
         assert np.sqrt(np.mean(off**2)) < 0.2
 
 
-def test_an_unknown_start_is_refused(normal):
-    with pytest.raises(ShallowsError, match="There is no start"):
-        convergence(normal, start="cold")
-
-
 def test_bytes_grow_with_the_features_and_not_with_the_inputs():
     by_features = kept_bytes(None, sizes=[512, 1024, 2048]).curve["bytes"]
     assert np.diff(by_features) == pytest.approx([512 * 2 * 3 * 8, 1024 * 2 * 3 * 8], rel=0.3)
@@ -76,8 +70,6 @@ def test_bytes_grow_with_the_features_and_not_with_the_inputs():
     assert by_inputs[1] == pytest.approx(by_inputs[0], rel=0.1)
     kept = kept_bytes(None, along="n_inputs", sizes=[5, 500], n_features=256, cache_bytes=2**24).curve["bytes"]
     assert kept[1] > 10 * kept[0], "frequencies that are kept are not counted"
-    with pytest.raises(ShallowsError, match="There is no axis"):
-        kept_bytes(None, along="points", sizes=[1])
 
 
 def test_without_orthogonalisation_the_angle_falls_as_with_it_and_a_step_differs_by_the_square_of_its_size():

@@ -9,7 +9,6 @@ import pytest
 
 from engine_example import naive_kernel, sample
 from shallows import kernels, streams
-from shallows.errors import UnknownNameError
 from shallows.gram.row_slab import KernelRowSlab
 from shallows_papers.papers import timing
 from shallows_papers.papers.lecture.kernel_machines import course, solver_cost
@@ -89,11 +88,6 @@ def test_the_suboptimality_is_that_of_the_primal_objective():
     assert value == pytest.approx(expected, rel=1e-9)
     scores = naive_kernel("gaussian", 1.0, new, x) @ beta + 0.3
     assert error == 100 * np.mean((scores > 0) != (truth > 0))
-
-
-def test_an_unknown_solver_is_told():
-    with pytest.raises(UnknownNameError, match="Did you mean 'pegasos'"):
-        course.course(data(60), solver="pegasus", bandwidth=1.0)
 
 
 def test_a_watch_keeps_what_there_was_at_each_mark(monkeypatch):

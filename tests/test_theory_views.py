@@ -56,13 +56,6 @@ def test_the_densities_of_the_classes_are_recovered_from_the_views_alone(hidden_
     assert found.numbers["relative_error"] < 0.2
 
 
-def test_what_has_no_three_views_is_refused(hidden_class):
-    with pytest.raises(ShallowsError, match="Three views"):
-        latent_densities(SimpleNamespace(x_train=np.zeros((10, 2))))
-    with pytest.raises(ShallowsError, match="There is no method"):
-        latent_densities(hidden_class, method="exact")
-
-
 @pytest.fixture(scope="module")
 def arm():
     x, y = make("planar_arm").block(0, 1500)

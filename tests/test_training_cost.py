@@ -2,7 +2,6 @@
 
 import pytest
 
-from shallows.errors import ShallowsError
 from shallows_papers.papers.claim_functions import slope
 from shallows_papers.papers.eigenpro import training_cost
 
@@ -26,9 +25,3 @@ def test_each_method_is_timed_beside_its_first_size(method, defaults):
     found = training_cost.training_cost(method=method, defaults=defaults, sizes=[300, 600], n_inputs=5, rounds=1)
     assert found.index == [300, 600] and found.curve["training"][0] == 1.0
     assert all(value > 0 for values in found.curve.values() for value in values)
-
-
-@pytest.mark.parametrize(("given", "says"), [({"method": "none"}, "no method 'none'"), ({"along": "ranks"}, "no axis")])
-def test_a_wrong_word_is_told(given, says):
-    with pytest.raises(ShallowsError, match=says):
-        training_cost.training_cost(**given)

@@ -12,6 +12,7 @@ import inspect
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 import scipy.sparse
@@ -368,41 +369,29 @@ def fitted(model: object, X: object, y: np.ndarray, new: object, **given: object
     return found
 
 
-def as_published(name: str, **options: object) -> dict[str, np.ndarray]:
+def one_fit(
+    name: str,
+    options: dict[str, object] | None = None,
+    rows: Callable[[np.ndarray], object] = np.asarray,
+    labels: Callable[[np.ndarray], np.ndarray] = np.asarray,
+    **given: object,
+) -> dict[str, np.ndarray]:
+    """A fit with some parameters, to rows and targets in some form."""
     X, _, _, new = data()
-    return fitted(estimator(name, **options), X, targets(name), new)
+    return fitted(estimator(name, **(options or {})), rows(X), labels(targets(name)), rows(new), **given)
 
 
-def sparse(name: str) -> dict[str, np.ndarray]:
-    X, _, _, new = data()
-    return fitted(estimator(name), scipy.sparse.csr_matrix(X), targets(name), scipy.sparse.csr_matrix(new))
+WEIGHTS = np.random.default_rng(0).choice([0.0, 0.5, 1.0, 3.0], N)
 
 
-def single(name: str) -> dict[str, np.ndarray]:
-    X, _, _, new = data()
-    return fitted(estimator(name, dtype="float32"), X.astype(np.float32), targets(name), new.astype(np.float32))
-
-
-def weighted(name: str) -> dict[str, np.ndarray]:
-    X, _, _, new = data()
-    weights = np.random.default_rng(0).choice([0.0, 0.5, 1.0, 3.0], N)
-    return fitted(estimator(name), X, targets(name), new, sample_weight=weights)
-
-
-def balanced(name: str) -> dict[str, np.ndarray]:
-    X, _, _, new = data()
-    return fitted(estimator(name, class_weight="balanced"), X, targets(name), new)
+def few_or_many(y: np.ndarray) -> np.ndarray:
+    return np.where(y < 2, "few", "many")
 
 
 def several(name: str) -> dict[str, np.ndarray]:
     X, labels, values, new = data()
     y = np.stack([labels % 2, labels // 2], axis=1) if name.endswith("Classifier") else np.stack([values, X[:, 7]], 1)
     return fitted(estimator(name), X, y, new)
-
-
-def two_classes(name: str) -> dict[str, np.ndarray]:
-    X, _, _, new = data()
-    return fitted(estimator(name), X, np.where(targets(name) < 2, "few", "many"), new)
 
 
 def precomputed(name: str) -> dict[str, np.ndarray]:
@@ -432,11 +421,6 @@ def warm(name: str) -> dict[str, np.ndarray]:
         if hasattr(model, "n_iter_")
         else fitted(model.fit(X, targets(name)), X, targets(name), new)
     )
-
-
-def stopped_early(name: str) -> dict[str, np.ndarray]:
-    X, _, _, new = data()
-    return fitted(estimator(name, early_stopping=True), X, targets(name), new)
 
 
 class StopAfter(Observer):
@@ -484,24 +468,27 @@ def cases() -> Iterator[tuple[str, Callable[[], dict[str, np.ndarray]]]]:
     for name in sorted({*shallows.estimators.__all__} - replaced | NOW.keys()):
         Estimator = getattr(shallows.estimators, NOW.get(name, (name, {}))[0])
         known, of_fit = inspect.signature(Estimator).parameters, inspect.signature(Estimator.fit).parameters
-        yield name, functools.partial(as_published, name)
+        yield name, partial(one_fit, name)
         variants = VARIANTS.get(name, {})
         if name == "LinearSVMClassifier":
-            yield f"{name}, pegasos, stream", functools.partial(streamed, name, solver="linear_pegasos")
+            yield f"{name}, pegasos, stream", partial(streamed, name, solver="linear_pegasos")
         for variant, options in variants.items():
-            yield f"{name}, {variant}", functools.partial(as_published, name, **options)
+            yield f"{name}, {variant}", partial(one_fit, name, options)
         modes = {
-            "sparse rows": (sparse, True),
-            "float32": (single, "dtype" in known or "options" in known),
-            "weights": (weighted, "sample_weight" in of_fit),
-            "balanced": (balanced, "class_weight" in known),
-            "two classes": (two_classes, name.endswith("Classifier")),
+            "sparse rows": (partial(one_fit, rows=scipy.sparse.csr_matrix), True),
+            "float32": (
+                partial(one_fit, options={"dtype": "float32"}, rows=np.float32),
+                "dtype" in known or "options" in known,
+            ),
+            "weights": (partial(one_fit, sample_weight=WEIGHTS), "sample_weight" in of_fit),
+            "balanced": (partial(one_fit, options={"class_weight": "balanced"}), "class_weight" in known),
+            "two classes": (partial(one_fit, labels=few_or_many), name.endswith("Classifier")),
             "several outputs": (several, name.endswith(("Classifier", "Regressor"))),
             "precomputed": (precomputed, "kernel" in known or name == "FeatureKernelPCA"),
             "stream": (streamed, hasattr(Estimator, "partial_fit") and name != "KernelSVMClassifier"),
             "warm start": (warm, "warm_start" in known and name not in AT_ONCE),
             "early stopping": (
-                stopped_early,
+                partial(one_fit, options={"early_stopping": True}),
                 "early_stopping" in known and name not in AT_ONCE and not name.startswith("KernelRidge"),
             ),
             "resumed": (resumed, "checkpoint" in of_fit and name not in AT_ONCE),
@@ -510,7 +497,7 @@ def cases() -> Iterator[tuple[str, Callable[[], dict[str, np.ndarray]]]]:
         }
         for mode, (run, applies) in modes.items():
             if applies:
-                yield f"{name}, {mode}", functools.partial(run, name)
+                yield f"{name}, {mode}", partial(run, name)
 
 
 def run(case: Callable[[], dict[str, np.ndarray]]) -> dict[str, np.ndarray] | str:
