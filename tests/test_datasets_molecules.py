@@ -62,14 +62,6 @@ def test_a_representation_does_not_depend_on_the_order_of_the_atoms(representati
         np.testing.assert_allclose(molecules.represent(other, representation), first, rtol=1e-9, atol=1e-9)
 
 
-def test_sorted_rows_descend_and_keep_the_spectrum():
-    matrices = several()
-    found = molecules.sort_rows(matrices)
-    assert (np.diff(np.linalg.norm(found, axis=2), axis=1) <= 1e-6).all()
-    np.testing.assert_allclose(molecules.eigenspectrum(found), molecules.eigenspectrum(matrices), atol=1e-9)
-    np.testing.assert_array_equal(found, found.transpose(0, 2, 1))
-
-
 def test_atoms_that_are_alike_keep_their_order_whatever_the_rounding():
     # Two carbons and two hydrogens, alike in pairs. The second carbon's row is larger in the last bits alone, and to
     # put it first would not exchange the hydrogens.

@@ -7,7 +7,6 @@ import json
 import os
 import subprocess
 import sys
-from tempfile import SpooledTemporaryFile
 
 import numpy as np
 import pytest
@@ -17,7 +16,6 @@ from shallows.errors import UnknownNameError
 from shallows_papers import datasets
 from shallows_papers.datasets import DatasetError
 from shallows_papers.datasets.preparation import pipeline, working_table
-from shallows_papers.datasets.preparation.row_store import RowStore
 from shallows_papers.datasets.prepared import ARRAYS
 from workflow_runs import PROJECT
 
@@ -130,18 +128,6 @@ def test_the_budget_makes_no_difference_to_what_comes_out(tmp_path, numbers):
     found = [datasets.prepare(entry, stamp, tmp_path / str(memory), steps, memory) for memory in (None, 1, "2 GB")]
     assert len({one["sha256"] for one in found}) == 1
     assert not list(tmp_path.rglob("*.part"))
-
-
-@pytest.mark.parametrize("kept", [1, 1000, 10**6])
-def test_a_store_gives_back_the_rows_it_was_given(tmp_path, kept):
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=(57, 3))
-    store = RowStore(SpooledTemporaryFile(kept, dir=tmp_path))  # noqa: SIM115
-    for start in range(0, 57, 5):
-        store.append(x[start : start + 5])
-    assert (store.n_rows, store.width) == (57, 3)
-    for rows in (np.arange(57), np.arange(3, 9), np.array([0, 1, 20, 21, 56]), np.arange(0)):
-        np.testing.assert_array_equal(store.take(rows), x[rows])
 
 
 @pytest.mark.slow
@@ -290,15 +276,3 @@ def test_arrays_that_do_not_fit_their_record_are_told(tmp_path, numbers):
 
 
 # Real data
-
-
-@pytest.mark.parametrize("name", [n for n, d in datasets.catalogue().items() if d.state == "embedded"])
-def test_embedded_data_is_prepared_as_the_catalogue_describes_it(name, tmp_path):
-    entry = datasets.get(name)
-    info = datasets.prepare(name, datasets.fetch(name, tmp_path), tmp_path / "out", [{"unit": {}}])
-    data = datasets.load(tmp_path / "out")
-    assert data.x_train.shape == (entry.n_train, entry.n_features)
-    assert data.x_test.shape == (entry.n_test, entry.n_features)
-    assert set(np.unique(data.y_test)) == set(range(entry.n_classes))
-    assert 0.0 <= data.x_train.min() < data.x_train.max() <= 1.0
-    assert info["subset_of"] == entry.subset_of

@@ -248,14 +248,6 @@ def test_text_that_is_no_number_stays_text(tmp_path, cell):
     assert set(description["entry"]["options"]["features"][1]["values"]) == {cell, "7A", "8"}
 
 
-def test_one_word_among_numbers_written_otherwise_is_told(tmp_path):
-    lines = [f"{i % 9 + 1} 234;{i % 7};{i % 2}" for i in range(40)] + ["abc;1;0"]
-    with pytest.raises(
-        DatasetError, match="column a holds 'abc' in row 41, but nearly all its other values are numbers"
-    ):
-        described(write(tmp_path / "my.csv", "\n".join(["a;b;y", *lines])))
-
-
 @pytest.mark.parametrize(
     ("cell", "character"),
     [("\u20ac{i}.5", "U+20AC, euro sign"), ("{i}.5 %", "U+0025, percent"), ("{i}.\uff15", "U+FF15, fullwidth")],
@@ -276,12 +268,6 @@ def test_a_character_that_keeps_a_column_from_being_numbers_is_named(tmp_path, c
 def test_the_target_is_found_by_its_name_or_is_the_last_column(tmp_path, header, target):
     row = "{c},{j},{i}.5" if header.startswith("class") else "{i}.5,{j},{c}"
     assert f"the target is the column {target}" in described(table(tmp_path, header, row=row))["told"]
-
-
-def test_text_columns_have_a_header_where_its_words_do_not_come_again(tmp_path):
-    rows_of_text = "\n".join(f"{'xyz'[i % 3]},{'uv'[i % 2]},{'pq'[i % 2]}" for i in range(30))
-    assert described(write(tmp_path / "a.csv", "kind,form,y\n" + rows_of_text))["entry"]["n_train"] == 30
-    assert described(write(tmp_path / "b.csv", rows_of_text))["entry"]["n_train"] == 30
 
 
 @pytest.mark.parametrize(
@@ -307,14 +293,6 @@ def test_identifiers_row_numbers_and_empty_columns_are_left_out_and_told(tmp_pat
     assert description["entry"]["n_features"] == 1
     for word in ("id (it counts the rows)", "name (nearly every row", "empty (it has no value)"):
         assert word in description["told"]
-
-
-@pytest.mark.parametrize("date", ["2024-03-{d:02d}", "{d}.3.2024", "3/{d}/24", "2024-03-{d:02d}T10:00:00Z"])
-def test_dates_are_left_out_with_what_would_be_used_in_their_place(tmp_path, date):
-    lines = [f"{date.format(d=i % 28 + 1)},{i % 7}.5,{i % 2}" for i in range(40)]
-    description = described(write(tmp_path / "dates.csv", "\n".join(["day,b,y", *lines])))
-    assert description["entry"]["n_features"] == 1
-    assert "day (dates; numbers such as the year or the days since a day would be used)" in description["told"]
 
 
 def test_pixels_are_scaled_together_and_other_numbers_each(tmp_path):

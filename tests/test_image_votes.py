@@ -67,14 +67,6 @@ def test_scores_are_the_mean_of_those_of_a_classifier_of_all_copies(n_classes):
     assert not hasattr(model, "predict_proba")
 
 
-def test_an_image_and_its_mirror_image_have_one_score():
-    X, y = images()
-    model = ImageVotes(KernelRidgeClassifier(bandwidth=5.0, random_state=0), SHAPE, crop=4).fit(X, y)
-    np.testing.assert_allclose(model.decision_function(reflected(X)), model.decision_function(X), atol=1e-12)
-    alone = ImageVotes(clone(model.estimator), SHAPE, crop=4, mirror=False).fit(X, y)
-    assert np.abs(alone.decision_function(reflected(X)) - alone.decision_function(X)).max() > 0.01
-
-
 def test_probabilities_are_means_and_weights_those_of_the_images():
     X, y = images()
     w = np.arange(40) % 3

@@ -346,13 +346,6 @@ def test_attributes_of_arff_are_read_by_its_own_grammar(tmp_path, attribute, nam
     assert (feature["name"], feature["values"]) == (name, values)
 
 
-@pytest.mark.parametrize("kind", ["date", 'date "yyyy-MM-dd"', "DATE 'yyyy-MM-dd'"])
-def test_dates_of_arff_are_left_out_and_told(tmp_path, kind):
-    lines = [f"2024-01-{i % 28 + 1:02},{a},{'uv'[i % 2]}" for i, a in enumerate(numbers())]
-    path = arff_file(tmp_path / "my.arff", {"'on day'": kind, "a": "real", "y": "{u,v}"}, lines)
-    assert "Left out: on day (dates;" in described(path)["told"]
-
-
 #: The header and a row of a table; the name of its first column, the category and the label of the row.
 LINE_BREAKS = {
     "in the header": ('"a\nx",b,y\n', "1.5,p,u\n", "a\nx", "p", "u"),

@@ -56,9 +56,14 @@ def near_zero(name):
     return outputs(unfitted(name, dtype="float64").fit(X, targets(name, X)), NEW)[0]
 
 
+def with_two_offsets(names):
+    """Pairs of a name and an offset: two offsets for each name, and several names for each offset."""
+    kinds = list(OFFSETS)
+    return [(name, kinds[(2 * number + i) % len(kinds)]) for number, name in enumerate(names) for i in range(2)]
+
+
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("kind", OFFSETS)
-@pytest.mark.parametrize("name", [name for name in EVERY if name not in OF_THE_ORIGIN])
+@pytest.mark.parametrize(("name", "kind"), with_two_offsets(name for name in EVERY if name not in OF_THE_ORIGIN))
 def test_columns_far_from_zero_change_no_prediction(name, kind):
     far = unfitted(name, dtype="float64").fit(OFFSETS[kind](X), targets(name, X))
     # At 1e9 points are rounded by 1e-7, and a linear machine differs by the regularisation of its constant.
@@ -72,8 +77,7 @@ def linear_near_zero(solver):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("kind", OFFSETS)
-@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize(("solver", "kind"), with_two_offsets(SOLVERS))
 def test_columns_far_from_zero_change_no_linear_machine(solver, kind):
     far = LinearSVMClassifier(solver, random_state=0).fit(OFFSETS[kind](X), targets("Classifier", X))
     expected, new = linear_near_zero(solver), OFFSETS[kind](NEW)
@@ -196,8 +200,9 @@ def of_units(fit):
     return [str(one.message) for one in told]
 
 
-@pytest.mark.parametrize("form", [np.array, scipy.sparse.csr_array])
-@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize(
+    ("name", "form"), [(name, (np.array, scipy.sparse.csr_array)[number % 2]) for number, name in enumerate(EVERY)]
+)
 def test_a_column_in_another_unit_is_named_once(name, form):
     y = targets(name, VARYING)
     told = of_units(lambda: unfitted(name).fit(form(VARYING * UNITS), y))

@@ -8,7 +8,7 @@ import pytest
 
 from shallows import kernels, spectrum
 from shallows.errors import ShallowsError
-from shallows_papers.papers import data_summary, samples, timing
+from shallows_papers.papers import data_summary, samples
 from shallows_papers.papers.eigenpro import batch_norms, eigensystem_cost, eigenvalues, iteration_cost, step_sizes
 from shallows_papers.papers.eigenpro.approximate_eigenvectors import damped_descent
 from shallows_papers.papers.eigenpro.batch_norms import (
@@ -200,13 +200,6 @@ def test_eigenvectors_of_all_points_cost_rank_over_inputs_more(data):
     np.testing.assert_allclose(found["operations"], printed)
     with pytest.raises(ShallowsError, match="no eigensystem 'nsvd'"):
         iteration_cost.overhead(data, **choice, eigensystem="nsvd")
-
-
-def test_the_fastest_round_of_everything_is_taken_and_the_first_thrown_away():
-    calls: list[str] = []
-    seconds = timing.fastest({"a": lambda: calls.append("a"), "b": lambda: calls.append("b")}, 2, np.empty(0))
-    assert calls == ["b", "a", "a", "b", "b", "a"]
-    assert set(seconds) == {"a", "b"} and all(value >= 0 for value in seconds.values())
 
 
 # Data
