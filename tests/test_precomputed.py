@@ -80,7 +80,7 @@ def test_rows_of_weight_zero_and_other_weights_are_those_of_the_points(name):
     assert np.abs(outputs(of_matrix, K(new, X)) - outputs(of_points, new)).max() < 1e-8
 
 
-@each
+@pytest.mark.parametrize("name", TAKERS[::3])
 def test_cross_validation_cuts_rows_and_columns(name):
     X, y, _ = table(name)
     of_matrix, of_points = pair(name)
@@ -99,7 +99,7 @@ def test_a_sparse_matrix_is_the_same_as_a_dense_one():
     assert np.array_equal(dense.predict(K(new, X)), sparse.predict(scipy.sparse.csr_array(K(new, X))))
 
 
-@each
+@pytest.mark.parametrize("name", TAKERS[::3])
 def test_a_model_keeps_no_matrix(name):
     X, y, new = table(name, 400)
     model, _ = pair(name)
