@@ -19,6 +19,9 @@ def test_a_draw_keeps_class_shares_and_loses_no_class():
     labels = np.repeat([0, 1, 2], [700, 299, 1])
     rows = draw_rows(1000, 100, 0, "test", labels)
     assert np.bincount(labels[rows]).tolist() == [70, 29, 1]
+    # Rows for five rare classes come from the classes that are above their shares of 70 and 29.5 rows.
+    labels = np.repeat(np.arange(7), [700, 295, 1, 1, 1, 1, 1])
+    assert np.bincount(labels[draw_rows(1000, 100, 0, "test", labels)]).tolist() == [68, 27, 1, 1, 1, 1, 1]
     assert np.all(np.diff(rows) > 0)
 
 

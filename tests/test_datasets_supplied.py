@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -54,6 +55,13 @@ def test_supplied_arrays_are_taken_and_prepared(tmp_path, together):
     data = datasets.load(tmp_path / "out")
     for name, array in content.items():
         np.testing.assert_array_equal(getattr(data, name), array)
+
+
+def test_supplied_arrays_are_taken_from_a_mirror(tmp_path):
+    supply(tmp_path / "mirror", arrays())
+    stamp = datasets.fetch(speech(), tmp_path / "raw", tmp_path / "mirror")
+    assert len(json.loads(stamp.read_text())["files"]) == 4
+    assert (tmp_path / "raw" / "speech" / "x_train.npy").is_file()
 
 
 def test_what_is_not_there_is_told_with_the_form_of_every_file(tmp_path):

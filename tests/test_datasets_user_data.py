@@ -99,6 +99,16 @@ def test_categories_are_coded_and_the_paragraph_says_so(tmp_path):
     assert "most of their values are numbers" not in description["told"]
 
 
+def test_truth_values_and_codes_with_a_few_letters_are_categories(tmp_path):
+    path = table(tmp_path, "flag,code,y", row="{c},{j},{c}")
+    text = path.read_text().replace("\n0,", "\nfalse,").replace("\n1,", "\ntrue,").replace(",7,", ",7A,")
+    changed = text.replace(",3,", ",3B,").replace(",5,", ",5C,")
+    _, description = source(write(path, changed))
+    flag, code = description["entry"]["options"]["features"]
+    assert flag["values"] == ["false", "true"]
+    assert {"7A", "3B", "5C", "0", "10"} <= set(code["values"])
+
+
 def test_several_targets_are_a_range_of_columns(tmp_path, numbers):
     np.save(tmp_path / "both.npy", np.column_stack([numbers[0], numbers[0] * 2]))
     opened, description = source(tmp_path / "both.npy", target="3:")

@@ -44,6 +44,12 @@ def test_a_step_that_diverges_is_refused(problem):
         gradient_descent_path(*problem, plain_step=1e3)
 
 
+def test_a_plain_step_is_that_of_the_mean_gradient(problem):
+    matrix, targets = problem
+    path = gradient_descent_path(matrix, targets, plain_step=0.7)
+    np.testing.assert_allclose(path.coefficients(1), 0.7 / len(matrix) * targets, rtol=1e-12)
+
+
 def test_the_path_runs_on_any_array_library(problem):
     matrix, targets = problem
     ours = gradient_descent_path(matrix, targets).coefficients(100)

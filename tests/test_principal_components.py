@@ -187,6 +187,15 @@ def test_a_preconditioner_that_is_handed_in_was_made_of_the_inputs():
         made("EigenPro", n_components=8, preconditioner=given).fit(X, y)
 
 
+@pytest.mark.parametrize(("n", "expected"), [(500, 1000), (5000, 1414)])
+def test_random_features_grow_with_the_rows(n, expected):
+    X = sample(n, 2)
+    model = made("FeatureRidge", alpha=1.0).fit(X, np.sin(X[:, 0]))
+    assert model.coef_.shape[1] == expected
+    few = made("FeatureRidge", alpha=1.0, features=FourierFeatures(n_features=50)).fit(X, X[:, 0])
+    assert few.coef_.shape[1] == 50
+
+
 def test_a_kernel_matrix_has_no_components():
     X, y, _ = table(60)
     with pytest.warns(UserWarning, match="n_components=5 is ignored: a precomputed kernel has no inputs"):

@@ -120,6 +120,15 @@ def test_whole_labels_keep_all_their_digits(tmp_path, make, values):
 # Declared categories are categories -----------------------------------------------------------------------------------
 
 
+def test_numbers_to_be_predicted_stay_numbers_however_large(tmp_path):
+    large = csv_file(tmp_path / "large.csv", {"a": numbers(), "y": [10**25 + 10**20 * i for i in range(N)]})
+    opened, description = source(large, task="regression")
+    assert description["entry"]["task"] == "regression"
+    np.testing.assert_allclose(rows(opened.train)[1].astype(float), 1e25 + 1e20 * np.arange(N))
+    floats = csv_file(tmp_path / "floats.csv", {"a": numbers(), "y": [f"{i}e20" for i in range(N)]})
+    assert described(floats)["entry"]["task"] == "regression"
+
+
 def declared_parquet(path, values):
     pytest.importorskip("pyarrow")
     frame = pd.DataFrame({"c": values, "a": numbers(), "y": ["u", "v"] * (N // 2)})

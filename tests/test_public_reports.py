@@ -18,6 +18,7 @@ from sklearn.base import is_classifier, is_regressor
 from promises_example import WITH_STREAMS, outputs, targets, unfitted
 from shallows import estimators
 from shallows.errors import ShallowsError
+from shallows.kernel_approximation import PolynomialFeatures, TensorSketch
 from shallows_papers.datasets import DatasetError
 from user_data_example import described, table, write
 from workflow_runs import copy_project, snakemake
@@ -107,6 +108,17 @@ def random_features_are_those_of_another_width(name):
 def features_are_nan_where_landmarks_repeat(name):
     rows = np.repeat(X[:5], 12, axis=0)
     assert all(np.isfinite(one).all() for one in outputs(fitted(name, rows, targets(name, rows)), X))
+
+
+# scikit-learn: products of columns overflow 32 bits.
+@report()
+def products_of_very_wide_sparse_rows_lie_in_wrong_columns():
+    rows = sp.csr_array(([1.0, 2.0, 3.0], ([0, 0, 1], [0, 99_999, 99_999])), shape=(2, 100_000))
+    for transformer in (PolynomialFeatures(degree=2), TensorSketch(n_features=2048, random_state=0)):
+        with pytest.raises(ShallowsError, match=r"100,000 columns.*TruncatedSVD"):
+            transformer.fit(rows)
+    made = TensorSketch(n_features=64, random_state=0).fit_transform(rows[:, -20_000:])
+    assert np.isfinite(made).all()
 
 
 # scikit-learn: gamma="scale" went with the deviation where it should go with the variance.

@@ -134,6 +134,14 @@ def test_a_step_that_is_too_long_diverges_and_a_rule_is_where_it_says(data):
     assert found.numbers["speed_certified"] == pytest.approx(math.log(at_one) / math.log(best))
 
 
+def test_rules_by_batch_are_those_of_the_single_batches(data):
+    asked = {"bandwidth": 2.0, "rank": 5, "n_subsample": 100, "n_epochs": 2, "rules": ["paper"], "largest": 2.0}
+    both = step_sizes.rules_by_batch(data, batch_sizes=[20, 60], **asked)
+    single = step_sizes.losses_by_step(data, batch_size=60, **asked)
+    assert both.curve["speed_paper"][1] == single.numbers["speed_paper"]
+    assert set(both.curve) == set(single.numbers)
+
+
 @pytest.mark.usefixtures("truncating")
 def test_damping_leaves_other_directions_alone_where_eigenvectors_are_exact(data):
     exact = damped_descent(data, bandwidth=2.0, rank=5, n_subsample=None, damping=0.25)

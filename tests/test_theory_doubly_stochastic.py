@@ -74,6 +74,14 @@ def test_features_one_by_one_are_those_of_the_blocks_they_are_drawn_in(populatio
     np.testing.assert_allclose(single.block(i, x)[:, 0], wide.block(1, x)[:, 3], atol=1e-12)
 
 
+def test_companions_are_the_mean_of_f_over_the_features(population):
+    # f − h has mean zero (the proof's martingale): over many seeds it is smaller than its spread over √R.
+    many = Trajectories(population, 10.0, Fresh(), list(range(200)))
+    list(many.run([40]))
+    off = many.values - many.companions
+    assert np.abs(off.mean(axis=0)).max() < 5.0 * off.std() / math.sqrt(200)
+
+
 def coefficient_ratio(theta_nu, t):
     """The largest |aᵗᵢ| over i ≤ t, in units of θ/t, of aᵗᵢ = −γᵢ Π_{j>i} (1 − γⱼν) with γᵢ = θ/i."""
     return max(abs(t / i * math.prod(1 - theta_nu / j for j in range(i + 1, t + 1))) for i in range(1, t + 1))

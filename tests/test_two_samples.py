@@ -102,6 +102,14 @@ def test_of_a_much_larger_array_as_many_rows_are_taken_as_tell_something():
     assert found.null == "signs" and found.n_rows == (6000, 20)
 
 
+def test_the_order_of_a_sorted_array_does_not_matter_to_blocks(monkeypatch):
+    monkeypatch.setattr(two_samples, "MOST_BLOCKS", 64)
+    monkeypatch.setattr(two_samples, "LEAST_BLOCKS", 16)
+    both = np.sort(sample(1000, 1), axis=0)
+    found = two_sample_test(both[::2], both[1::2] + 0.3, random_state=0, **SMALL)
+    assert found.null == "permutations" and found.pvalue < 0.02
+
+
 @pytest.mark.parametrize(
     ("given", "options", "error", "says"),
     [

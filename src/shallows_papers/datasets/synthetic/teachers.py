@@ -28,8 +28,6 @@ class KernelTeacher(Generator):
     bandwidth: float | None = field(default=None, metadata=rule(lambda b: b is None or b > 0, "above 0 or None"))
     # Standard deviation of the noise on the target; in classification, on the functions before choosing the class
     noise: float = field(default=0.1, metadata=NOT_NEGATIVE)
-    # Seed of the teacher only. With the same teacher, another `seed` gives another sample of the same problem.
-    teacher_seed: int | None = None
 
     @property
     def task(self) -> str:
@@ -77,8 +75,7 @@ class KernelTeacher(Generator):
         """Return the expectations of the random functions and of their products."""
 
     def _draw(self, what: str, shape: tuple[int, ...]) -> np.ndarray:
-        seed = self.seed if self.teacher_seed is None else self.teacher_seed
-        return streams.normal(seed, f"{self.name}/{what}", 0, shape)
+        return streams.normal(self.seed, f"{self.name}/{what}", 0, shape)
 
     def _numbers_per_row(self) -> int:
         return 2 * self.d + self.n_units
@@ -106,8 +103,7 @@ class FourierTeacher(KernelTeacher):
 
     @functools.cached_property
     def _phases(self) -> np.ndarray:
-        seed = self.seed if self.teacher_seed is None else self.teacher_seed
-        return 2 * math.pi * streams.uniform(seed, f"{self.name}/phases", 0, (self.n_units,))
+        return 2 * math.pi * streams.uniform(self.seed, f"{self.name}/phases", 0, (self.n_units,))
 
     def _units(self, x: np.ndarray) -> np.ndarray:
         return np.cos(x @ self._frequencies + self._phases)
