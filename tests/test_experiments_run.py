@@ -274,7 +274,7 @@ def test_a_reader_that_leaves_early_ends_a_command_without_a_word(main, monkeypa
 
 def test_explaining_an_unknown_target_names_the_nearest(monkeypatch, capsys):
     monkeypatch.chdir(PROJECT)
-    assert explain.main(["eigenpro_tabel6"]) == 1
+    assert explain.main(["eigenpro_tabel6"]) == 2
     told = capsys.readouterr()
     assert "Did you mean 'eigenpro_table6'" in told.err and not told.out
 

@@ -14,7 +14,7 @@ from shallows.errors import ShallowsError
 from shallows_papers import cli
 from shallows_papers.datasets.user_data import request
 from shallows_papers.experiments.planning import configuration
-from shallows_papers.experiments.user_data import comparison, leaderboard, saved_model
+from shallows_papers.experiments.user_data import comparison, file_fit, leaderboard, saved_model
 from user_data_example import table, write
 from workflow_runs import PROJECT
 
@@ -87,6 +87,7 @@ TYPED = [
     (FIT, [*CHEAP, "--checkpoints", "c"], "checkpoint cannot be used with solver='normal_equations'"),
     (FIT, ["--method", "EigenPor"], "Did you mean 'EigenPro'"),
     (FIT, ["--method", "KernelSVM", "--target", "b", "--task", "regression"], "KernelSVM is not for regression"),
+    (FIT, ["--method", "KernelRidgeRegressor"], "KernelRidgeRegressor is not for classification"),
     (FIT, ["--target", "{a"], "column '{a'"),
     (FIT, ["--task", "regression"], "task regression"),
     (FIT, ["--missing", "nan"], "missing must be"),
@@ -113,6 +114,19 @@ def test_none_is_none_and_the_fit_has_no_seed(typed):
     status, _ = typed(*FIT, *CHEAP, "--set", "random_state=None")
     assert status == 0
     assert saved_model.load("fitted").estimator.random_state is None
+
+
+@pytest.mark.parametrize(
+    ("word", "name", "solver"),
+    [
+        ("KernelRidgeClassifier", "KernelRidgeClassifier", "auto"),
+        ("smo", "KernelSVMClassifier", "smo"),
+        ("SMO", "KernelSVMClassifier", "smo"),
+    ],
+)
+def test_a_method_is_named_by_its_class_or_its_solver(word, name, solver):
+    estimator = file_fit.estimator_of(word, "classification", {})
+    assert (type(estimator).__name__, estimator.solver) == (name, solver)
 
 
 def test_words_for_missing_are_an_option(folder, typed):

@@ -31,8 +31,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        The exit status: 0 for success; 1 for datasets whose files are wrong or not available, and after an
-        interruption; 2 for a word, a parameter or a file that cannot be used.
+        The exit status: 0 for success; 1 for datasets whose files are wrong or not available, and for a workflow of
+        which a job failed; 2 for a word, a parameter or a file that cannot be used; 130 after an interruption.
     """
     commands = parser()
     chosen, rest = commands.parse_known_args(arguments)
@@ -53,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     except KeyboardInterrupt:
         print("shallows: interrupted; nothing half-written was left", file=sys.stderr)
-    return 1
+    return 130
 
 
 def parser() -> argparse.ArgumentParser:
@@ -123,7 +123,11 @@ def parser() -> argparse.ArgumentParser:
     fit.add_argument("file", type=Path, metavar="FILE", help="the data: a table, LIBSVM, NumPy, MATLAB or Parquet")
     about_file(fit)
     fit.add_argument("--out", type=Path, help="folder of the model (default: NAME.model here)")
-    fit.add_argument("--method", default="EigenPro", help="an estimator or a solver (default: %(default)s)")
+    fit.add_argument(
+        "--method",
+        default="EigenPro",
+        help="an estimator or a solver, such as KernelRidge or smo (default: %(default)s)",
+    )
     fit.add_argument("--set", nargs="+", action="extend", default=[], metavar="NAME=VALUE", help="its parameters")
     fit.add_argument("--checkpoints", type=Path, help="folder from which an interrupted fit continues")
 

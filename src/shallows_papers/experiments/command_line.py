@@ -32,7 +32,7 @@ def one_sentence() -> Iterator[None]:
         yield
     except ShallowsError as error:
         print(f"Error: {error}", file=sys.stderr)
-        raise SystemExit(1) from None
+        raise SystemExit(2) from None
 
 
 def check_command_line(plan: Plan, comparison: Comparison | None, stages: Iterable[str], resources: Any = None) -> None:

@@ -20,7 +20,7 @@ REFERENCE = Path("results/reference")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; return 1 if a number drifted, nothing could be compared, or there was an error."""
+    """Run a command; return 1 if a number drifted or nothing could be compared, and 2 for what cannot be used."""
     parser = argparse.ArgumentParser(prog="python -m shallows_papers.reference", description=__doc__)
     parser.add_argument("command", choices=("collect", "crate", "list", "report", "verify"))
     parser.add_argument("targets", nargs="*", metavar="TARGET", help="targets (default: all)")
@@ -37,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     except ShallowsError as error:
         print(f"Error: {error}", file=sys.stderr)
-        return 1
+        return 2
 
 
 def _run(options: argparse.Namespace) -> int:

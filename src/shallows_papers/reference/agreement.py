@@ -137,6 +137,8 @@ def _keys(rows: Sequence[Row]) -> list[tuple[str, ...]]:
 
 COLUMNS = ("target", "dataset", "method", "setting", "metric", "state", "reference", "here", "margin", "why")
 _SHOWN = 20
+#: Up to this number, commits are named in one line.
+_FEW = 3
 
 
 @dataclass(frozen=True)
@@ -184,10 +186,14 @@ def verify(held: Reference, results: str | Path, wanted: Iterable[str] = ()) -> 
 def report(found: Verification, held: Reference) -> Iterator[str]:
     """Yield lines about numbers that drifted, are missing or were not compared."""
     about = facts(run.record for target in held.targets for run in held.runs_of(target))
+    n_commits, changed = len(about["commits"]), about["n_with_changes"]
+    commits = f"commit {commits_text(about)}" if n_commits <= _FEW else f"{n_commits} commits, {changed} with changes"
     yield (
-        f"Reference of the scale {held.scale}: {len(held.targets)} targets, commit {commits_text(about)}, on "
+        f"Reference of the scale {held.scale}: {len(held.targets)} targets, {commits}, on "
         f"{', '.join(folder.distinct(one['cpu'] for one in about['machines']))}"
     )
+    if n_commits > _FEW:
+        yield f"The commits of each target: python -m shallows_papers.reference list --scale {held.scale}"
     for target, findings in found.findings.items():
         states = Counter(one.state for one in findings)
         said = ", ".join(f"{states[state]} {state}" for state in (AGREES, DRIFTED, MISSING, LEFT_OUT) if states[state])

@@ -121,7 +121,7 @@ def facts(records: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     return {
         "runs": len(records),
         "commits": folder.distinct(one["code"]["commit"] for one in records),
-        "with_changes_beside": any(one["code"]["dirty"] for one in records),
+        "n_with_changes": len({one["code"]["commit"] for one in records if one["code"]["dirty"]}),
         "machines": folder.distinct(
             {key: one["hardware"][key] for key in ("cpu", "cores", "memory_bytes", "gpu")} for one in records
         ),
@@ -133,4 +133,4 @@ def facts(records: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 def commits_text(found: Mapping[str, Any]) -> str:
     """Return the commits of `facts` in short form."""
     commits = ", ".join((one or "unknown")[:10] for one in found["commits"])
-    return commits + (" with changes" if found["with_changes_beside"] else "")
+    return commits + (" with changes" if found["n_with_changes"] else "")

@@ -122,7 +122,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             _print(options)
     except ShallowsError as error:
         print(f"Error: {error}", file=sys.stderr)
-        return 1
+        return 2
     return 0
 
 

@@ -47,10 +47,10 @@ def fit_file(
 ) -> str | None:
     """Fit an estimator to all rows of a file and save it; processes that were started together share the work.
 
-    ``method`` is the name of an estimator without Classifier and Regressor, or of a solver. ``options`` are ``target``,
-    ``task``, ``missing`` and ``na_values`` as in the workflow's configuration. Without ``out`` the model is NAME.model
-    in the working folder; a model of another file there is not overwritten. An interrupted training continues from the
-    folder ``checkpoints``. The first process returns a sentence that says what was done.
+    ``method`` is the name of an estimator, with or without Classifier or Regressor, or of a solver. ``options`` are
+    ``target``, ``task``, ``missing`` and ``na_values`` as in the workflow's configuration. Without ``out`` the model is
+    NAME.model in the working folder; a model of another file there is not overwritten. An interrupted training
+    continues from the folder ``checkpoints``. The first process returns a sentence that says what was done.
     """
     together = mpi.n_started() > 1
     with mpi.Mpi() if together else nullcontext() as processes:
@@ -106,13 +106,15 @@ def estimator_of(method: str, task: str, parameters: Mapping[str, Any]) -> Any:
         name.removesuffix(kind) for name in estimators.__all__ for kind in KINDS.values() if name.endswith(kind)
     }
     of_solvers = _families_of_solvers(families)
+    named, family = method, method.removesuffix(KINDS["classification"]).removesuffix(KINDS["regression"])
     if method not in families and method in of_solvers:
-        method, solver = of_solvers[method]
+        family, solver = of_solvers[method]
         parameters = {"solver": solver, **parameters}
-    if method not in families:
-        raise UnknownNameError("method", method, families | of_solvers.keys())
-    kind = getattr(estimators, method + KINDS[task], None)
-    if kind is None:
+        named = family
+    elif family not in families:
+        raise UnknownNameError("method", method, families | {word for word in of_solvers if word[0].isupper()})
+    kind = getattr(estimators, family + KINDS[task], None)
+    if kind is None or named not in (family, kind.__name__):
         raise ShallowsError(f"{method} is not for {task}.")
     if parameters.get("kernel") == "precomputed":
         raise ShallowsError("kernel=precomputed takes a matrix of kernel values, but a file has points. Name a kernel.")
@@ -120,11 +122,12 @@ def estimator_of(method: str, task: str, parameters: Mapping[str, Any]) -> Any:
 
 
 def _families_of_solvers(families: Iterable[str]) -> dict[str, tuple[str, str]]:
-    """Return the estimator of each solver, without its ending, and the solver's name there, by the solver's class."""
+    """Return the estimator of each solver, without its ending, and the solver's name, by its class and by its name."""
     found: dict[str, tuple[str, str]] = {}
     for family in sorted(families):
         kind = next(one for ending in KINDS.values() if (one := getattr(estimators, family + ending, None)))
-        found |= {cls.__name__: (family, name) for name, cls in kind._named.get("solver", {}).items()}
+        solvers = {name: cls for name, cls in kind._named.get("solver", {}).items() if name != "auto"}
+        found |= {word: (family, name) for name, cls in solvers.items() for word in (cls.__name__, name)}
     return found
 
 

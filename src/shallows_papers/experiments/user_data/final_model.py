@@ -14,7 +14,7 @@ from shallows_papers.datasets.user_data.fitted_preparation import fit_preparatio
 
 from ..running.calls import path_of
 from ..running.job import Conditions
-from . import saved_model
+from . import fit_warnings, saved_model
 from .comparison import feature_steps
 from .method_results import MethodResult, read
 from .recommendation import error, recommend
@@ -48,7 +48,11 @@ def write(
     estimator = method.make(parameters)
     if epochs:
         estimator.set_params(**{path_of(estimator, "max_epochs"): epochs})
-    estimator.fit(x, y)
+    told: dict[str, int] = {}
+    with fit_warnings.collect_warnings(told):
+        estimator.fit(x, y)
+    if told:
+        print(fit_warnings.sentence(one.label, told))
     about = {"label": one.label, "parameters": one.choice, "measured": f"{error(results, one)} on held-out rows"}
     saved_model.SavedModel.of(description, preparation, estimator, x.shape[0], **about).save(folder)
     chosen = f" with {one.choice}" if one.choice else ""

@@ -19,6 +19,7 @@ from ..comparing.table_rows import Measured, Row, write_rows
 from ..comparing.target_table import describe_runs
 from ..comparing.verdicts import Verdict
 from ..setting_text import parse_setting
+from . import fit_warnings
 from .comparison import TARGET, has_test_rows
 from .method_results import MethodResult, Results, read
 from .prediction_scores import metric_of
@@ -157,7 +158,12 @@ def _methods(results: Results, best: Recommendation | None) -> _Table:
             "line joins the methods that no other one beats in both. The search for parameters takes longer than a "
             "fit, as the table says. The method to take follows from the errors and from the sizes of the models, and "
             "not from the measured seconds.",
-            "notes": [*description["told"].splitlines(), *_division(results), *_gains(results, gains)],
+            "notes": [
+                *description["told"].splitlines(),
+                *_division(results),
+                *_gains(results, gains),
+                *filter(None, (fit_warnings.sentence(one.label, one.warnings) for one in results.methods)),
+            ],
             "layout": {"rows": ["method", "chosen"], "columns": ["metric"], "open": True},
             "figure": {"kind": "error_against_costs", "recommended": best.chosen.label if best else ""},
         },

@@ -15,6 +15,7 @@ import numpy as np
 import pandas
 
 from ..running import record as records
+from . import fit_warnings
 from .comparison import SCALE, has_test_rows
 from .prediction_scores import metric_of, reported, row_losses
 
@@ -77,6 +78,7 @@ class MethodResult:
     reason: str = ""  # why the method was not run; empty if it was
     folders: tuple[Path, ...] = ()
     records: tuple[dict[str, Any], ...] = field(default=(), repr=False)
+    warnings: Mapping[str, int] = field(default_factory=dict)  # of the fits, each with its number
 
     @property
     def seeds(self) -> tuple[int, ...]:
@@ -213,4 +215,5 @@ def _method(group: Sequence[Mapping[str, Any]], task: str) -> MethodResult:
         reasons[0] if reasons and not done else "",
         tuple(outcome["folder"] for outcome in done),
         tuple(records.read(outcome["folder"])[0] for outcome in done),
+        fit_warnings.of_outcomes(group),
     )

@@ -26,6 +26,7 @@ from ..running import record
 from ..running.calls import model_sha256, seconds_by_phase
 from ..running.job import Conditions
 from .comparison import SCALE, TARGET
+from .fit_warnings import collect_warnings
 from .prediction_scores import SCORES, error_in_units, metric_of, reported, score, target_scale
 from .trials import Method
 
@@ -41,7 +42,7 @@ def compare(spec: Mapping[str, Any], choose: Path, test: Path, out: Path, condit
 
     The test part of ``choose`` is the validation part. If the method was run, its record and ``predictions.npz`` are
     in the folder of the outcome: ``true`` and ``predicted`` of the test rows, as numbers of ``classes`` or in the
-    units of the target. Otherwise the outcome has the ``reason``.
+    units of the target. Otherwise the outcome has the ``reason``. Warnings of the fits are counted in the outcome.
     """
     definition = spec["definition"]
     for name in ("record.json", "curve.csv", "predictions.npz"):  # of an earlier run
@@ -50,10 +51,11 @@ def compare(spec: Mapping[str, Any], choose: Path, test: Path, out: Path, condit
     task = data.info["task"]
     outcome = {"method": spec["method"], "label": definition["label"], "seed": spec["seed"]}
     outcome["has_part"] = task in definition["call"] or "any" in definition["call"]
-    reason = unsuitable(definition, data.info)
+    reason, told = unsuitable(definition, data.info), {}
     if reason is None:
         try:
-            _run(spec, datasets.load(choose), data, out, conditions)
+            with collect_warnings(told):
+                _run(spec, datasets.load(choose), data, out, conditions)
         except TrainingInterrupted:
             raise
         except Exception as error:  # If one method fails, the comparison of the others continues.
@@ -61,6 +63,7 @@ def compare(spec: Mapping[str, Any], choose: Path, test: Path, out: Path, condit
                 traceback.print_exc()
             reason = f"it failed: {error or type(error).__name__}"
     outcome |= {"reason": reason} if reason else {"record": "record.json"}
+    outcome |= {"warnings": told} if told else {}
     if reason:
         print(f"{definition['label']}: not run: {reason}", file=sys.stderr, flush=True)
     write_json(out / "outcome.json", outcome)
