@@ -6,9 +6,11 @@ import re
 import subprocess
 import sys
 import textwrap
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import scipy.sparse
 from sklearn.base import clone, is_classifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -255,19 +257,15 @@ def test_a_limit_of_time_needs_no_values_of_a_kernel_that_cannot_be_had(given):
     assert np.isfinite(model.predict(x[:5])).all()
 
 
-def test_the_time_of_conjugate_gradients_is_that_of_their_products(monkeypatch):
-    told, of_products = [], kernel_centers.seconds_of_passes
-    X, y, _ = table(centers_regressor, 6000)
-    seconds = iter(range(100))
-
-    def watched(centers, *given):
-        monkeypatch.setattr(kernel_centers.time, "perf_counter", lambda: float(next(seconds)))
-        for budget in (0, 2 * 6000 * 30 * centers.points.dtype.itemsize):
-            told.append(of_products(centers, *given[:-1], budget))
-        monkeypatch.undo()
-        return 0.0
-
-    monkeypatch.setattr(kernel_centers, "seconds_of_passes", watched)
-    KernelRidgeRegressor(centers=30, random_state=0, options=Options(max_seconds=100)).fit(X, y)
-    # A product with 2,048 rows that takes a second, for 6,000 rows: three times, or once where the values are kept.
-    assert told == pytest.approx([3 * 6000 / 2048, 6000 / 2048])
+@pytest.mark.parametrize(("dtype", "slower"), [(np.float32, 1.0), (np.float64, 2.0)])
+def test_the_estimated_time_of_conjugate_gradients_is_operations_by_a_rate(dtype, slower):
+    points, pairs = np.zeros((30, 5), dtype=dtype), 6000 * 30
+    placed = SimpleNamespace(rows=range(6000), of_model=points, n=30, n_inputs=3)
+    for budget, n_made in ((0, 3.0), (pairs * points.itemsize, 2.0), (10 * pairs * points.itemsize, 1.0)):
+        operations = pairs * (n_made * (110 + 2 * 3) + 3 * 8 * 2)
+        found = kernel_centers.seconds_of_passes(placed, 2, budget)
+        assert found == pytest.approx(slower * operations / 2.2e11, rel=1e-12)
+    sparse = arrays.SparsePoints(scipy.sparse.csr_array(np.eye(30, 50, dtype=dtype)))
+    placed = SimpleNamespace(rows=range(6000), of_model=sparse, n=30, n_inputs=50)
+    operations = pairs * (3 * (110 + 2 * 1) + 3 * 8)
+    assert kernel_centers.seconds_of_passes(placed, 1, 0) == pytest.approx(slower * operations / 2.2e11, rel=1e-12)

@@ -117,14 +117,16 @@ class DistributedExpansionState(ExpansionState):
         finite = bool(xp.all(xp.isfinite(self.buffer[: self.n_own, :, :])))
         return not self.ranks.any(not (finite and np.isfinite(self.scale)))
 
-    def in_one_process(self, problem: ExpansionProblem) -> ExpansionState:
-        """The same state with the blocks of all processes."""
+    def in_one_process(
+        self, problem: ExpansionProblem, stepper: DoublyStochasticStepper
+    ) -> tuple[ExpansionState, DoublyStochasticStepper]:
+        """The same state with the blocks of all processes, and the stepper for one process."""
         held, numbers = self.remember()
         held["buffer"] = self.ranks.gather(held["buffer"], self.n_blocks)
         whole = ExpansionState.zero(problem, self.step_size, like=self.buffer)
         held = {name: array for name, array in held.items() if not name.startswith("known")}
         whole.recall(held, numbers)
-        return whole
+        return whole, DoublyStochasticStepper(**{name: part for name, part in vars(stepper).items() if name != "ranks"})
 
 
 @dataclass(frozen=True)
@@ -137,10 +139,6 @@ class DistributedDoublyStochastic(DoublyStochasticStepper):
     """
 
     ranks: Alone | None = None
-
-    def in_one_process(self) -> DoublyStochasticStepper:
-        """The same solver for one process."""
-        return DoublyStochasticStepper(**{name: value for name, value in vars(self).items() if name != "ranks"})
 
     def init(self, problem: ExpansionProblem) -> DistributedExpansionState:
         """The zero function."""

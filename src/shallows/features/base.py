@@ -38,11 +38,17 @@ class SparseFeatureMap(ExplicitMap, Protocol):
 class FeatureStream(Protocol):
     """Endless random features in blocks. A block is a function of its number."""
 
-    n_inputs: int
-    block_size: int
-    """F. The products of the features of a block, divided by F, have the kernel as their mean over blocks."""
-    width: int
-    """Columns of a block."""
+    @property
+    def n_inputs(self) -> int:
+        """Columns of the points."""
+
+    @property
+    def block_size(self) -> int:
+        """F. The products of the features of a block, divided by F, have the kernel as their mean over blocks."""
+
+    @property
+    def width(self) -> int:
+        """Columns of a block."""
 
     def block(self, i: int, x: Array) -> Any:
         """Unnormalized features of block i, shape (m, width); may be sparse like the result of `ExplicitMap.map`."""

@@ -9,7 +9,7 @@ from .. import arrays, kernels
 from ..arrays import Array
 from ..errors import ShallowsError
 from ..kernels import Kernel
-from .base import FeatureStream, check_inputs
+from .base import check_inputs
 from .fourier import BlockCache, FourierMap, kind_of_array
 
 
@@ -81,7 +81,7 @@ def stream_of(
     orthogonal: bool = False,
     mean_square: float = 1.0,
     cache_bytes: int = 2**28,
-) -> FeatureStream:
+) -> FourierMap | RandomFeatures:
     """The blocks of random features of a kernel: from its frequencies if it has any, else the features that it defines.
 
     The parameters are described in `FourierMap` and `RandomFeatures`. A kernel without frequencies has no ``form``

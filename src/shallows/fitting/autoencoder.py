@@ -53,7 +53,8 @@ def fit_autoencoder(
         if moments.any() and not beta.any():
             raise ShallowsError(f"With penalty='l1' and alpha={alpha!r} every weight is zero: use a smaller alpha.")
     elif by_rows:
-        beta = solve_by_rows(*(np.concatenate(parts) for parts in zip(*blocks(), strict=True)), alpha)
+        H, T = (np.concatenate(parts) for parts in zip(*blocks(), strict=True))
+        beta = solve_by_rows(H, T, alpha)
     else:
         beta = solve_by_features(blocks(), alpha)
     return GivenUnits(None if d == n_units else activation, (beta / scale).astype(dtype))

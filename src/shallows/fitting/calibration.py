@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -132,13 +133,16 @@ def learn_calibration(
     def outputs(points: Any, a: Any) -> np.ndarray:
         return targets.unscale(replace(function, coefficients=a).scores(points, device, budget))
 
-    trained = {"outputs_at": lambda some: outputs(X[some], own), "trained_codes": codes, "multilabel": multilabel}
+    judged = functools.partial(
+        calibrate_judged, outputs_at=lambda some: outputs(X[some], own), trained_codes=codes, multilabel=multilabel
+    )
     if held_out is not None:
         aims = targets.aims(held_out.y)
-        judged_on = outputs(held_out.X, own), aims, held_out.weights, shares, np.concatenate([codes, aims])
-        return replace(targets, calibration=calibrate_judged(*judged_on, **trained))
+        all_codes = np.concatenate([codes, aims])
+        calibration = judged(outputs(held_out.X, own), aims, held_out.weights, shares, all_codes)
+        return replace(targets, calibration=calibration)
     path, joined, ridge = choices.path, choices.joined, choices.regularization
-    if path is not None:
+    if path is not None and joined is not None:
         scores, chosen = targets.unscale((path.targets - path.residuals(ridge))[joined.group]), order
     elif left_out is not None:
         scores, chosen = left_out[0], order[left_out[1]]
@@ -150,7 +154,7 @@ def learn_calibration(
         return targets
     own_codes, of_rows = codes[chosen], None if weights is None else weights[chosen]
     learned_on = scores, own_codes, of_rows, shares
-    if path is not None:
+    if path is not None and joined is not None:
         mine, closed = outputs(X, own)[order], targets.unscale(path.fitted(ridge)[joined.group])
         if np.median(np.abs(mine - closed)) > LARGEST_DIFFERENCE * np.median(np.abs(closed)):
             calibration = calibrate(*learned_on, SCALED)
@@ -161,8 +165,8 @@ def learn_calibration(
             reason = "the training ended far from the solution that the left-out outputs belong to"
             warn_user(_message(calibration, reason), UserWarning)
             return replace(targets, calibration=calibration)
-    all_codes = codes if path is None else codes[order][joined.first]
-    return replace(targets, calibration=calibrate_judged(*learned_on, all_codes, **trained))
+    all_codes = codes if joined is None or path is None else codes[order][joined.first]
+    return replace(targets, calibration=judged(*learned_on, all_codes))
 
 
 def calibrate_judged(
@@ -190,7 +194,7 @@ def calibrate_judged(
     for k, columns in enumerate(groups):
         label = scores[:, columns], codes[:, columns], weights, shares[columns]
         of_model: tuple[Any, Any] = None, None
-        if outputs_at is not None:
+        if outputs_at is not None and trained_codes is not None:
             of_model = (lambda some, columns=columns: outputs_at(some)[:, columns]), trained_codes[:, columns]
         calibration, reason = _choose_form(*label, all_codes[:, columns], *of_model)
         if multilabel:
@@ -199,7 +203,7 @@ def calibrate_judged(
         faults += [(calibration, reason)] if reason else []
     if faults:
         warn_user(_message(*faults[0]), UserWarning)
-    return _join_labels(each) if multilabel else each[0]
+    return _join_labels([one for one in each if one is not None]) if multilabel else each[0]
 
 
 def _choose_form(
@@ -237,7 +241,7 @@ def _choose_form(
             logits[fold == k] = calibrate(*rest, shares, form).logits(s[fold == k])
         # Without a fifth of the rows a class may have too few rows, so this uses the calibration of all rows.
         found = _judge(plain_probabilities(s), class_labels(calibration.logits(s)), true, importance).found
-        if outputs_at is not None:
+        if outputs_at is not None and trained_codes is not None:
             for label in np.flatnonzero(~found):
                 some = outputs_at(np.flatnonzero(class_labels(trained_codes) == label)[:MOST_LOOKED_AT])
                 after = class_labels(calibration.logits(some))
@@ -291,10 +295,12 @@ def _judge(probabilities: np.ndarray, decided: np.ndarray, true: np.ndarray, wei
     # not show that errors are impossible.
     share = np.append(weights / weights.sum(), 1.0 / n) / (1.0 + 1.0 / n)
     both = np.append(losses, -np.log(LEAST_SHARE)), np.append(right, 0.0)
+    of_log_loss, of_accuracy = (float(np.sqrt(share @ (values - share @ values) ** 2 / n)) for values in both)
     return Judgement(
         float(np.average(losses, weights=weights)),
         float(np.average(right, weights=weights)),
-        *(float(np.sqrt(share @ (values - share @ values) ** 2 / n)) for values in both),
+        of_log_loss,
+        of_accuracy,
         np.bincount(true[right], minlength=probabilities.shape[1]) > 0,
         losses,
         weights,
@@ -302,9 +308,9 @@ def _judge(probabilities: np.ndarray, decided: np.ndarray, true: np.ndarray, wei
 
 
 def _message(calibration: Calibration | None, reason: str) -> str:
-    used = {None: "No calibration is used", BOUNDED: "A calibration of bounded outputs is used"}
+    used: dict[str | None, str] = {None: "No calibration is used", BOUNDED: "A calibration of bounded outputs is used"}
     used |= {SCALED: "A calibration with a single factor is used, which keeps the decisions of the outputs"}
-    instead = used[calibration and calibration.form]
+    instead = used[None if calibration is None else calibration.form]
     return (
         f"The usual calibration of probabilities is not used: {reason}. {instead}. If some outputs are far too large, "
         "more regularization or scaled columns (StandardScaler) help."

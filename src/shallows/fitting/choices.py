@@ -95,7 +95,6 @@ class Request:
     ``regularization`` is λ for the user's weights, or None without λ.
     """
 
-    kernel: Kernel | None
     searches_bandwidth: bool  # Whether leave-one-out errors choose the bandwidth of an open kernel, not the median rule
     regularization: float | str | None
     of_classes: bool  # Whether the targets are codes of classes that exclude each other
@@ -103,6 +102,18 @@ class Request:
     weight_unit: float  # Divisor of the user's weights
     seed: int
     matrix: Any = None  # The kernel matrix of a fit that gets one instead of points
+
+    @property
+    def regularizes(self) -> bool:
+        """Whether there is a λ."""
+        return self.regularization is not None and not self.all_equal
+
+    def given(self) -> Choices:
+        """The choices before anything was chosen: the user's λ, if there is one."""
+        value = self.regularization
+        if not self.regularizes or value is None or is_automatic(value):
+            return Choices()
+        return Choices(float(value) / self.weight_unit)
 
 
 @dataclass(frozen=True)
@@ -116,12 +127,13 @@ class Choices:
 
     def eigensystem(self) -> tuple[np.ndarray, np.ndarray] | None:
         """The eigensystem of all rows, weighted, if it is known and all rows are distinct."""
-        if self.path is None or not self.joined.all_distinct:
+        if self.path is None or self.joined is None or not self.joined.all_distinct:
             return None
         return self.path.values, self.path.vectors
 
 
 def choose_kernel(
+    kernel: Kernel,
     request: Request,
     sample: Sample,
     room: int,
@@ -131,22 +143,17 @@ def choose_kernel(
     first_rows: Callable[[int], tuple[Any, Any, Any]] | None = None,
     size: tuple[int, int] | None = None,
     n_units: float = math.inf,
-) -> tuple[Kernel | None, Choices]:
-    """The kernel of a fit, None if it has none, and how its bandwidth and λ were chosen.
+) -> tuple[Kernel, Choices]:
+    """The kernel of a fit, and how its bandwidth and λ were chosen.
 
     ``sample`` are all rows, or the rows to choose with if ``points`` (on which the kernel is checked), ``first_rows``
     (of all rows, as `Sample.first`) and ``size`` (the number of all rows and of the inputs) are given. ``known`` is the
     kernel of the user's preconditioner. ``room`` are bytes. ``n_units`` are centers or features of the function.
     """
-    chosen, kernel = Choices(), request.kernel
+    chosen = request.given()
     points = sample.points if points is None else points
     n, d = size or (len(points), points.shape[1] - 2)
-    regularizes = request.regularization is not None and not request.all_equal
-    if regularizes and not is_automatic(request.regularization):
-        chosen = replace(chosen, regularization=float(request.regularization) / request.weight_unit)
-    if kernel is None:
-        return None, chosen
-    if regularizes and known is None and request.searches_bandwidth and kernel.is_open:
+    if request.regularizes and known is None and request.searches_bandwidth and kernel.is_open:
         widen = kernel.with_bandwidth
         chosen = _choose(request, chosen, lambda x, width: kernels.matrix(widen(width), x), sample, searches=True)
         if chosen.found is not None and n >= FEWEST_ROWS:
@@ -158,7 +165,7 @@ def choose_kernel(
     with arrays.one_blas_thread():
         kernel = kernel if request.matrix is None else precomputed.kernel_on(request.matrix, points)
         kernel = known or kernels.choose(kernel, points, request.seed, all_equal=request.all_equal)
-        if is_automatic(request.regularization) and regularizes and chosen.found is None:
+        if is_automatic(request.regularization) and request.regularizes and chosen.found is None:
             chosen = _choose(request, chosen, lambda x, _: kernels.matrix(kernel, x), sample)
     return kernel, chosen
 
@@ -207,7 +214,7 @@ def _choose(
         if len(points) < 3:
             return choices
         found = choose_ridge(
-            lambda width, points=points: arrays.to_numpy(matrix_of(points, width)).astype(np.float64),
+            functools.partial(_wide_matrix, matrix_of, points),
             joined.targets,
             median=kernels.median_bandwidth(points[:, :-2], request.seed) if searches else None,
             regularization=None if is_automatic(request.regularization) else choices.regularization,
@@ -222,6 +229,12 @@ def _choose(
         regularization=found.regularization,
         joined=joined if m == n else None,
     )
+
+
+def _wide_matrix(
+    matrix_of: Callable[[np.ndarray, float | None], np.ndarray], points: np.ndarray, width: float | None
+) -> np.ndarray:
+    return arrays.to_numpy(matrix_of(points, width)).astype(np.float64)
 
 
 def add_left_out_columns(targets: Any, weights: Any, spans: list[slice]) -> tuple[Any, Any]:
@@ -242,7 +255,7 @@ def add_left_out_columns(targets: Any, weights: Any, spans: list[slice]) -> tupl
 
 def _join(sample: Sample) -> tuple[np.ndarray, Joined]:
     """Augmented points of which none is a copy of another, shape (k, d + 2), and how the rows were joined."""
-    wide = [None if part is None else arrays.to_numpy(part).astype(np.float64) for part in sample]
-    x = wide[0][:, :-2]
-    joined = join_copies(x, *wide[1:])
+    x, targets = (arrays.to_numpy(part).astype(np.float64) for part in (sample.points[:, :-2], sample.targets))
+    weights = None if sample.weights is None else arrays.to_numpy(sample.weights).astype(np.float64)
+    joined = join_copies(x, targets, weights)
     return kernels.augmented(x[joined.first]), joined

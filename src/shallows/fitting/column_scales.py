@@ -52,7 +52,7 @@ def shift_columns(X: Any, offsets: np.ndarray | float) -> Any:
     if not np.any(offsets):
         return X
     if scipy.sparse.issparse(X):
-        ones, row = np.ones((X.shape[0], 1)), scipy.sparse.csr_array(offsets[None])
+        ones, row = np.ones((X.shape[0], 1)), scipy.sparse.csr_array(np.atleast_2d(offsets))
         return (scipy.sparse.csr_array(X) - scipy.sparse.csr_array(ones) @ row).astype(X.dtype)
     return (X - offsets).astype(X.dtype)
 

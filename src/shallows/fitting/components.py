@@ -194,13 +194,12 @@ def look_at(
         F = block_size or min(default_block_size(n, d, right_angles), most)
         features = FourierMap(kernel, d, F, place_seed, orthogonal=right_angles, cache_bytes=room // (2 * n_views))
         views.append(View(centering, features, sample))
-    for view in views:
-        check_precision(view.sample, dtype)
-        width, n_rows = view.features.width, len(view.sample)
+        check_precision(sample, dtype)
+        width, n_rows = features.width, len(sample)
         arrays.check_room(
-            f"A block of {view.features.block_size:,} frequencies takes",
+            f"A block of {features.block_size:,} frequencies takes",
             # The start needs the features of the sample, and for two views their covariances.
-            8 * width * (n_rows + view.sample.shape[1] + (6 * width if n_views > 1 else 0)),
+            8 * width * (n_rows + sample.shape[1] + (6 * width if n_views > 1 else 0)),
             budget,
             "Take a smaller block_size, or give more memory.",
         )

@@ -143,7 +143,8 @@ def fit_expansion(
     ``max_seconds`` is the limit of a call on a stream.
     """
     phases, device, n = Phases(), options.fit_device(), rows.X.shape[0]
-    codes, dtype = targets.encode(rows.y), options.precision(n)
+    codes = None if isinstance(targets, NoveltyTargets) else targets.encode(rows.targets)
+    dtype = options.precision(n)
     budget = ranks.share_of(options.budget(device, LEAST_MEMORY), options.memory)
     options.warn_of_too_little_memory(device, LEAST_MEMORY)
     with device.active():
@@ -186,8 +187,8 @@ def fit_expansion(
         run.state.known = None
         arrays.synchronize(points[:1, :])
         if ranks is not ALONE:
-            run.state = run.state.in_one_process(plan.problem)
-            plan = replace(plan, stepper=plan.stepper.in_one_process())
+            run.state, stepper = run.state.in_one_process(plan.problem, plan.stepper)
+            plan = replace(plan, stepper=stepper)
     rows_of_step = min(LEAST_STEP, settings.batch_size or LEAST_STEP)
     return TrainedExpansion(plan, run.state, sample, rows_of_step), run, phases.seconds
 
@@ -196,7 +197,7 @@ def place_points(
     X: Any, order: np.ndarray, centering: Centering, device: Device, dtype: np.dtype, budget: int
 ) -> Array | RowsAsArray:
     """The training points in the order of the fit on the device, if they fit; otherwise a view that reads batches."""
-    held = holds_points(*X.shape, dtype, budget)
+    held = holds_points(X.shape[0], X.shape[1], dtype, budget)
     rows = TrainingRows(X, order, centering, device, dtype, held=held)
     if not held:
         return RowsAsArray(rows)

@@ -102,10 +102,18 @@ def plan_expansion(
     check_scale(sample, sample.dtype, may_vanish=not centered or bool((sample == sample[0]).all()))
     mean_square, sample = float(sample[:, -2].mean()) or 1.0, sample[:, :-2]
     check_precision(sample, dtype)
-    of_sample = (sample, *(None if part is None else part[looked_at] for part in (codes, weights)))
-    given = loss, regularization, kernel, searches_bandwidth, centering.all_equal, n, seed
+    sampled, weighed = (None if part is None else part[looked_at] for part in (codes, weights))
     for m in (CHOSEN_FROM, SAMPLE):
-        made, nu, chosen = choose_kernel(*(None if part is None else part[:m] for part in of_sample), *given)
+        made, nu, chosen = choose_kernel(
+            *(sample[:m], None if sampled is None else sampled[:m], None if weighed is None else weighed[:m]),
+            loss,
+            regularization,
+            kernel,
+            searches_bandwidth=searches_bandwidth,
+            all_equal=centering.all_equal,
+            n=n,
+            seed=seed,
+        )
         is_uninformative = chosen.pop("is_uninformative", False)
         if len(sample) <= m or not is_uninformative:
             break
@@ -134,7 +142,7 @@ def plan_expansion(
     ranks.check_same((made.name, made.bandwidth), "kernels (give the bandwidth as a number)")
     stepper = ranks.divide(ranks.from_first(stepper))
     at_once, counts = min(room // 4, 2**28 if device.kind == "cpu" else 2**32), None
-    if isinstance(targets, StreamedClasses) and targets.has_intercept:
+    if codes is not None and isinstance(targets, StreamedClasses) and targets.has_intercept:
         counts = counts_of(codes, None if weights is None else weights / weight_unit)
     # Steps of θ/t are long by design, and the loss of novelty has no lower bound.
     unbounded = loss.coding == "offset" or (
@@ -167,6 +175,7 @@ def choose_kernel(
     loss: losses.Loss,
     regularization: float | None,
     kernel: Kernel,
+    *,
     searches_bandwidth: bool,
     all_equal: bool,
     n: int,
@@ -190,7 +199,7 @@ def choose_kernel(
             kernel, median = kernel.with_bandwidth(median), None
 
     def matrix_of(width: float | None) -> np.ndarray:
-        K = (kernel if width is None else kernel.with_bandwidth(width))(sample, sample)
+        K = kernel.with_bandwidth(width)(sample, sample)
         return 0.5 * (K + K.T)
 
     if targets is None or (regularization is not None and not kernel.is_open):

@@ -62,7 +62,7 @@ def choose_on_features(
         if len(joined.first) < 3 or not joined.targets.any():
             return None
         points = rows[0][joined.first]
-        points = points.rows if arrays.is_sparse(points) else points
+        points = points.rows if isinstance(points, arrays.SparsePoints) else points
 
         def matrix_of(width: float | None) -> np.ndarray:
             H = copy_with(width).fit(points).transform(points).astype(np.float64)
@@ -99,7 +99,7 @@ def _scores_of_features(
 ) -> np.ndarray:
     """Outputs at the last points of ridge regression on features, fitted to the targets of the first points."""
     n, points = len(targets), points[:, :-2].astype(np.float32)
-    points = points.rows if arrays.is_sparse(points) else points
+    points = points.rows if isinstance(points, arrays.SparsePoints) else points
     features = with_bandwidth(transformer, bandwidth).set_params(n_features=n_features).fit(points).transform(points)
     root = 1.0 if weights is None else np.sqrt(weights).astype(np.float32)
     return features[n:] @ solve_by_features(iter([(root * features[:n], root * targets)]), ridge)

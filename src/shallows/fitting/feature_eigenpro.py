@@ -36,7 +36,7 @@ from .least_squares import check_memory, report_of_model, warn_if_unconverged
 from .machine import SMALL, Options, Phases, report_of_machine
 from .rows import EarlyStopping, TrainingSet, order_rows, split_rows
 from .snapshot import Ended, FittedFunction, LeastSquaresSnapshot, begin
-from .square_targets import learn_square_targets
+from .square_targets import SquareClassTargets, learn_square_targets
 
 GROWING = ("fourier", "orthogonal")
 """First parts of the names of maps whose number of features grows with the rows, unless the user gives it."""
@@ -76,8 +76,8 @@ def fit_feature_eigenpro(
     phases, device = Phases(), options.fit_device()
     rows, held_out = split_rows(rows, early_stopping, seed, of_labels=of_classes, of_every_class=calibrates)
     start = begin(*warm, rows, seed)
-    targets = learn_square_targets(rows.y, rows.weights, of_classes=of_classes, fit_intercept=fit_intercept)
-    codes, unit = targets.encode(rows.y), 1.0 if rows.weights is None else float(rows.weights.max())
+    targets = learn_square_targets(rows.targets, rows.weights, of_classes=of_classes, fit_intercept=fit_intercept)
+    codes, unit = targets.encode(rows.targets), 1.0 if rows.weights is None else float(rows.weights.max())
     (n, c), dtype, budget = codes.shape, options.precision(len(codes)), options.budget(device)
     named = feature_map if isinstance(feature_map, str) else ""
     takes_kernel = named not in ("", "linear")
@@ -96,17 +96,21 @@ def fit_feature_eigenpro(
 
         calibrates = calibrates and of_classes and not centering.all_equal
         exclusive, used = of_classes and not targets.several, kernel if takes_kernel else None
-        request = Request(used, searches_bandwidth, regularization, exclusive, centering.all_equal, unit, seed)
+        request = Request(searches_bandwidth, regularization, exclusive, centering.all_equal, unit, seed)
         most = MOST_FEATURES if named.startswith(GROWING) else LEAST_FEATURES
         width = n_features or number_of_features(n, FEATURES_PER_ROOT, LEAST_FEATURES, most)
         room = budget - points.nbytes
-        made, choices = choose_kernel(request, sample, room, n_units=width)
+        made, choices = used, request.given()
+        if used is not None:
+            made, choices = choose_kernel(used, request, sample, room, n_units=width)
         room = budget - points.nbytes
         blocks = features.in_blocks(feature_map, made, points[:, :-2], width, seed, room, map_parameters)
         choices = choose_on_features(request, choices, made, blocks, sample, named, calibrates=calibrates)
         phases.end("selection")
 
-        fit = KernelFit(made, points, weights, seed, choices.regularization, None, centering.all_equal, c, room)
+        fit = KernelFit(
+            made or kernel, points, weights, seed, choices.regularization, None, centering.all_equal, c, room
+        )
         plan = solver.plan(blocks, fit, by_kernel=named.startswith("rbf"))
         phases.end("eigensystem")
 
@@ -144,7 +148,7 @@ def fit_feature_eigenpro(
             )
         phases.end("training", run)
         found = run.state.coefficients
-        if calibrates:
+        if calibrates and isinstance(targets, SquareClassTargets):
             targets = learn_calibration(
                 *(targets, rows, codes, order, function, device, options.prediction_budget(device, share=2)),
                 *(found, held_out, choices, spans),

@@ -84,9 +84,11 @@ def fit_feature_gaussian_process(
 ) -> FittedGaussianProcess:
     """Fit to checked rows; ``transformer`` is unfitted, and has the kernel, the bandwidth and the seed."""
     phases, n = Phases(), len(rows.rows)
-    y = rows.y.astype(np.float64).reshape(n, -1)
-    targets = SquareValueTargets(rows.y.ndim == 1, np.average(y, axis=0, weights=rows.weights), np.ones(y.shape[1]))
-    codes = targets.encode(rows.y)
+    y = rows.targets.astype(np.float64).reshape(n, -1)
+    targets = SquareValueTargets(
+        rows.targets.ndim == 1, np.average(y, axis=0, weights=rows.weights), np.ones(y.shape[1])
+    )
+    codes = targets.encode(rows.targets)
     refuse_wide(rows.X)
     some = streams.permutation(seed, "rows to choose with", 0, n)[:ROWS_TO_CHOOSE_WITH]
     points = rows.X[some].toarray() if scipy.sparse.issparse(rows.X) else np.asarray(rows.X[some])
@@ -105,7 +107,7 @@ def fit_feature_gaussian_process(
     def matrix_of(tried: float | None) -> np.ndarray:
         if all_equal:
             return np.ones((len(points), len(points)))
-        return np.asarray(kernels.matrix(kernel.with_bandwidth(tried) if tried else kernel, augmented))
+        return np.asarray(kernels.matrix(kernel.with_bandwidth(tried), augmented))
 
     weights = None if rows.weights is None else rows.weights[some]
     choice = marginal_likelihood.choose(

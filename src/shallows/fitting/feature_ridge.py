@@ -56,8 +56,8 @@ def fit_feature_ridge(
     """Fit to checked rows; ``transformer`` is unfitted, and ``searches`` says whether its bandwidth is chosen."""
     phases, budget = Phases(), options.budget(arrays.Device("cpu"))
     of_targets = {"of_classes": of_classes, "fit_intercept": fit_intercept, "in_unit": False}
-    targets = learn_square_targets(rows.y, rows.weights, **of_targets)
-    codes = targets.encode(rows.y)
+    targets = learn_square_targets(rows.targets, rows.weights, **of_targets)
+    codes = targets.encode(rows.targets)
     kernel = transformer._make_kernel() if "kernel" in transformer.get_params(deep=False) else None
     components = choose_components(n_components, kernel, rows, codes, seed, budget, searches_bandwidth=searches)
     X = rows.X if components is None else components(rows.X)
@@ -72,13 +72,13 @@ def fit_feature_ridge(
         rows.weights,
         seed,
         searches=searches,
-        ridge=None if is_automatic(regularization) else regularization,
+        ridge=None if is_automatic(regularization) or regularization is None else float(regularization),
         n_features=grown._n_columns if searches and "n_features" in grown.get_params() else 0,
         of_landmarks=transformer._of_landmarks,
         of_classes=of_classes and not targets.several,
         budget=budget,
     )
-    transformer = (with_bandwidth(grown, choice and choice.bandwidth) if searches else grown).fit(X)
+    transformer = (with_bandwidth(grown, None if choice is None else choice.bandwidth) if searches else grown).fit(X)
     phases.end("features")
 
     alpha = regularization if choice is None else choice.regularization

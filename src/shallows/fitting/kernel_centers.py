@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import functools
-import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +11,7 @@ import numpy as np
 
 from .. import arrays, gram, kernels, training
 from ..arrays import Array
-from ..gram import fused, rectangular
+from ..gram import fused
 from ..gram.rectangular import KeptStrips
 from ..kernels import Kernel
 from ..models.centering import Centering, TrainingRows
@@ -28,6 +27,7 @@ from ..solvers.least_squares.nystrom_conjugate_gradients import (
 from ..solvers.least_squares.projected import CentersProblem, ProjectedEigenPro, ProjectedEigenProStepper, ProjectedPlan
 from ..solvers.least_squares.step_rules import agreed_plan, given_step, report_steps
 from ..spectrum.kernel_ridge_choice import is_automatic
+from ..training.steps import BatchSource
 from .calibration import learn_calibration
 from .center_points import (
     Centers,
@@ -52,7 +52,7 @@ from .machine import SMALL, Options, Phases, report_of_machine
 from .rows import EarlyStopping, TrainingSet, order_rows, split_rows
 from .rows_ahead import RowsAhead
 from .snapshot import Ended, FittedFunction, FunctionSnapshot, begin
-from .square_targets import learn_square_targets
+from .square_targets import SquareClassTargets, learn_square_targets
 
 ROWS_PER_CENTER = 50
 """Without a given solver the fit may change to EigenPro's steps if there are this many rows for each center. With
@@ -68,10 +68,18 @@ BATCHES_IN_MEMORY = 5
 STRIP_BYTES = 2**26
 """Bytes of strips of the kernel matrix that are not kept; more is no faster."""
 
-FEWEST_PASSES, TIMED_ROWS = 3, 2048
-"""Without a given solver the fit takes EigenPro's steps if ``max_seconds`` are too short for FEWEST_PASSES of conjugate
-gradients over the rows, measured on products with TIMED_ROWS. After three passes their error is no larger than after
-three epochs."""
+FEWEST_PASSES = 3
+"""A time limit chooses EigenPro's steps if it is shorter than the estimate for this number of passes of conjugate
+gradients over the rows. After three passes their error is no larger than after three epochs."""
+
+OF_VALUE, OF_INPUT, OF_OUTPUT = 110, 2, 8
+"""Operations of a kernel value in a pass, and further ones for each input and each output, in units of an operation of
+a large product. They fit the measurements below to 20 %."""
+
+RATES = {"cpu": 2.2e11, "gpu": 5e13}
+"""Operations in float32 per second; in float64 half of them. CPU: two cores of an AMD EPYC, from the processor time
+of `forward_and_back` for 2,048 rows, 2,000 centers, 10 to 800 inputs, 1 and 10 outputs, Gaussian and Laplace kernels.
+GPU: products on an H200 (``benchmarks/RESULTS-gpu.md``)."""
 
 LEAST_FIRST, MOST_KEPT = 0.1, 0.7
 """Conjugate gradients first learn the rows whose kernel values are kept, at least the first share, and then all rows.
@@ -104,8 +112,8 @@ def fit_kernel_centers(
     phases, device = Phases(), options.fit_device()
     rows, held_out = split_rows(rows, early_stopping, seed, of_labels=of_classes, of_every_class=calibrates)
     start = begin(*warm, rows, seed)
-    targets = learn_square_targets(rows.y, rows.weights, of_classes=of_classes)
-    codes, unit = targets.encode(rows.y), 1.0 if rows.weights is None else float(rows.weights.max())
+    targets = learn_square_targets(rows.targets, rows.weights, of_classes=of_classes)
+    codes, unit = targets.encode(rows.targets), 1.0 if rows.weights is None else float(rows.weights.max())
     (n, c), dtype = codes.shape, options.precision(len(codes))
     budget = ranks.share_of(options.budget(device), options.memory)
     options.warn_of_too_little_memory(device)
@@ -128,13 +136,13 @@ def fit_kernel_centers(
         place = functools.partial(
             place_centers, inputs, order, centers, centering, c, budget, device, dtype, kernel=kernel
         )
-        all_equal, has_limit = centering.all_equal, options.max_seconds is not None and rows.matrix is None
+        all_equal, limit = centering.all_equal, options.max_seconds if rows.matrix is None else None
         # If all points are equal, one step of EigenPro is the mean of the targets.
         takes_steps = isinstance(solver, ProjectedEigenPro) or (solver is None and (regularization == 0 or all_equal))
         placed, seconds = place(takes_steps=takes_steps), None
-        if solver is None and not takes_steps and has_limit and n >= ROWS_PER_CENTER * placed.n:
-            seconds = seconds_of_passes(placed, kernel, c, seed, budget)
-            takes_steps = seconds > options.max_seconds
+        if solver is None and not takes_steps and limit is not None and n >= ROWS_PER_CENTER * placed.n:
+            seconds = seconds_of_passes(placed, c, budget)
+            takes_steps = seconds > limit
             placed = place(takes_steps=True) if takes_steps else placed
         solver = solver or (ProjectedEigenPro() if takes_steps else NystromConjugateGradients())
         aims = arrays.to_device(codes[order], device, dtype)
@@ -142,8 +150,10 @@ def fit_kernel_centers(
         phases.end("preparation")
 
         calibrates, exclusive = calibrates and of_classes and not all_equal, of_classes and not targets.several
-        request = Request(kernel, searches_bandwidth, regularization, exclusive, all_equal, unit, seed, rows.matrix)
-        kernel, choices = choose_for_centers(request, placed, aims, weights, budget, ranks, calibrates=calibrates)
+        request = Request(searches_bandwidth, regularization, exclusive, all_equal, unit, seed, rows.matrix)
+        kernel, choices = choose_for_centers(
+            kernel, request, placed, aims, weights, budget, ranks, calibrates=calibrates
+        )
         budget -= kernel.matrix_bytes
         placed = placed.first(ranks.from_first(number_of_use(centers, placed, choices)))
         phases.end("selection")
@@ -185,7 +195,7 @@ def fit_kernel_centers(
                 state=start.state(stepper, problem),
             )
         phases.end("training", run)
-        if calibrates:
+        if calibrates and isinstance(targets, SquareClassTargets):
             targets = learn_calibration(
                 *(targets, rows, codes, order, function, device, options.prediction_budget(device)),
                 *(run.state.coefficients, held_out, choices, spans),
@@ -228,24 +238,18 @@ class CentersMatrix:
         return arrays.to_numpy(self.ranks.sum(out))
 
 
-def seconds_of_passes(centers: Centers, kernel: Kernel, n_outputs: int, seed: int, budget: int) -> float:
-    """Seconds of `FEWEST_PASSES` over all rows, measured by products with some rows."""
+def seconds_of_passes(centers: Centers, n_outputs: int, budget: int) -> float:
+    """Estimated seconds of `FEWEST_PASSES` over all rows, with the same result on every machine."""
     n, points = len(centers.rows), centers.of_model
-    made = kernels.choose(kernel, points[:TIMED_ROWS, :], seed)
-    a = arrays.namespace(points).zeros((centers.n, n_outputs), dtype=points.dtype)
-    seconds = 0.0
-    for rows in arrays.blocks(min(n, 2 * TIMED_ROWS), TIMED_ROWS):  # The first includes work that happens once.
-        began = time.perf_counter()
-        product, _ = rectangular.forward_and_back(
-            made, centers.rows(rows), points, a, lambda scores, _: (scores, 0.0), budget=STRIP_BYTES
-        )
-        arrays.synchronize(product)
-        seconds = (time.perf_counter() - began) * n / (rows.stop - rows.start)
+    inputs = points.rows.nnz / centers.n if isinstance(points, arrays.SparsePoints) else centers.n_inputs
     kept = min(1.0, budget / (2.0 * n * centers.n * points.dtype.itemsize))
-    return seconds * (1.0 + (FEWEST_PASSES - 1) * (1.0 - kept))
+    n_made = 1.0 + (FEWEST_PASSES - 1) * (1.0 - kept)
+    of_pair = n_made * (OF_VALUE + OF_INPUT * inputs) + FEWEST_PASSES * OF_OUTPUT * n_outputs
+    return n * centers.n * of_pair / RATES[arrays.device_of(points).kind] * points.dtype.itemsize / 4
 
 
 def choose_for_centers(
+    kernel: Kernel,
     request: Request,
     centers: Centers,
     targets: Array,
@@ -254,10 +258,11 @@ def choose_for_centers(
     ranks: Alone,
     *,
     calibrates: bool,
-) -> tuple[Any, Choices]:
+) -> tuple[Kernel, Choices]:
     """The kernel, and how its bandwidth and λ were chosen, the same in all processes."""
     n = len(centers.rows)
     kernel, choices = choose_kernel(
+        kernel,
         request,
         centers.rows_to_choose_with(targets, weights),
         budget - centers.points.nbytes,
@@ -274,7 +279,7 @@ def choose_for_centers(
     return kernel, replace(choices, regularization=ranks.from_first(choices.regularization))
 
 
-def announced(batches: training.Batches, points: TrainingRows | RowsAhead) -> Any:
+def announced(batches: training.Batches, points: Callable[[slice], Any]) -> BatchSource:
     """The batches, announced to rows that are read ahead."""
     return points.following(batches) if isinstance(points, RowsAhead) else batches
 

@@ -46,7 +46,7 @@ class KernelComponents(TrainedComponents):
         ]
         signs = found[0].signs()
         found = [part.times(signs) for part in found]
-        return found[0] if strengths is None else TwoViewComponents(*found, strengths)
+        return found[0] if strengths is None else TwoViewComponents(found[0], found[1], strengths)
 
     def snapshot(self, state: Any, epoch: int, options: Options, device: Device) -> ComponentSnapshot:
         """The functions at a state, for observers."""

@@ -36,7 +36,7 @@ from .least_squares import check_memory, report_of_model, warn_if_unconverged
 from .machine import SMALL, Options, Phases, report_of_machine
 from .rows import EarlyStopping, HeldOut, TrainingSet, order_rows, split_rows
 from .snapshot import Ended, EvaluationCache, FittedFunction, LeastSquaresSnapshot, begin
-from .square_targets import learn_square_targets
+from .square_targets import SquareClassTargets, learn_square_targets
 
 MOST_LEFT_OUT = 1000
 """Rows that a calibration is learned on if the factor of the kernel matrix leaves rows out in closed form."""
@@ -71,8 +71,8 @@ def fit_kernel_ridge(
     phases, device, ranks = Phases(), options.fit_device(), solver.ranks
     rows, held_out = split_rows(rows, early_stopping, seed, of_labels=of_classes, of_every_class=calibrates)
     start = begin(*warm, rows, seed)
-    targets = learn_square_targets(rows.y, rows.weights, of_classes=of_classes)
-    codes, unit = targets.encode(rows.y), 1.0 if rows.weights is None else float(rows.weights.max())
+    targets = learn_square_targets(rows.targets, rows.weights, of_classes=of_classes)
+    codes, unit = targets.encode(rows.targets), 1.0 if rows.weights is None else float(rows.weights.max())
     (n, c), budget = codes.shape, ranks.share_of(options.budget(device), options.memory)
     solver = solver.for_size(n, budget)
     dtype = np.dtype(np.float64) if options.dtype == "auto" and solver.is_direct else options.precision(n)
@@ -99,9 +99,9 @@ def fit_kernel_ridge(
 
         all_equal, exclusive = centering.all_equal, of_classes and not targets.several
         calibrates = calibrates and of_classes and not all_equal
-        request = Request(kernel, searches_bandwidth, chooses, exclusive, all_equal, unit, seed, rows.matrix)
+        request = Request(searches_bandwidth, chooses, exclusive, all_equal, unit, seed, rows.matrix)
         kernel, choices = choose_kernel(
-            *(request, sample, budget - points.nbytes), known=given and kernel_of_preconditioner(given, kernel)
+            *(kernel, request, sample, budget - points.nbytes), known=given and kernel_of_preconditioner(given, kernel)
         )
         if regularization is None:
             request, choices = replace(request, regularization=None), Choices()
@@ -110,10 +110,8 @@ def fit_kernel_ridge(
         phases.end("selection")
 
         room = budget - points.nbytes
-        fit = KernelFit(
-            *(kernel, points, sample.weights, seed),
-            *(choices.regularization, choices.eigensystem(), all_equal, c, room),
-        )
+        known = choices.eigensystem()
+        fit = KernelFit(kernel, points, sample.weights, seed, choices.regularization, known, all_equal, c, room)
         plan = solver.plan(fit)
         choices = replace(choices, regularization=ranks.from_first(choices.regularization))
         phases.end("eigensystem")
@@ -163,7 +161,7 @@ def fit_kernel_ridge(
                 state=start.state(stepper, problem),
             )
         phases.end("training", run)
-        if calibrates:
+        if calibrates and isinstance(targets, SquareClassTargets):
             targets = learn_calibration(
                 *(targets, rows, codes, order, function, device, options.prediction_budget(device, share=2)),
                 *(run.state.coefficients, held_out, choices, [] if solver.is_exact else spans),
@@ -178,8 +176,15 @@ def fit_kernel_ridge(
     warn(run, solver, choices.regularization, nothing_to_learn=all_equal or targets.are_equal)
     report = {
         **report_of_model(
-            *(plan.kernel, targets, None if regularization is None else choices, unit),
-            *(run, matrix, centering, components, held_out),
+            plan.kernel,
+            targets,
+            None if regularization is None else choices,
+            unit,
+            run,
+            matrix,
+            centering,
+            components,
+            held_out,
         ),
         **report_of_machine(budget, dtype, device, seed),
         **solver.report(plan, problem, stepper, run),

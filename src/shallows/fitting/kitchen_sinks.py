@@ -15,7 +15,7 @@ from .choices import held_out_spans
 from .feature_blocks import FittedOnFeatures, blocks_of_rows, check_room_of_system
 from .machine import Options, Phases
 from .rows import TrainingSet, class_labels, with_every_class
-from .square_targets import learn_square_targets
+from .square_targets import SquareClassTargets, learn_square_targets
 
 
 def fit_kitchen_sinks(
@@ -31,8 +31,8 @@ def fit_kitchen_sinks(
     options: Options,
 ) -> FittedOnFeatures:
     """Fit to checked rows; ``transformer`` are unfitted hidden units with the seed."""
-    phases, targets = Phases(), learn_square_targets(rows.y, rows.weights, of_classes=of_classes, in_unit=False)
-    codes, scales = targets.encode(rows.y), np.ones(1)
+    phases, targets = Phases(), learn_square_targets(rows.targets, rows.weights, of_classes=of_classes, in_unit=False)
+    codes, scales = targets.encode(rows.targets), np.ones(1)
     if not of_classes:
         scales = np.sqrt(np.average(codes**2, axis=0, weights=rows.weights))
         scales = np.where(scales > 0, scales, 1.0)
@@ -63,7 +63,7 @@ def fit_kitchen_sinks(
     at_bound = float(np.mean(np.abs(alpha) >= bound_of_each * (1 - 1e-9)))
     report = {**transformer.report_, "bound": bound_of_each, "at_bound": at_bound}
     model = TransformedFunction(transformer, np.ascontiguousarray(alpha * scales[:, None]))
-    if calibrates and (spans := held_out_spans(n, 0, 1)):
+    if calibrates and isinstance(targets, SquareClassTargets) and (spans := held_out_spans(n, 0, 1)):
         # A second solution leaves some rows out of the sums over all rows.
         m = n - spans[0].start
 

@@ -37,15 +37,13 @@ def place_and_choose(
     widest: float,
     regularizes: bool = False,
     regularization: float | None = None,
-) -> tuple[Centering, Array, Kernel | None, RidgeChoice | None]:
+) -> tuple[Centering, Array, Kernel, RidgeChoice | None]:
     """The points in the order of a fit on the device, their kernel, and the choice of bandwidth and λ, if any.
 
-    The linear map and the user's own maps need no kernel. With a kernel ``matrix``, X has the numbers of its rows.
+    With a kernel ``matrix``, X has the numbers of its rows.
     ``targets, weights`` are in the order of the fit; see `choose_kernel_ridge` for the last arguments.
     """
     centering, points = place_points(X, order, kernel, device, dtype, feature_map)
-    if feature_map is not None and (feature_map == "linear" or not isinstance(feature_map, str)):
-        return centering, points, None, None
     kernel, choice = kernel if matrix is None else precomputed.kernel_on(matrix, points), None
     if not centering.all_equal:
         on_host = kernel

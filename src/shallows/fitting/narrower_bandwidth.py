@@ -94,12 +94,12 @@ def narrower(
     m = min(MOST_ROWS, n // SHARE)
     p = int(min(max(LEAST_CENTERS, m // CENTERS_SHARE), m // 2, MOST_CENTERS, n_units))
     # The matrices of the rows with the centers and of the centers, its factors, the points and copies, in float64.
-    if m < LEAST_ROWS or 8 * (2 * m * p + 4 * p * p + 6 * m * (d + 2)) > budget // 2:
-        return choice
     start = width = choice.bandwidth
+    if start is None or width is None or m < LEAST_ROWS or 8 * (2 * m * p + 4 * p * p + 6 * m * (d + 2)) > budget // 2:
+        return choice
     if choice.bandwidths.get(start / 2, 0.0) > HOPELESS * choice.bandwidths[start]:
         return choice
-    *rows, own = _distinct(*first_rows(m))
+    points, targets, weights, own = _distinct(*first_rows(m))
     distinct = len(own)
     n_rows = distinct - distinct // ASIDE
     if distinct < LEAST_ROWS // 2 or n_rows < MORE * choice.n_rows:
@@ -112,10 +112,9 @@ def narrower(
 
     def error_of(tried: float) -> float:
         with np.errstate(over="ignore", invalid="ignore"):
-            points, *of_rows = rows
-            fitted = (None if one is None else one[:n_rows, :] for one in of_rows)
-            scores = scores_of(tried, points, *fitted, p, choice.regularization)
-            losses[tried] = _losses(scores, *rows[1:], own if of_classes else None)
+            of_fit = targets[:n_rows, :], None if weights is None else weights[:n_rows, :]
+            scores = scores_of(tried, points, *of_fit, p, choice.regularization)
+            losses[tried] = _losses(scores, targets, weights, own if of_classes else None)
         errors[tried] = float(losses[tried].mean())
         if not math.isfinite(errors[tried]):
             raise ShallowsError("The values of the kernel are too large.")
@@ -154,9 +153,9 @@ def _distinct(points: Array, targets: Array, weights: Array | None) -> tuple[Arr
 
     A copy would reveal the target of a row that measures errors. A mean of the codes of classes is not a code.
     """
-    wide = [None if part is None else arrays.to_numpy(part).astype(np.float64) for part in (targets, weights)]
-    joined = join_copies(arrays.to_numpy(points), *wide)
-    if joined.all_distinct:
+    wide = None if weights is None else arrays.to_numpy(weights).astype(np.float64)
+    joined = join_copies(arrays.to_numpy(points), arrays.to_numpy(targets).astype(np.float64), wide)
+    if joined.all_distinct or joined.weights is None:
         return points, targets, None if weights is None else weights[:, None], targets
     order = np.argsort(joined.first)
     of_rows = arrays.like(joined.targets[order], targets), arrays.like(joined.weights[order, None], targets)

@@ -12,11 +12,11 @@ from ..arrays import Array
 from ..features import Blocks, Design
 from ..kernels import Kernel
 from ..losses import Loss
-from ..models.centering import Centering
+from ..models.centering import Centering, place_points
 from ..models.functions import FeatureFunction, KernelSum
 from ..solvers.regularized.risk import FeatureSpan, KernelSpan, RiskProblem, RiskSettings, RiskState
 from ..spectrum.kernel_ridge_choice import is_automatic
-from ..spectrum.leave_one_out import report_of_choice
+from ..spectrum.leave_one_out import RidgeChoice, report_of_choice
 from ..training.steps import InOrderThenDrawn, InOrderThenShuffled
 from ..utils.checks import warn_user
 from . import column_scales, leave_one_out_choice
@@ -57,25 +57,30 @@ def fit_regularized_risk(
     start = begin(*warm, rows, seed)
     targets: ClassTargets | ValueTargets
     if of_classes:
-        targets = ClassTargets.of(rows.y, rows.weights, loss, fit_intercept=fit_intercept)
+        targets = ClassTargets.of(rows.targets, rows.weights, loss, fit_intercept=fit_intercept)
     else:
-        targets = ValueTargets.of(rows.y, rows.weights, loss)
+        targets = ValueTargets.of(rows.targets, rows.weights, loss)
     n, dtype, budget = len(rows.rows), options.precision(len(rows.rows)), options.budget(device)
     options.warn_of_too_little_memory(device)
     with device.active():
         order = streams.permutation(seed, "order", 0, n)
-        codes = arrays.to_device(targets.encode(rows.y)[order], device, dtype)
+        codes = arrays.to_device(targets.encode(rows.targets)[order], device, dtype)
         weights = of_choice = None
         if rows.weights is not None:
             of_choice = rows.weights[order]
             weights = arrays.to_device(of_choice / rows.weights.mean(), device, dtype)[:, None]
             of_choice = of_choice / of_choice.mean()
-        centering, points, made, choice = leave_one_out_choice.place_and_choose(
-            rows.X, rows.matrix, order, kernel, targets.ridge_codes(rows.y[order]), of_choice,
-            seed, device, dtype, searches_bandwidth=searches_bandwidth, feature_map=feature_map, widest=1.0,
-            regularizes=is_automatic(regularization),
-        )  # fmt: skip
-        budget -= 0 if made is None else made.matrix_bytes
+        made: Kernel | None = None
+        choice: RidgeChoice | None = None
+        if feature_map is None or (isinstance(feature_map, str) and feature_map != "linear"):
+            centering, points, made, choice = leave_one_out_choice.place_and_choose(
+                rows.X, rows.matrix, order, kernel, targets.ridge_codes(rows.targets[order]), of_choice,
+                seed, device, dtype, searches_bandwidth=searches_bandwidth, feature_map=feature_map, widest=1.0,
+                regularizes=is_automatic(regularization),
+            )  # fmt: skip
+            budget -= made.matrix_bytes
+        else:  # The linear map and the user's own maps need no kernel.
+            centering, points = place_points(rows.X, order, kernel, device, dtype, feature_map)
         phases.end("preparation")
 
         blocks = None
@@ -112,14 +117,14 @@ def fit_regularized_risk(
             observers=observers,
             checkpoint=checkpoint,
             snapshot=lambda state, epoch: RiskSnapshot(
-                function_of(problem, state, made, centering, blocks),
+                function_of(problem, state, centering),
                 *(targets, problem, state, epoch, order, held_out, options, device),
             ),
             may_shrink=getattr(solver, "step_size", None) is None,
             state=start.state(stepper, problem),
         )
         phases.end("training", run)
-        model, kept = function_of(problem, run.state, made, centering, blocks).kept()
+        model, kept = function_of(problem, run.state, centering).kept()
         warn_of_scales(problem, model, points, feature_map, name)
         warn_if_above_zero(problem, run, name)
         arrays.synchronize(points[:1, :])
@@ -163,32 +168,33 @@ def make_span(
     return KernelSpan(gram.LazyGram(kernel, points, budget=0 if one_pass else max(budget, 2**20)))
 
 
-def function_of(
-    problem: RiskProblem, state: RiskState, kernel: Kernel | None, centering: Centering, blocks: Blocks | None
-) -> KernelSum | FeatureFunction:
+def function_of(problem: RiskProblem, state: RiskState, centering: Centering) -> KernelSum | FeatureFunction:
     """The function at a state of the solver; it refers to the arrays of the fit."""
-    if blocks is not None:
-        return FeatureFunction(blocks, centering, state.coefficients)
-    visited = slice(0, state.n_visited)
-    points = problem.span.gram.points
-    return KernelSum(kernel, centering, points[visited, :], state.coefficients[visited, :], fitting=True)
+    span, visited = problem.span, slice(0, state.n_visited)
+    if isinstance(span, FeatureSpan):
+        return FeatureFunction(span.design.blocks, centering, state.coefficients)
+    points, a = span.gram.points[visited, :], state.coefficients[visited, :]
+    return KernelSum(span.gram.kernel, centering, points, a, fitting=True)
 
 
 def warn_of_scales(
     problem: RiskProblem, model: KernelSum | FeatureFunction, points: Array, feature_map: Any, name: str
 ) -> None:
     """Warn if a linear function on the host is far above what steps in standardized columns find."""
-    kernel, a = getattr(model, "kernel", None), model.coefficients.astype(np.float64)
-    of_kernel = getattr(kernel, "name", None) == "linear" and (kernel.offset, kernel.scale) == (0.0, 1.0)
-    if not of_kernel:
+    a = model.coefficients.astype(np.float64)
+    of_kernel = None
+    if isinstance(model, KernelSum) and model.kernel.name == "linear":
+        of_kernel = model if model.kernel.parameters == {"offset": 0.0, "scale": 1.0} else None
+    if of_kernel is None:
         by_map = isinstance(feature_map, str) and feature_map == "linear"
         if not (by_map and arrays.is_numpy(points)):
             return
     x = arrays.to_numpy(points)[:, :-2]
-    mean, scale = column_scales.scales_of(x.rows if arrays.is_sparse(x) else x, centered=False)
+    mean, scale = column_scales.scales_of(x.rows if isinstance(x, arrays.SparsePoints) else x, centered=False)
     # A linear kernel has no constant: its column is zero.
-    constant = 0.0 if of_kernel else 1.0
-    w = np.vstack([model.points[:, :-2].T @ a, np.zeros((1, a.shape[1]))]) if of_kernel else a
+    w, constant = a, 1.0
+    if of_kernel is not None:
+        w, constant = np.vstack([of_kernel.points[:, :-2].T @ a, np.zeros((1, a.shape[1]))]), 0.0
 
     def value_and_gradient(w: np.ndarray) -> tuple[float, np.ndarray]:
         total, gradient = 0.0, problem.regularization * w

@@ -35,6 +35,13 @@ class TrainingSet(NamedTuple):
     rows: np.ndarray
     matrix: Any = None
 
+    @property
+    def targets(self) -> np.ndarray:
+        """Labels or values, of a fit that has them."""
+        if self.y is None:
+            raise ValueError("This fit needs y.")
+        return self.y
+
     def take(self, rows: np.ndarray) -> TrainingSet:
         """Some of the rows."""
         y, weights = (None if part is None else part[rows] for part in (self.y, self.weights))
@@ -122,11 +129,11 @@ def split_rows(
     if early_stopping is None:
         return rows, None
     fraction = early_stopping.fraction
-    n, by_class = rows.X.shape[0], of_labels and rows.y.ndim == 1
+    n, by_class = rows.X.shape[0], of_labels and rows.targets.ndim == 1
     order = streams.permutation(seed, "validation rows", 0, n)
     taken = np.zeros(n, dtype=bool)
     if by_class:
-        _, label = np.unique(rows.y, return_inverse=True)
+        _, label = np.unique(rows.targets, return_inverse=True)
         # The rows of each class in random order. Shares are rounded so that their sum is right.
         counts = np.bincount(label)
         wanted = fraction * counts
@@ -151,7 +158,9 @@ def split_rows(
             "fraction, such as early_stopping=EarlyStopping(fraction=0.5), give more rows, or set early_stopping=False."
         )
     held_out, training_rows = np.flatnonzero(taken), np.flatnonzero(~taken)
-    return rows.take(training_rows), HeldOut(*rows.take(held_out)[:3], held_out, training_rows, of_labels)
+    apart = rows.take(held_out)
+    validation = HeldOut(apart.X, apart.targets, apart.weights, held_out, training_rows, of_labels)
+    return rows.take(training_rows), validation
 
 
 def order_rows(seed: int, codes: np.ndarray, targets: Any, choosing: slice, left_out: Sequence[slice]) -> np.ndarray:

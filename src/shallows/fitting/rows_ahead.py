@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
+from typing import Any, ClassVar
 
 from ..arrays import Array, Device
 from ..models.centering import TrainingRows
@@ -54,14 +54,14 @@ class RowsAhead:
 
     def expect(self, order: list[slice], after: slice | None) -> None:
         """Store the order of an epoch, and the first batch of the next epoch."""
-        parts = [None if one is None else self._share(one) for one in (*order, after)]
-        self._next = {one.start: other for one, other in itertools.pairwise(parts) if other is not None}
+        parts = [self._share(one) for one in (*order, after) if one is not None]
+        self._next = {one.start: other for one, other in itertools.pairwise(parts)}
 
 
 class AnnouncedBatches:
     """The batches of a source, whose order is announced to a `RowsAhead` at the start of each epoch."""
 
-    names_rows = True
+    names_rows: ClassVar[bool] = True
 
     def __init__(self, batches: Any, rows: RowsAhead):
         self._batches, self._rows = batches, rows

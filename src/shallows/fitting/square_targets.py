@@ -104,6 +104,7 @@ class SquareValueTargets:
     intercept: np.ndarray
     scale: np.ndarray
     of_classes: ClassVar[bool] = False
+    several: ClassVar[bool] = False
 
     def aims(self, y: np.ndarray) -> np.ndarray:
         """Values as a matrix, float64, shape (n, c)."""

@@ -325,11 +325,11 @@ class Steps(training.Observer):
         self.reached, self._n_steps = Reached((), self._reader.n_batches, self._sample, kept), self._n_steps + 1
 
     def _copied_state(self) -> Kept | None:
-        return None if self._reader.is_whole else keep(self._run.state)
+        return None if self._reader.is_whole or self._run is None else keep(self._run.state)
 
     def run_until_failure(self) -> training.Run | None:
         """The training with the state after the last whole step, if there was one."""
-        if not self._n_steps:
+        if self._run is None or self.reached.kept is None or not self._n_steps:
             return None
         put_back(self._run.state, self.reached.kept)
         return self._run

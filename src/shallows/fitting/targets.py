@@ -27,7 +27,8 @@ def learn_classes(y: np.ndarray, named: Any, loss: Loss | None) -> tuple[Loss, n
     else:
         classes = np.unique(np.asarray(single_column(y) if named is None else named))
     if loss is None:
-        loss = Logistic() if several or len(classes) == 2 else AUTOMATIC["auto"]()
+        automatic: type[Loss] = Logistic if several or len(classes) == 2 else AUTOMATIC["auto"]
+        loss = automatic()
     if several:
         check_takes_several(loss)
     else:

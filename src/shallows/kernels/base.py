@@ -87,9 +87,9 @@ class Kernel:
         """Whether the kernel has no bandwidth yet, so that an estimator chooses it."""
         return self.takes_bandwidth and self.bandwidth is None
 
-    def with_bandwidth(self, bandwidth: float) -> Self:
-        """The same kernel with a bandwidth."""
-        return replace(self, bandwidth=bandwidth)  # type: ignore[type-var]
+    def with_bandwidth(self, bandwidth: float | None) -> Self:
+        """The same kernel with a bandwidth; with None itself."""
+        return self if bandwidth is None else replace(self, bandwidth=bandwidth)  # type: ignore[type-var]
 
     @property
     def has_frequencies(self) -> bool:

@@ -62,12 +62,13 @@ class KernelSum:
 
     def input_coefficients(self) -> np.ndarray:
         """The coefficients of the inputs with a linear kernel, float64, shape (c, d); an AttributeError for others."""
-        if self.kernel.name != "linear" or self.kernel.offset or self.components is not None:
+        own = self.kernel.parameters
+        if self.kernel.name != "linear" or own["offset"] or self.components is not None:
             raise AttributeError(
                 "coef_ needs a linear kernel without an offset, such as kernel='linear', and no principal components."
             )
         x = self.centering.rows_of(self.points)
-        return self.kernel.scale * (x.T @ self.coefficients.astype(np.float64)).T
+        return own["scale"] * (x.T @ self.coefficients.astype(np.float64)).T
 
     def on_host(self) -> KernelSum:
         """The function after a fit, on the host, without the matrix of a precomputed kernel."""

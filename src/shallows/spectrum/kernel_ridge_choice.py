@@ -122,7 +122,7 @@ def choose_kernel_ridge(
         median = kernels.median_bandwidth(points[:, :-2], seed) if kernel.is_open else None
 
         def matrix_of(width: float | None) -> np.ndarray:
-            closed = kernel if width is None else kernel.with_bandwidth(width)
+            closed = kernel.with_bandwidth(width)
             return np.asarray(kernels.matrix(closed, points), dtype=np.float64)
 
         def choose_at(width: float | None) -> RidgeChoice:

@@ -44,7 +44,7 @@ Kept = tuple[dict[str, Any], dict[str, Any]]
 class BatchSource(Protocol):
     """The source of the batches of a training."""
 
-    names_rows: bool
+    names_rows: ClassVar[bool]
     """Whether a batch names its rows. If the solver chooses them, the run ends once the solver is exhausted."""
 
     def __len__(self) -> int:
@@ -137,7 +137,7 @@ class Stream:
     A resumed run reads the stream from its beginning and skips what it has seen.
     """
 
-    names_rows = True
+    names_rows: ClassVar[bool] = True
 
     def __init__(self, source: Iterable[Any] | Callable[[], Iterable[Any]]):
         self.source = source
