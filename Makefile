@@ -13,7 +13,7 @@ BOOK := .venv-docs
 PYTEST := OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := all
-.PHONY: all demo laptop paper report crate reference verify test test-all check lint format leaderboard bench drill-slurm docs explain lock release-check container clean distclean help
+.PHONY: all demo laptop paper refresh report crate reference verify test test-all check lint format leaderboard bench drill-slurm docs explain lock release-check container clean distclean help
 
 all: $(READY) ## every target at SCALE and the report: demo (the default, minutes), laptop (hours), paper (a GPU or a cluster)
 	@$(BIN)/python -m shallows_papers.experiments.watching --scale $(SCALE) --cores $(CORES)
@@ -57,6 +57,9 @@ format: $(READY) ## put code and rules into their format
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 	@$(BIN)/snakefmt Snakefile workflow/Snakefile workflow/rules
+
+refresh: $(READY) ## recompute the runs of SCALE that other versions of NumPy, SciPy, scikit-learn, numba or CuPy made
+	@$(BIN)/python -m shallows_papers.experiments.watching --scale $(SCALE) --cores $(CORES) --refresh
 
 explain: $(READY) ## what TARGET would run at SCALE, on which data, at what cost: make explain TARGET=... SCALE=paper; all targets without one
 	@$(BIN)/python -m shallows_papers.experiments.planning.explain $(TARGET) --scale $(SCALE)

@@ -19,12 +19,13 @@ def test_no_module_imports_itself_through_others(graph):
         assert not circle, (module, circle)
 
 
-def test_a_report_knows_the_rows_and_verdicts_of_experiments_and_nothing_else(graph):
+def test_a_report_knows_the_rows_verdicts_and_versions_of_experiments_and_nothing_else(graph):
     imported = {
         one for module in modules_of(graph, "report") for one in graph.find_modules_directly_imported_by(module)
     }
     found = {one for one in imported if one.startswith("shallows_papers.experiments")}
-    assert found == {f"shallows_papers.experiments.comparing.{one}" for one in ("table_rows", "verdicts")}
+    known = ("comparing.table_rows", "comparing.verdicts", "other_versions")
+    assert found == {f"shallows_papers.experiments.{name}" for name in known}
     below = modules_of(graph, "experiments")
     assert not any(graph.find_modules_directly_imported_by(one) & set(modules_of(graph, "report")) for one in below)
 

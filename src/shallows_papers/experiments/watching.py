@@ -28,6 +28,7 @@ from shallows_papers import project as own_project
 from shallows_papers.experiments.comparing.table_rows import Row, counts_by_kind, read_rows
 from shallows_papers.experiments.comparing.verdicts import Verdict
 
+from . import other_versions
 from .command_line import one_sentence
 from .planning.configuration import SCALES
 from .running import snakemake_process
@@ -171,13 +172,23 @@ def main(words: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--scale", choices=SCALES, default="demo")
     parser.add_argument("--cores", default="all")
+    parser.add_argument("--refresh", action="store_true", help="recompute runs of other versions of packages")
     options, more = parser.parse_known_args(words)
     results = Path("results", options.scale)
     with one_sentence():
         cores = check_cores(options.cores)
+        forced = [*other_versions.outputs(other_versions.find_runs(options.scale))] if options.refresh else []
+    if options.refresh:
+        if not forced:
+            print(f"All finished runs of the scale {options.scale} were made with the installed versions.")
+            return 0
+        more += ["--forcerun", *forced]
     status = watch(["--cores", cores, *more, "--config", f"scale={options.scale}"])
     if status == 0:
         print(*outcome(results), sep="\n")
+        records = [one.record for one in other_versions.find_runs(options.scale)]
+        if note := other_versions.note(records, options.scale):
+            print(note)
         if (page := results / "report" / "index.html").exists():
             print(f"The report: {page.resolve()}")
     return status

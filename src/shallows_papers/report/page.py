@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from shallows.errors import ShallowsError
+from shallows_papers.experiments import other_versions
 from shallows_papers.experiments.comparing.table_rows import NAMED_KEYS, Row, counts_by_kind
 from shallows_papers.experiments.comparing.verdicts import KINDS, Verdict
 
@@ -135,6 +136,7 @@ def _section(csv_path: str | Path, svg_path: str | Path | None, folder: Path) ->
         "files": [(text, _relative(path, folder)) for text, path in files.items() if path.exists()],
         "runs": runs,
         "warnings": Counter(run["warning"] for run in runs if run["warning"]),
+        "versions": other_versions.note((run["made"] for run in runs), target.scale) if target.scale != "own" else "",
     }
 
 
@@ -175,6 +177,7 @@ def _run(folder: Path, page_folder: Path) -> dict[str, Any]:
         "curve": _relative(curve_path, page_folder) if curve_path.exists() else None,
         "facts": [*_facts(record)],
         "warning": (record.get("blas") or {}).get("warning"),
+        "made": record,
     }
 
 
