@@ -35,7 +35,6 @@ CLAIMS = "shallows_papers.papers.eigenpro.claims"
         ({"of": {"method": "fats"}}, "Did you mean 'fast'"),
         ({"of": {"kernle": "g"}}, "Did you mean 'kernel'"),
         ({"over": {"method": "fats"}}, "Did you mean 'fast'"),
-        ({"by": ["dta"]}, "Did you mean 'data'"),
         ({"at_least": 0}, "needs a criterion"),
         ({"evidence": "theorem"}, "could_fail.*which data or code would contradict it"),
         ({"evidence": "derivation"}, "A derivation has no criterion"),

@@ -128,9 +128,14 @@ def test_several_series_make_one_number(across, value):
     assert len(row["records"].split(";")) == 4
 
 
-def test_groups_are_told_apart_by_what_the_claim_names():
-    found = claim_of({"label": "x", "across": "smallest", "by": ["kernel"], "at_most": 9}, TWO)
-    assert {row["setting"]: float(row["measured_mean"]) for row in found} == {"kernel=g": 1.0, "kernel=l": 2.0}
+@pytest.mark.parametrize(("of", "values"), [({}, [1.0, 2.0]), ({"data": "any"}, [1.0])])
+def test_settings_of_each_dataset_make_one_number_or_those_of_all(of, values):
+    claim = {"label": "x", "evidence": "own", "of": {"method": "fast", **of}, "across": "smallest", "at_most": 9}
+    comparison, measured = made(TWO, metrics={"error": {"label": "error"}}, claims={"claim": claim})
+    for series in comparison["series"]:
+        series["data"] = {"g": "Toy", "l": "Other"}[series["setting"]["kernel"]]
+    rows = [row for row in rows_of(comparison, measured) if row["metric"] == "claim"]
+    assert [float(row["measured_mean"]) for row in rows] == values
 
 
 def test_the_largest_gap_is_over_all_common_points():

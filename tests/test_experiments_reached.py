@@ -176,7 +176,7 @@ LATE = {**NEVER, 8: 3.2}  # a ratio of 4
     ],
 )
 def test_a_smallest_ratio_counts_what_was_not_reached_from_below(level, slow, others, verdict):
-    claim = {"across": "smallest", "by": [], "at_least": level}
+    claim = {"across": "smallest", "at_least": level}
     found, measured, row = bounded(slow, claim, others=others)
     assert found == verdict
     is_bound = verdict in ("undecided", "not run")
@@ -185,15 +185,15 @@ def test_a_smallest_ratio_counts_what_was_not_reached_from_below(level, slow, ot
 
 def test_a_number_over_settings_tells_what_it_leaves_out():
     other = two_kernels({1: 2.0}, {12: 9.0})
-    verdict, measured, row = bounded([LATE], {"across": "largest", "by": [], "at_least": 3}, others=other)
+    verdict, measured, row = bounded([LATE], {"across": "largest", "at_least": 3}, others=other)
     assert (verdict, measured, row.left_out) == ("reproduced, one seed", 4.0, ("Toy, l",))
     assert row.reason.endswith("at least 3; without Toy, l, where not all runs reached the level")
     for across, criterion, values in (("largest", {"at_most": 9}, (4.0,)), ("statistics:median", {"at_least": 1}, ())):
-        verdict, _, row = bounded([LATE], {"across": across, "by": [], **criterion}, others=other)
+        verdict, _, row = bounded([LATE], {"across": across, **criterion}, others=other)
         assert (verdict, row.values, row.left_out) == ("not run", values, ("Toy, l",))
     # Nor did the other side reach it, so that there is no bound.
     others = {("fast", "g", 0): {"error": {12: 9.0}}}
-    verdict, _, row = bounded([{12: 9.0}], {"across": "smallest", "by": [], "at_least": 3}, others=others)
+    verdict, _, row = bounded([{12: 9.0}], {"across": "smallest", "at_least": 3}, others=others)
     assert (verdict, row.values, row.reason) == ("not run", (), "not reached in all runs of Toy, g")
 
 

@@ -63,9 +63,9 @@ CASES = {
     "a bound": (race(LATE, NEVER), OVER),
     "no bound": (race(LATE, {12: 9.0}), OVER),
     "a level that one passed": (race(LATE, NEVER), {"of": {"method": "slow"}}),
-    "smallest, a bound": (race(LATE, l=NEVER), {**OVER, "across": "smallest", "by": []}),
-    "smallest, measured": (race(LATE, NEVER, l=LATE), {**OVER, "across": "smallest", "by": []}),
-    "largest": (race(LATE, l={12: 9.0}), {**OVER, "across": "largest", "by": []}),
+    "smallest, a bound": (race(LATE, l=NEVER), {**OVER, "across": "smallest"}),
+    "smallest, measured": (race(LATE, NEVER, l=LATE), {**OVER, "across": "smallest"}),
+    "largest": (race(LATE, l={12: 9.0}), {**OVER, "across": "largest"}),
 }
 CRITERIA = [
     {"at_most": 0.5},

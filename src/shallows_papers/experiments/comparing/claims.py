@@ -15,7 +15,7 @@ from shallows_papers.papers.claim_functions import ACROSS, REDUCTIONS, Curve, fi
 from ..setting_text import parse_setting
 from . import uncertainty, verdicts
 from .evaluations import RunResult
-from .measurements import Measurements
+from .measurements import ANY, Measurements
 from .row_maker import ALL_DATA, RowMaker
 from .table_rows import Measured, Row
 from .verdicts import Verdict
@@ -256,12 +256,11 @@ def _numbers(measurements: Measurements, claim: Mapping[str, Any], *, is_ours: b
             measured = Measured(tuple(one.bounds or one.values), one.n_runs, one.passed, bool(one.bounds))
             yield Number([one.series], one.series["setting"], measured, one.counted)
         return
-    by, of = claim.get("by", ["data"]), claim.get("of", {})
-    kept = {*by, *(key for key, wanted in of.items() if not isinstance(wanted, list))}
-    groups: dict[tuple[str, ...], list[_OfSeries]] = {}
+    of = claim.get("of", {})
+    kept = {key for key, wanted in of.items() if not isinstance(wanted, list)}
+    groups: dict[str, list[_OfSeries]] = {}
     for one in parts:
-        keys = {**one.series["setting"], "data": one.series["data"], "method": one.series["method"]}
-        groups.setdefault(tuple(str(keys.get(key, "")) for key in by), []).append(one)
+        groups.setdefault("" if of.get("data") == ANY else one.series["data"], []).append(one)
     for group in groups.values():
         setting = {key: value for key, value in group[0].series["setting"].items() if key in kept}
         yield Number([one.series for one in group], setting, _combined(claim, group))

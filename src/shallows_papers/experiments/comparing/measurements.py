@@ -74,13 +74,14 @@ class Measurements:
         return [None] if is_single or not series["marks"] else list(series["marks"])
 
     def selected(self, of: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Return the series that a selection names by ``data``, ``method`` and axes, each a value or a list."""
-        return [one for one in self.series if selects(of, _keys(one))]
+        """Return the series that a selection names by ``data``, ``method`` and axes, each a value, a list or ``any``."""
+        named = {key: value for key, value in of.items() if value != ANY}
+        return [one for one in self.series if selects(named, _keys(one))]
 
     def partner(self, series: Mapping[str, Any], reference: Mapping[str, Any]) -> dict[str, Any] | None:
         """Return the series that a reference names; axes that it leaves open are as in the given series."""
         wanted = {"data": series["data"], "method": series["method"], **series["setting"], **reference}
-        found = self.selected({key: value for key, value in wanted.items() if key != "metric" and value != ANY})
+        found = self.selected({key: value for key, value in wanted.items() if key != "metric"})
         if len(found) > 1:
             raise ShallowsError(
                 f"The target {self.comparison['target']!r} refers to {dict(reference)}, and {len(found)} series fit "

@@ -74,8 +74,6 @@ def check(target: str, spec: Mapping[str, Any]) -> None:
             find(claim.get("reduce", "last"), REDUCTIONS)
             for key in ("of", "over", "less"):
                 _check_reference(claim.get(key), spec)
-            for axis in claim.get("by", ()):
-                look_up("setting", axis, ("data", "method", *spec["settings"]))
     for one in spec.get("causes", ()):
         with placed(f"target {target}, the cause {one['cause']!r}"):
             _check_selection(one.get("where", {}), spec)
