@@ -1,8 +1,6 @@
 """docs/extending.md followed to the letter: its files and lines go into a copy of the project, where they must work."""
 
 import csv
-import inspect
-import json
 import re
 import shutil
 import subprocess
@@ -12,8 +10,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-from own_plan import own_plan
-from shallows_papers.experiments.planning.plan import Plan
 from workflow_runs import PROJECT, copy_project, environment, snakemake
 
 TEXT = (PROJECT / "docs" / "extending.md").read_text(encoding="utf-8")
@@ -134,21 +130,6 @@ def test_the_tests_of_the_page_and_of_the_tables_pass(project):
     tests = [name for _, name, _ in BLOCKS if name.startswith("tests/test_")]
     options = ["-q", "-p", "no:cacheprovider", *tests, *OF_TABLES]
     assert "passed" in run(project, f"import pytest; raise SystemExit(pytest.main({options}))")
-
-
-def codes(plan):
-    """The code that every run of the demo, and every preparation for one, is made of."""
-    runs = plan.runs("demo").values()
-    found = {run.folder: plan.code_of(run) for run in runs}
-    return found | {f"{run.dataset} {run.variant}": plan.code_of_preparation(run.dataset, run.variant) for run in runs}
-
-
-@pytest.mark.slow
-def test_what_is_added_makes_no_run_and_no_preparation_out_of_date(project):
-    there = f"import json\nfrom {Plan.__module__} import Plan\n{inspect.getsource(codes)}"
-    before, after = codes(own_plan()), json.loads(run(project, f"{there}\nprint(json.dumps(codes(Plan.load('.'))))"))
-    assert len(before) > 100 and "two_moons clipped" in after
-    assert {name for name in before if after.get(name) != before[name]} == set()
 
 
 @pytest.mark.workflow

@@ -285,7 +285,7 @@ def test_a_run_that_diverges_is_a_result(job, capsys):
     assert made["diverged"].startswith("Training diverged in epoch 1 with step_size=")
     assert record.read(one.out) == (json.loads((one.out / "record.json").read_text()), [])
     record.check(made)
-    assert f"note: {name_of(one.spec)}: Training diverged" in capsys.readouterr().out
+    assert f"note: {name_of(one.spec)}: Training diverged" in capsys.readouterr().err
     assert not list(one.checkpoints.rglob("checkpoint.npz"))
     [found] = evaluations.read([one.out / "record.json"], "epochs").values()
     assert found.diverged and found.curve == {}

@@ -1,13 +1,11 @@
 """The demo, or a part of it, from end to end, twice; the tests look at what the first run left."""
 
-import copy
 import csv
 import json
 import os
 import re
 import subprocess
 import sys
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -15,12 +13,10 @@ import yaml
 
 from shallows_papers.experiments.planning.plan import Plan
 from shallows_papers.experiments.running import record
-from workflow_runs import PROJECT, copy_project, environment, snakemake
+from workflow_runs import copy_project, environment, snakemake
 
 pytestmark = [pytest.mark.workflow, pytest.mark.timeout(1500)]
 LIMIT = 1200
-SOLVER = PROJECT / "tests" / "example_new_solver.py"
-MEASURES = "src/shallows_papers/experiments/running/measures"
 #: Files of papers that are run where there is no finished demo: the whole one takes ten minutes.
 KEPT = ("eigenpro/targets", "cdsg/targets_theory")
 #: Two targets of theirs that other targets are like: the same methods at further bandwidths, and a rate.
@@ -177,114 +173,20 @@ def wanted(root):
     return stages
 
 
-@contextmanager
-def changed(root, **changes):
-    """Files with other contents for a while: name -> what the old text (None where there was no file) becomes."""
-    before = {}
-    for name, change in changes.items():
-        path = root / name
-        before[path] = path.read_text() if path.exists() else None
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(change(before[path]))
-    try:
-        yield
-    finally:
-        for path, text in before.items():
-            path.unlink() if text is None else path.write_text(text)
-
-
-def with_entry(table, entry):
-    """Adds a line to a table of names."""
-
-    def change(text):
-        head, found, tail = text.partition(f"{table} = LazyTable(\n")
-        before, brace, after = tail.partition("    {\n")
-        assert found and brace
-        return head + found + before + brace + f"        {entry},\n" + after
-
-    return change
-
-
-NEW_KERNEL = """
-from .radial import RadialKernel
-
-
-class Sech(RadialKernel):
-    name = "sech"
-"""
-
-
-def with_another_entry(text):
-    content = yaml.safe_load(text)
-    name, entry = next(iter(content["datasets"].items()))
-    content["datasets"][f"{name}_again"] = {**entry, "title": "Another", "notes": "A copy."}
-    return yaml.safe_dump(content, sort_keys=False)
-
-
-NEW_METHOD = """
-  averaged_sgd:
-    label: averaged SGD
-    runs: estimator
-    call: {classification: shallows:RegularizedRiskClassifier}
-    parameters: {solver: averaged_sgd, features: fourier}
-    cost: features
-"""
-
-#: A new kernel, measure, entry of the catalogue, and solver with its method.
-NEIGHBOURS = {
-    "src/shallows/kernels/sech.py": lambda _: NEW_KERNEL,
-    "src/shallows/kernels/__init__.py": with_entry("KERNELS", '"sech": ".sech:Sech"'),
-    f"{MEASURES}/depth.py": lambda _: "from .base import Measure\n\n\nclass Depth(Measure):\n    pass\n",
-    f"{MEASURES}/__init__.py": with_entry("MEASURES", '"depth": ".depth:Depth"'),
-    "src/shallows_papers/datasets/catalogue/generated.yaml": with_another_entry,
-    "src/shallows/solvers/regularized/averaged_sgd.py": lambda _: SOLVER.read_text(),
-    "src/shallows/solvers/regularized/__init__.py": lambda text: text.replace(
-        '"norma": ', '"averaged_sgd": ".averaged_sgd:AveragedSGD",\n        "norma": '
-    ),
-    "config/methods.yaml": lambda text: text + NEW_METHOD,
-}
-
-
-def new_paper(plan):
-    """A target with the runs of one that stands, and those of the new method."""
-    spec = copy.deepcopy(plan.target("eigenpro_table6"))
-    del spec["paper"]
-    spec["published_data"] = {}
-    for entry in spec["methods"].values():
-        for key in ("sources", "ours"):
-            entry.pop(key, None)
-    spec["methods"]["new"] = {"method": "averaged_sgd", "parameters": {"solver__batch_size": 64}}
-    for at in spec["scales"].values():
-        at.pop("left_out", None)
-        if at["runs"]:
-            at["runs"].append({"methods": ["new"], "marks": at["runs"][0]["marks"]})
-    paper = {"paper": "another", "title": "Another", "citation": "Nobody", "targets": {"another_table": spec}}
-    return yaml.safe_dump(paper)
-
-
-def test_what_is_new_makes_nothing_out_of_date_and_a_new_target_its_own_runs_and_the_page(demo):
-    root, _, plan = demo
-    with changed(root, **NEIGHBOURS):
-        assert wanted(root) == {}
-        with changed(root, **{"config/papers/another/targets.yaml": lambda _: new_paper(plan)}):
-            found = wanted(root)
-    assert {output.split("/")[4] for output in found.pop("train")} == {"averaged_sgd"}
-    assert found.pop("tabulate") == {"results/demo/tables/another_table.csv"}
-    assert set(found) <= {"draw", "write_page"}
-    assert found.get("draw", set()) <= {"results/demo/figures/another_table.svg"}
-
-
 def test_a_change_of_one_solver_makes_its_runs_out_of_date_and_no_others(demo):
+    """Which runs these are, `test_stale_runs` tests."""
     root, _, plan = demo
-    with changed(root, **{"src/shallows/solvers/least_squares/eigenpro.py": lambda text: text + "\n\nANYTHING = 1\n"}):
+    path = root / "src/shallows/solvers/least_squares/eigenpro.py"
+    before = path.read_text()
+    path.write_text(before + "\n\nANYTHING = 1\n")
+    try:
         found = wanted(root)
-    methods = {output.split("/")[4] for output in found["train"]}
-    # EigenPro, and the analyses that make its steps.
-    steps = {"directions", "step_rules", "step_grid", "iteration_time", "overhead", "training_cost", "rank_scaling"}
-    assert methods == ({"eigenpro", "eigenpro_2017"} | steps) & {run.method for run in plan.runs("demo").values()}
+    finally:
+        path.write_text(before)
     assert set(found) == {"train", "tabulate", "draw", "write_page"}
-    expected = {run.folder for run in plan.runs("demo").values() if run.method in methods}
-    assert {output.removeprefix("results/demo/").removesuffix("/record.json") for output in found["train"]} == expected
+    runs = {output.removeprefix("results/demo/").removesuffix("/record.json") for output in found["train"]}
+    module = "shallows.solvers.least_squares.eigenpro"
+    assert runs == {run.folder for run in plan.runs("demo").values() if module in plan.files_of(run)}
 
 
 # The last one, since it prepares data again that other runs were made with.

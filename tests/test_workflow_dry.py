@@ -252,8 +252,9 @@ def test_a_profile_sets_resources_by_the_name_of_a_stage(project, tmp_path):
 
 
 def test_nothing_private_of_snakemake_is_used():
-    """`workflow.basedir` and its like are documented. Of its machinery only these are read: the planned jobs, whether
-    they have their own environments, the numbers of cores and jobs, and whether this process runs the workflow."""
+    """`workflow.basedir` and its like are documented. Of its machinery only these are used: the planned jobs, whether
+    they have their own environments, the numbers of cores and jobs, whether this process runs the workflow, and the
+    limit of the scheduler, which `test_workflow_timers` tests."""
     for path in [
         PROJECT / "Snakefile",
         PROJECT / "workflow" / "Snakefile",
@@ -261,7 +262,13 @@ def test_nothing_private_of_snakemake_is_used():
     ]:
         used = set(re.findall(r"\bworkflow\.(\w+)", path.read_text()))
         documented = {"current_basedir", "rules"}
-        assert used <= documented | {"dag", "deployment_settings", "resource_settings", "is_main_process"}, path
+        assert used <= documented | {
+            "dag",
+            "deployment_settings",
+            "resource_settings",
+            "is_main_process",
+            "scheduler",
+        }, path
 
 
 def test_make_takes_the_scale_that_it_is_given():
