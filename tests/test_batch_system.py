@@ -14,8 +14,6 @@ from shallows.errors import ShallowsError, TrainingInterrupted
 from shallows.training import Checkpoint
 from shallows_papers.experiments import command_line
 from shallows_papers.experiments.planning import costs, slurm
-from shallows_papers.experiments.planning.configuration import ConfigurationError
-from shallows_papers.experiments.planning.plan import Plan
 from shallows_papers.experiments.planning.requests import Requests
 from shallows_papers.experiments.running import batch_system, cards, run
 from shallows_papers.experiments.running.batch_system import stopping_by_signal
@@ -47,24 +45,15 @@ def test_more_memory_and_time_is_asked_for_at_every_attempt_up_to_four_times():
     assert asked == [(2100, 14), (3800, 28), (7200, 56), (7200, 56), (7200, 56)]
 
 
-def test_no_request_is_above_a_limit():
+def test_short_jobs_are_sent_in_groups_and_no_request_is_above_a_limit():
+    grouped = Requests(group_seconds=30)
+    assert [grouped.is_short(costs.Cost(seconds, 0)) for seconds in (29, 30)] == [True, False]
+    assert grouped.minutes(costs.Cost(15, 0)) == 3 and Requests().minutes(costs.Cost(15, 0)) == 11
     limited = Requests.of({"limits": {"minutes": 12, "memory": "3GB", "threads": 4}, "group_seconds": 30})
     long = costs.Cost(10**5, 10**11)
     assert (limited.minutes(long), limited.megabytes(long), limited.threads(long)) == (12, 3000, 4)
     assert limited.megabytes(COST) == 2100 and limited.threads(costs.Cost(1.0, 0)) == 1
     assert Requests.of({"limits": {}, "group_seconds": 30}) == Requests(16, None, None, 30)
-
-
-@pytest.mark.parametrize("limits", [{"hours": 1}, {"memory": "much"}, {"minutes": 0}, {"threads": "all"}, 5])
-def test_a_limit_that_cannot_be_meant_is_told(limits):
-    with pytest.raises((ConfigurationError, ShallowsError)):
-        Plan.load(PROJECT, {"limits": limits})
-
-
-def test_jobs_that_are_sent_in_groups_ask_for_less_time_to_start():
-    grouped = Requests(group_seconds=30)
-    assert [grouped.is_short(costs.Cost(seconds, 0)) for seconds in (29, 30)] == [True, False]
-    assert grouped.minutes(costs.Cost(15, 0)) == 3 and Requests().minutes(costs.Cost(15, 0)) == 11
 
 
 @pytest.mark.parametrize("scale", ["demo", "laptop"])
@@ -208,23 +197,20 @@ def test_a_training_is_told_to_stop_when_its_time_is_nearly_over(job, programs, 
     assert not later.stop_requested
 
 
-def test_a_failure_and_a_job_that_a_person_cancelled_do_not(job, tmp_path, programs):
+def test_a_failure_a_canceled_job_and_one_that_slurm_refuses_are_not_queued_again(
+    job, tmp_path, programs, monkeypatch, capsys
+):
     with pytest.raises(SystemExit), journal(tmp_path / "log"):
         raise ShallowsError("diverged")
     programs("squeue", 'echo "COMPLETING"')
     with pytest.raises(SystemExit), journal(tmp_path / "log"):
         raise TrainingInterrupted("saved")
     assert not job.exists() and "Error: saved" in (tmp_path / "log").read_text()
-
-
-def test_what_slurm_refuses_is_told_and_left_to_snakemake(job, programs, capsys):
+    programs("squeue", 'echo "RUNNING"')
     programs("scontrol", "echo 'Requested operation is presently disabled' >&2; exit 1")
     assert batch_system.queue_again() is False
     assert "presently disabled" in capsys.readouterr().err
-
-
-def test_without_slurm_nothing_is_queued_again(monkeypatch):
-    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
+    monkeypatch.delenv("SLURM_JOB_ID")
     assert batch_system.queue_again() is False
 
 
@@ -251,10 +237,14 @@ def waited_for(folder, appears_after=None):
     return len(looks), path.exists()
 
 
-def test_a_file_that_a_shared_folder_shows_late_is_waited_for_in_a_job(job, tmp_path):
+def test_a_file_that_a_shared_folder_shows_late_is_waited_for_in_a_job_alone(job, tmp_path, monkeypatch):
     (tmp_path / "prepared.json").write_text("{}")
     assert waited_for(tmp_path, appears_after=4) == (4, True)
     assert waited_for(tmp_path) == (0, True)
+    (tmp_path / "x_train.npy").unlink()
+    for name in batch_system.IN_A_JOB:
+        monkeypatch.delenv(name, raising=False)
+    assert waited_for(tmp_path) == (0, False)
 
 
 def test_a_file_that_was_lost_is_waited_for_no_longer_than_a_minute_and_then_told(job, tmp_path, monkeypatch):
@@ -267,12 +257,6 @@ def test_a_file_that_was_lost_is_waited_for_no_longer_than_a_minute_and_then_tol
     (tmp_path / "x_train.npy").write_bytes(b"")
     with pytest.raises(ShallowsError, match=r"x_train\.npy is empty. Prepare the dataset again"):
         run.execute(Job({}, tmp_path, None, tmp_path), Conditions())
-
-
-def test_outside_of_a_batch_system_no_file_is_waited_for(tmp_path, monkeypatch):
-    for name in batch_system.IN_A_JOB:
-        monkeypatch.delenv(name, raising=False)
-    assert waited_for(tmp_path) == (0, False)
 
 
 def test_each_job_has_a_card_to_itself_and_gives_it_back(tmp_path, monkeypatch):
@@ -289,18 +273,14 @@ def test_each_job_has_a_card_to_itself_and_gives_it_back(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(("shown", "wanted"), [("0,3", 0), ("3", 1), ("", 1)])
-def test_where_there_is_nothing_to_choose_the_cards_are_left_alone(tmp_path, monkeypatch, shown, wanted):
+def test_where_there_is_nothing_to_choose_the_cards_are_left_alone(tmp_path, monkeypatch, programs, shown, wanted):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", shown)
     with cards.reserve_one_gpu(wanted, tmp_path) as card:
         assert card is None and os.environ["CUDA_VISIBLE_DEVICES"] == shown
-
-
-def test_without_a_setting_the_driver_lists_the_cards(programs, monkeypatch):
-    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    programs("nvidia-smi", "echo 0; echo 1")
-    assert cards.visible() == ["0", "1"]
-    programs("nvidia-smi", "exit 9")
-    assert cards.visible() == []
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES")
+    for says, listed in (("echo 0; echo 1", ["0", "1"]), ("exit 9", [])):
+        programs("nvidia-smi", says)
+        assert cards.visible() == listed
 
 
 def test_stages_on_the_command_line_of_a_job_are_taken_as_snakemake_encodes_them():

@@ -48,36 +48,27 @@ def test_schema_and_defaults_name_the_same_settings(settings):
     assert set(schema["properties"]) == set(settings) == set(schema["required"])
 
 
-@pytest.mark.parametrize(("given", "meant"), [(3, [3]), (["0", "1"], [0, 1]), (None, None)])
-def test_seeds_may_be_given_as_snakemake_reads_them_from_a_command_line(given, meant):
-    assert configuration.load(PROJECT, {"seeds": given}).settings["seeds"] == meant
-
-
 def test_a_repeated_key_is_refused(tmp_path):
     (tmp_path / "a.yaml").write_text("methods:\n  one: {label: first}\n  two: {}\n  one: {label: second}\n")
     with pytest.raises(configuration.ConfigurationError, match="the key 'one' is repeated"):
         configuration.read_yaml(tmp_path / "a.yaml")
 
 
-def test_every_schema_is_closed():
-    for path in (PROJECT / "workflow" / "schemas").glob("*.yaml"):
-        assert configuration.read_yaml(path)["additionalProperties"] is False, path
+def test_schemas_are_closed_and_have_the_scales_and_figures_of_the_code():
+    schemas = {
+        path.name: configuration.read_yaml(path) for path in (PROJECT / "workflow" / "schemas").glob("*.schema.yaml")
+    }
+    assert all(schema["additionalProperties"] is False for schema in schemas.values())
+    target = schemas["paper.schema.yaml"]["$defs"]["target"]["properties"]
+    assert tuple(schemas["config.schema.yaml"]["properties"]["scale"]["enum"]) == configuration.SCALES
+    assert tuple(target["scales"]["required"]) == configuration.SCALES
+    assert set(target["figure"]["properties"]["kind"]["enum"]) == set(figures.KINDS)
 
 
 def test_no_line_of_yaml_is_over_160_characters():
-    files = [
-        path for folder in ("config", "workflow", "profiles", "src") for path in (PROJECT / folder).rglob("*.yaml")
-    ]
+    files = [path for name in ("config", "workflow", "profiles", "src") for path in (PROJECT / name).rglob("*.yaml")]
     long = [f"{path.name}:{n}" for path in files for n, line in enumerate(path.open(), 1) if len(line) > 161]
     assert len(files) > 10 and not long
-
-
-def test_the_scales_of_the_schemas_are_those_of_the_code():
-    schemas = PROJECT / "workflow" / "schemas"
-    config = configuration.read_yaml(schemas / "config.schema.yaml")
-    paper = configuration.read_yaml(schemas / "paper.schema.yaml")
-    assert tuple(config["properties"]["scale"]["enum"]) == configuration.SCALES
-    assert tuple(paper["$defs"]["target"]["properties"]["scales"]["required"]) == configuration.SCALES
 
 
 @pytest.mark.parametrize(
@@ -94,17 +85,24 @@ def test_an_unknown_key_or_choice_names_the_nearest(settings, key, value, neares
     [
         ("seeds", -1),
         ("seeds", "three"),
-        ("seeds", ["0", "0"]),
         ("seeds", []),
         ("seeds", [0, 0]),
         ("memory", "much"),
         ("memory", 0),
         ("checkpoint_seconds", 0),
+        ("limits", {"minutes": 0}),
+        ("limits", {"threads": "all"}),
+        ("limits", {"memory": "much"}),
     ],
 )
 def test_a_value_of_the_wrong_kind_is_told_with_its_place(settings, key, value):
     with pytest.raises(ConfigurationError, match=key):
         configuration.load(PROJECT, {**settings, key: value})
+
+
+def test_seeds_may_be_given_as_snakemake_reads_them_from_a_command_line():
+    for given, meant in ((3, [3]), (["0", "1"], [0, 1]), (None, None)):
+        assert configuration.load(PROJECT, {"seeds": given}).settings["seeds"] == meant
 
 
 @pytest.mark.parametrize("lost", ["methods.yaml", "papers"])
@@ -114,23 +112,11 @@ def test_a_folder_of_configuration_that_lacks_something_is_told(project, lost):
         configuration.load(project)
 
 
-def test_an_unknown_key_of_a_target_names_the_nearest_and_the_file(project):
-    path = project / "config" / "papers" / "eigenpro" / "targets.yaml"
-    changed(path, lambda paper: next(iter(paper["targets"].values())).update(capton="x"))
-    with pytest.raises(UnknownNameError, match=r"caption.*eigenpro/targets\.yaml"):
-        configuration.load(project)
-
-
 def test_an_unknown_key_of_a_figure_names_the_nearest(project):
     path = project / "config" / "papers" / "eigenpro" / "targets.yaml"
     changed(path, lambda paper: paper["targets"]["eigenpro_table6"]["figure"].update(colums="kernel"))
     with pytest.raises(UnknownNameError, match=r"Did you mean 'columns'.*eigenpro/targets\.yaml"):
         configuration.load(project)
-
-
-def test_every_kind_of_figure_of_the_schema_is_one_that_is_drawn():
-    schema = configuration.read_yaml(PROJECT / "workflow" / "schemas" / "paper.schema.yaml")
-    assert set(schema["$defs"]["target"]["properties"]["figure"]["properties"]["kind"]["enum"]) == set(figures.KINDS)
 
 
 def test_published_values_need_their_columns(project):
@@ -168,21 +154,12 @@ def example_of(pattern):
         (lambda target: target["methods"]["EigenPro"].update(method="norma_timed"), r"marks: \{seconds"),
         (lambda target: target["metrics"].update(n={"label": "n", "reached": {"of": "test_error"}}), "first_passage"),
         (lambda target: target.update(claims={"c": {"label": "c", "seeds": "smallest"}}), "every_seed: true"),
-        (lambda target: target.update(claims={"c": {"label": "c", "reduce": "at", "at": 3}}), "at alone"),
-        (lambda target: target.update(claims={"c": {"label": "c", "across": "spread"}}), "module:function"),
-        (lambda target: target.update(claims={"c": {"label": "c", "over": "first"}}), "reduce: growth"),
     ],
 )
 def test_a_file_of_the_version_before_is_told_what_moved_where(project, change, successor):
     path = project / "config" / "papers" / "eigenpro" / "targets.yaml"
     changed(path, lambda paper: change(paper["targets"]["eigenpro_table6"]))
     with pytest.raises(retired.RetiredKeyError, match=f"Write .*{successor}.*eigenpro_table6.*eigenpro/targets\\.yaml"):
-        configuration.load(project)
-
-
-def test_a_timed_copy_of_a_method_is_told_its_successor(project):
-    changed(project / "config" / "methods.yaml", lambda one: one["methods"].update(norma_timed=one["methods"]["norma"]))
-    with pytest.raises(retired.RetiredKeyError, match=r"norma_timed.*marks: \{seconds"):
         configuration.load(project)
 
 

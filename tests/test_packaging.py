@@ -63,11 +63,6 @@ def asked():
     return list({one.name: one for one in every}.values())
 
 
-@pytest.mark.parametrize("requirement", asked(), ids=lambda requirement: requirement.name)
-def test_the_lock_satisfies_the_project(requirement):
-    assert requirement.specifier.contains(locked()[canonicalize_name(requirement.name)])
-
-
 @pytest.mark.parametrize(("path", "extras"), [("environment.yml", []), ("environment-gpu.yml", ["gpu"])])
 def test_the_environment_has_the_bounds_of_the_project(path, extras):
     needed = [*asked(), *(one for extra in extras for one in needed_by(extra))]
@@ -84,7 +79,7 @@ ENVIRONMENTS = {
 }
 
 
-@pytest.mark.parametrize("name", ENVIRONMENTS)
+@pytest.mark.parametrize("name", [path.stem for path in (ROOT / "workflow" / "envs").iterdir()])
 def test_the_environment_of_a_job_has_what_it_needs_and_no_tools(name):
     extras, further = ENVIRONMENTS[name]
     of_workflow = {one.name: one for one in needed_by("workflow")}
@@ -95,10 +90,6 @@ def test_the_environment_of_a_job_has_what_it_needs_and_no_tools(name):
     assert found == {**bounds, "python": PROJECT["requires-python"]}
     versions = {**locked(), "python": "3.11"}
     assert all(SpecifierSet(found[one]).contains(versions[one]) for one in found.keys() & versions.keys())
-
-
-def test_every_environment_of_jobs_is_known():
-    assert {path.stem for path in (ROOT / "workflow" / "envs").iterdir()} == set(ENVIRONMENTS)
 
 
 @pytest.mark.parametrize(
@@ -124,9 +115,9 @@ def test_make_says_at_once_that_it_builds_an_environment(target, tmp_path):
 
 
 @pytest.mark.parametrize("python", ["3.11", "3.12", "3.13"])
-def test_the_lock_serves_every_supported_python(python):
+def test_the_lock_satisfies_the_project_for_every_supported_python(python):
     versions = locked(python)
-    assert all(one.specifier.contains(versions[canonicalize_name(one.name)]) for one in asked())
+    assert [one.name for one in asked() if not one.specifier.contains(versions[canonicalize_name(one.name)])] == []
 
 
 def test_every_entry_of_the_lock_has_a_hash_and_no_host():
