@@ -7,19 +7,17 @@ from __future__ import annotations
 
 import importlib.util
 import itertools
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from shallows.errors import UnknownNameError
-
-from ..identity import code, project_modules, signatures
-from ..parameters import by_last_name, last_name
-from . import configuration, costs, kept_plans, target_entry
+from ..identity import code, project_modules
+from ..parameters import by_last_name
+from . import configuration, costs, kept_plans, resolved_parameters, target_entry
 from .configuration import SCALES, Configuration, ConfigurationError, load, look_up, placed
-from .runs import PlannedRun, PreconditionerJob, Series, digest, fixed_parameters
+from .runs import PlannedRun, PreconditionerJob, Series
 
 #: The file formats of a target's numbers, and of its picture if it has one, by their folder.
 PRODUCTS = {"tables": ("csv", "json", "md", "html"), "figures": ("svg", "png")}
@@ -82,7 +80,9 @@ class Plan:
                 found[target] = {**spec, "paper": name}
         for target, changes in self._changes.items():
             with placed("changes"):
-                _check_changes(target, look_up("target", target, found), changes, self.configuration.methods)
+                resolved_parameters.check_changes(
+                    target, look_up("target", target, found), changes, self.configuration.methods
+                )
         for target, spec in found.items():
             with placed(f"target {target}, metrics"):
                 for one in target_entry.printed_targets(spec):
@@ -227,26 +227,8 @@ class Plan:
                 for variant in target_entry.variants(data):
                     look_up("variant", variant, self.configuration.variants)
                 own = {name: value for _, _, given in choices for name, value in given.items()}
-                of_group, of_data = group.get("parameters", {}), data.get("parameters", {})
-                task = self.catalogue[data["dataset"]].task
-                fixed = fixed_parameters(definition, task)
-                # Shared settings may have different paths, such as the bandwidth of a kernel or of features.
-                known = _known_paths(
-                    definition, task, {**fixed, **own, **entry.get("parameters", {}), **of_group, **of_data}
-                )
-                own, here, of_data = (
-                    {_path(name, known): value for name, value in given.items()} for given in (own, of_group, of_data)
-                )
-                own |= entry.get("parameters", {})
-                # Compare with the target's values before defaults are filled in: the method's are not the paper's.
-                altered = {name: (value, own[name]) for name, value in here.items() if own.get(name, value) != value}
-                own |= {name: value for name, value in fixed.items() if name not in own}
-                parameters = {**own, **here, **of_data}
-                changed = _changed(changes, spec, method, definition, parameters, task)
-                before = {name: parameters.get(name, "its default") for name in changed}
-                altered |= {name: (value, before[name]) for name, value in changed.items() if before[name] != value}
-                parameters |= changed
-                _check_parameters(definition, parameters, task)
+                task, given = self.catalogue[data["dataset"]].task, [one.get("parameters", {}) for one in (group, data)]
+                parameters, altered = resolved_parameters.resolve(definition, task, spec, method, own, given, changes)
                 run = PlannedRun(scale, data["dataset"], "", entry["method"], parameters, 0, marks, unit)
                 runs = [
                     self._with_preconditioner(replace(run, variant=variant, seed=seed), definition)
@@ -441,78 +423,3 @@ def _axes(
             yield [(axis, str(value), {choices: value}) for value in wanted[axis]]
         else:
             yield [(axis, str(word), choices[word]) for word in _select(axis, wanted.get(axis), choices)]
-
-
-def _changed(
-    changes: Mapping[str, Any],
-    spec: Mapping[str, Any],
-    method: str,
-    definition: Mapping[str, Any],
-    parameters: Mapping[str, Any],
-    task: str,
-) -> dict[str, Any]:
-    """Return the changed parameters of a method of a target: first those for all methods, then its own."""
-    known = {*parameters, *_known_paths(definition, task, parameters)}
-    for_all = {name: value for name, value in changes.items() if name not in spec["methods"]}
-    of_method = {_path(name, known): value for name, value in changes.get(method, {}).items()}
-    return {**{path: value for name, value in for_all.items() if (path := _path(name, known)) in known}, **of_method}
-
-
-def _known_paths(definition: Mapping[str, Any], task: str, parameters: Mapping[str, Any]) -> Collection[str]:
-    place = definition["call"].get(task) or definition["call"].get("any")
-    return {*((place and signatures.paths(place, parameters)) or ())}
-
-
-def _path(name: str, known: Collection[str]) -> str:
-    """Return the shortest path of a parameter given by its last part, such as ``rank``; else the name itself."""
-    ending = sorted((path for path in known if path.endswith(f"__{name}")), key=lambda path: path.count("__"))
-    is_unique = bool(ending) and [path.count("__") for path in ending].count(ending[0].count("__")) == 1
-    return ending[0] if name not in known and is_unique else name
-
-
-def _last_names(paths: Iterable[str]) -> list[str]:
-    return [*dict.fromkeys(map(last_name, paths))]
-
-
-def _check_changes(
-    target: str, spec: Mapping[str, Any], changes: Mapping[str, Any], methods: Mapping[str, Any]
-) -> None:
-    """Raise an error for changes that no method of a target has, and for changes that would make its rows equal."""
-    known, changed = set(spec["methods"]), dict[str, Any]()
-    for entry in spec["methods"].values():
-        definition = look_up("method", entry["method"], methods)
-        given = {**definition.get("parameters", {}), **entry.get("parameters", {})}
-        known |= {*entry.get("parameters", {})}
-        for place in definition["call"].values():
-            known |= {*(signatures.paths(place, given) or ())}
-    for name, value in changes.items():
-        if name in spec["methods"] and not isinstance(value, Mapping):
-            raise ConfigurationError(
-                f"{name} is a method of {target}, not a parameter. Write {{{name}: {{parameter: value}}}}."
-            )
-        changed |= value if name in spec["methods"] else {name: value}
-    changed = {_path(name, known): value for name, value in changed.items()}
-    for name in changed:
-        if name not in known:
-            raise UnknownNameError(f"parameter or method of {target}", name, _last_names(known))
-    for axis, choices in spec["settings"].items():
-        varied = {choices} if isinstance(choices, str) else set().union(*choices.values())
-        before = [] if isinstance(choices, str) else [digest(one) for one in choices.values()]
-        after = [] if isinstance(choices, str) else [digest({**one, **changed}) for one in choices.values()]
-        if varied & {*changed} and (isinstance(choices, str) or len({*after}) < len({*before})):
-            names = ", ".join(sorted(varied & {*changed}))
-            raise ConfigurationError(
-                f"The rows of {target} differ in {names} (its setting {axis!r}). A change would make them all the same."
-            )
-
-
-def _check_parameters(definition: Mapping[str, Any], parameters: Mapping[str, Any], task: str) -> None:
-    """Check that what a method calls for a task has the parameters of a run."""
-    place = definition["call"].get(task) or definition["call"].get("any")
-    wrong = signatures.unknown(place, parameters) if place else None
-    if wrong is None:
-        return
-    (name, known), called, paths = wrong, place.partition(":")[2], signatures.paths(place, parameters) or ()
-    if (path := _path(name, paths)) != name:
-        raise ConfigurationError(f"There is no parameter of {called} {name!r}. Give it as {path}.")
-    raise UnknownNameError(f"parameter of {called}", name, known if "__" in name else _last_names(paths))
