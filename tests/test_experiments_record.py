@@ -58,7 +58,7 @@ def test_a_record_that_was_edited_is_refused_with_its_place_and_what_to_do(edite
     (place / "record.json").write_text(edited)
     (place / "curve.csv").write_text("metric,value\n")
     with pytest.raises(ShallowsError, match=says):
-        evaluations.read([place / "record.json"])
+        evaluations.evaluate([place / "record.json"])
 
 
 def test_a_record_of_another_version_is_told_as_such():

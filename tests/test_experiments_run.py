@@ -194,16 +194,23 @@ def test_a_spectrum_is_that_of_the_kernel_with_its_parameters(job):
     assert first[0] == pytest.approx(first[1], rel=1e-5)
 
 
+def test_the_outputs_on_the_test_part_are_kept_and_give_the_error_of_the_last_mark(job):
+    for one in (eigenpro(job), job("krls", marks=(), bandwidth=5.0, alpha=1.0), job("smo", marks=())):
+        made, folder = run.execute(one, CONDITIONS), one.out / "record.json"
+        [found] = evaluations.evaluate([folder], "epochs", {"again": "error"}).values()
+        assert found.curve["again"][None] == pytest.approx(made["metrics"]["final"]["test_error"])
+
+
 def test_a_comparison_refuses_a_record_that_was_altered(job):
     one = eigenpro(job)
     run.execute(one, CONDITIONS)
     path = one.out / "record.json"
-    evaluations.read([path], "epochs")
+    evaluations.evaluate([path], "epochs")
     altered = json.loads(path.read_text())
     altered["metrics"]["best_epoch_on_the_test_data"] = 3
     path.write_text(json.dumps(altered))
     with pytest.raises(ShallowsError, match="metrics"):
-        evaluations.read([path], "epochs")
+        evaluations.evaluate([path], "epochs")
 
 
 def test_a_method_without_an_estimator_for_the_task_says_so(job):
@@ -287,7 +294,7 @@ def test_a_run_that_diverges_is_a_result(job, capsys):
     record.check(made)
     assert f"note: {name_of(one.spec)}: Training diverged" in capsys.readouterr().err
     assert not list(one.checkpoints.rglob("checkpoint.npz"))
-    [found] = evaluations.read([one.out / "record.json"], "epochs").values()
+    [found] = evaluations.evaluate([one.out / "record.json"], "epochs").values()
     assert found.diverged and found.curve == {}
 
 

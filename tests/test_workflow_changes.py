@@ -6,6 +6,7 @@ import re
 import pytest
 
 from shallows.errors import ShallowsError
+from shallows_papers.experiments.comparing.table_rows import read_rows
 from shallows_papers.experiments.planning.plan import Plan
 from shallows_papers.reference import crate
 from workflow_runs import copy_project, snakemake
@@ -13,6 +14,8 @@ from workflow_runs import copy_project, snakemake
 pytestmark = pytest.mark.workflow
 SMALL = ("--config", "configuration=.test/config")
 PAPER = ".test/config/papers/small/targets.yaml"
+METRICS = """test_error: {label: test error, unit: "%"}, from_outputs: {label: the same, from_outputs: error},
+      area: {label: area, from_outputs: auc}"""
 
 
 @pytest.fixture(scope="module")
@@ -51,8 +54,8 @@ def planned(root, *words):
     ("old", "new", "jobs", "told"),
     [
         ("title: Error", "title: An error", {"tabulate": 1}, "entry of the target in config/papers"),
-        ("[1, 2, 5]", "[1, 2, 4]", {"train": 2, "tabulate": 1}, "points of evaluation"),
-        ("rank: 20", "rank: 21", {"train": 2, "tabulate": 1}, "runs and their parameters"),
+        ("[1, 2, 5]", "[1, 2, 4]", {"train": 2, "evaluate": 1, "tabulate": 1}, "points of evaluation"),
+        ("rank: 20", "rank: 21", {"train": 2, "evaluate": 1, "tabulate": 1}, "runs and their parameters"),
     ],
     ids=["title", "marks", "parameter"],
 )
@@ -65,6 +68,19 @@ def test_a_dry_run_says_in_few_words_what_has_changed(project, edit, old, new, j
     assert changed and not [reason for reason in changed if len(reason) > 400 or re.search(r"[{}\[\]]", reason)]
     before, _, now = " ".join(changed).partition("now: ")
     assert f"{told} (" in before and f"{told} (" in now
+
+
+def test_a_new_metric_of_the_outputs_is_evaluated_and_tabulated_without_training(project, edit):
+    edit('metrics: {test_error: {label: test error, unit: "%"}}', f"metrics: {{{METRICS}}}")
+    counted, _ = planned(project, "small_table")
+    assert counted == {"evaluate": 1, "tabulate": 1, "small_table": 1}
+    assert snakemake(project, "small_table", *SMALL).returncode == 0
+    rows = read_rows(project / "results" / "demo" / "tables" / "small_table.csv")
+    values = {row.metric: row.measured.values for row in rows if row.keys.get("epochs") in (None, "5")}
+    assert values["from_outputs"] == values["test_error"]
+    assert all(90 < area < 100 for area in values["area"]) and len(values["area"]) == 2
+    edit("title", "title")  # as it was, for the other tests
+    assert snakemake(project, "small_table", "report", *SMALL).returncode == 0
 
 
 def test_an_overlay_changes_parameters_and_leaves_the_results_that_are_there(project):

@@ -183,7 +183,7 @@ def test_a_change_of_one_solver_makes_its_runs_out_of_date_and_no_others(demo):
         found = wanted(root)
     finally:
         path.write_text(before)
-    assert set(found) == {"train", "tabulate", "draw", "write_page"}
+    assert set(found) == {"train", "evaluate", "tabulate", "draw", "write_page"}
     runs = {output.removeprefix("results/demo/").removesuffix("/record.json") for output in found["train"]}
     module = "shallows.solvers.least_squares.eigenpro"
     assert runs == {run.folder for run in plan.runs("demo").values() if module in plan.files_of(run)}

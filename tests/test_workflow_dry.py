@@ -221,7 +221,7 @@ def test_the_rules_are_the_stages_and_the_names_of_papers_and_targets(project):
     listed = {line for line in done.stdout.splitlines() if re.fullmatch(r"[a-z]\w*", line)}
     assert {"small", "small_table"} <= listed
     stages = listed - {"small", "small_table"}
-    assert {"fetch", "prepare", "precondition", "train", "tabulate", "draw", "write_page", "all", "report"} <= stages
+    assert {"fetch", "prepare", "precondition", "train", "evaluate", "tabulate", "draw", "write_page", "all"} <= stages
     assert len(stages) < 25
 
 

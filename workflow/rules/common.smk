@@ -192,6 +192,11 @@ def curve_of(run):
     return below(run.scale, f"{run.folder}/curve.csv")
 
 
+def outputs_of(run):
+    """The outputs on the test part that a run leaves."""
+    return below(run.scale, f"{run.folder}/outputs.npz")
+
+
 def products_of(target, scale):
     """What a target leaves for people."""
     return [below(scale, path) for path in PLAN.products(target)]

@@ -1,16 +1,9 @@
-"""Published and measured numbers, with a verdict: the records of a target checked, the numbers as CSV and JSON,
-and two forms for people. One job a target, since each step takes less time than a process takes to start.
-"""
+"""Tables of published and measured values with verdicts: as CSV and JSON, and in two forms for people."""
 
 
 rule tabulate:
     input:
-        records=lambda wildcards: [
-            record_of(run) for run in PLAN.runs_of(wildcards.target, wildcards.scale)
-        ],
-        curves=lambda wildcards: [
-            curve_of(run) for run in PLAN.runs_of(wildcards.target, wildcards.scale)
-        ],
+        measured=below("{scale}", "evaluations/{target}.json"),
     output:
         numbers=below("{scale}", "tables/{target}.csv"),
         meta=below("{scale}", "tables/{target}.json"),

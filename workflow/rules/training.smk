@@ -14,6 +14,7 @@ rule train:
     output:
         record=below("{scale}", "runs/{data}/{method}/{run}/record.json"),
         curve=below("{scale}", "runs/{data}/{method}/{run}/curve.csv"),
+        outputs=below("{scale}", "runs/{data}/{method}/{run}/outputs.npz"),
     log:
         below("{scale}", "logs/runs/{data}/{method}/{run}.log"),
     group:

@@ -8,5 +8,5 @@ from shallows_papers.report import tables
 
 with journal(snakemake.log[0]):
     table = snakemake.output.numbers
-    target_table.write(snakemake.input.records, snakemake.params.comparison, table)
+    target_table.write(snakemake.input.measured, snakemake.params.comparison, table)
     tables.render(table)

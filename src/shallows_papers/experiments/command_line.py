@@ -22,7 +22,7 @@ from .user_data.comparison import Comparison
 #: Options of Snakemake that name stages, and what separates the name from the value.
 OF_STAGES = {"--set-resources": ":", "--set-threads": "="}
 
-_STAGES = (*PRODUCTS, "report", "runs", "preconditioners", "checkpoints", "logs", FOLDER)
+_STAGES = (*PRODUCTS, "report", "runs", "preconditioners", "evaluations", "checkpoints", "logs", FOLDER)
 
 
 @contextmanager

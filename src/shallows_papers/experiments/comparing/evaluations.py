@@ -1,7 +1,8 @@
-"""The runs of a target, each with its record and its curve, as the comparison uses them."""
+"""The measured values of a target's runs, from their records, curves and outputs."""
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -9,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from shallows.errors import ShallowsError
+from shallows_papers.datasets.files import replacing
 from shallows_papers.papers.claim_functions import Curve
 
 from ..running import record as records
+from . import output_metrics
 
 
 @dataclass(frozen=True)
@@ -64,14 +67,45 @@ def points_used(record: Mapping[str, Any]) -> float:
     return used if isinstance(used, int) else math.inf
 
 
-def read(paths: Iterable[str | Path], along: str = "") -> dict[str, RunResult]:
-    """Read and check runs by the paths of their records, and return them by their identifiers."""
+def evaluate(
+    paths: Iterable[str | Path], along: str = "", metrics: Mapping[str, str] | None = None
+) -> dict[str, RunResult]:
+    """Return the measured values of runs by their identifiers, from the paths of their records.
+
+    ``metrics`` are computed from outputs: the name in the target -> a name in `output_metrics`. They have no evaluation
+    point, since a run keeps the outputs of its last one.
+    """
     found = {}
     for folder in (Path(path).parent for path in paths):
         record, rows = records.read(folder)
         records.check(record, folder)
-        found[record["run"]["id"]] = RunResult.of(folder.as_posix(), record, rows, along)
+        result = RunResult.of(folder.as_posix(), record, rows, along)
+        if metrics:
+            outputs = records.read_outputs(folder)
+            values = {name: output_metrics.compute(one, outputs) for name, one in metrics.items()}
+            result.curve.update({name: {None: value} for name, value in values.items() if value is not None})
+        found[record["run"]["id"]] = result
     return found
+
+
+def write(path: str | Path, results: Mapping[str, RunResult]) -> None:
+    """Write the measured values of a target's runs; a table needs nothing else of them."""
+    content = {}
+    for name, one in results.items():
+        record = {key: value for key, value in one.record.items() if key != "metrics"}
+        curve = {metric: [*points.items()] for metric, points in one.curve.items()}
+        content[name] = {"folder": one.folder, "record": record, "curve": curve, "along": one.along}
+    with replacing(Path(path)) as partial:
+        partial.write_text(json.dumps(content, separators=(",", ":")), encoding="utf-8")
+
+
+def read(path: str | Path) -> dict[str, RunResult]:
+    """Read the file that `write` wrote."""
+    content = json.loads(Path(path).read_text(encoding="utf-8"))
+    return {
+        name: RunResult(**{**one, "curve": {metric: dict(points) for metric, points in one["curve"].items()}})
+        for name, one in content.items()
+    }
 
 
 def number(text: str) -> int | float:

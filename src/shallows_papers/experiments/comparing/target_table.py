@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,9 +20,9 @@ from .row_maker import dataset_name
 from .table_rows import Row, write_rows
 
 
-def write(paths: Iterable[str | Path], comparison: Mapping[str, Any], csv_path: str | Path) -> None:
-    """Write a target's tidy CSV and the JSON file that describes it, from the records of its runs."""
-    results = evaluations.read(paths, comparison["spec"].get("mark", ""))
+def write(evaluation: str | Path, comparison: Mapping[str, Any], csv_path: str | Path) -> None:
+    """Write a target's tidy CSV and the JSON file that describes it, from the file of its measured values."""
+    results = evaluations.read(evaluation)
     write_rows(csv_path, rows_of(comparison, results))
     write_json(Path(csv_path).with_suffix(".json"), describe(comparison, results))
 

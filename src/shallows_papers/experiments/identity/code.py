@@ -39,7 +39,8 @@ AUTOMATIC = "auto"
 def files_of_run(definition: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[str, str]:
     """Return the modules and data files of a run: for what its method calls, and for objects in its parameters."""
     places, words = _of_run(definition, parameters)
-    return _files(places, words, (KINDS_OF_RUN[definition["runs"]].partition(":")[0],))
+    alone = (KINDS_OF_RUN[definition["runs"]].partition(":")[0],)
+    return _files(places, words, alone if definition["runs"] == "analysis" else (*alone, f"{_RUNNING}.kept_outputs"))
 
 
 def files_of_comparison(definition: Mapping[str, Any]) -> dict[str, str]:

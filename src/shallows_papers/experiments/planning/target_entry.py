@@ -193,6 +193,11 @@ def check_data(target: str, spec: Mapping[str, Any]) -> None:
                 raise ConfigurationError("The dataset needs n_train, the number of training points that the paper had.")
 
 
+def metrics_from_outputs(spec: Mapping[str, Any]) -> dict[str, str]:
+    """Return the metrics of a target that are computed from the outputs of its models, with the function of each."""
+    return {name: one["from_outputs"] for name, one in spec["metrics"].items() if "from_outputs" in one}
+
+
 def functions_of(spec: Mapping[str, Any]) -> list[str]:
     """Return the functions of a paper that the claims of a target name, as module:function."""
     named = (claim.get(key, "") for claim in spec.get("claims", {}).values() for key in ("reduce", "across"))

@@ -21,6 +21,9 @@ from ..identity import code
 SCHEMA_VERSION = 2
 SCHEMA_PATH = Path(__file__).with_name("record.schema.json")
 
+#: The file of the outputs of a trained model on the test part.
+OUTPUTS = "outputs.npz"
+
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "snakemake", "cupy-cuda12x", "cupy-cuda13x", "torch")
 
 # Vector width of processors with these flags, and of OpenBLAS's cores. Other cores are not judged.
@@ -33,10 +36,23 @@ _CORE_LEVELS = {
 }
 
 
-def write(folder: str | Path, record: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> None:
-    """Check the record, and write ``curve.csv``, then the record; each gets its name only when it is complete."""
+def write(
+    folder: str | Path,
+    record: Mapping[str, Any],
+    rows: Iterable[Mapping[str, Any]],
+    outputs: Mapping[str, Any] | None = None,
+) -> None:
+    """Check the record, and write ``outputs.npz`` if there are outputs, ``curve.csv``, then the record.
+
+    Each file gets its name only when it is complete. ``outputs`` are arrays or lists, see `kept_outputs`.
+    """
     check(record)
     folder = Path(folder)
+    if outputs is not None:
+        import numpy as np
+
+        with replacing(folder / OUTPUTS) as partial, open(partial, "wb") as file:
+            np.savez_compressed(file, **{name: np.asarray(one) for name, one in outputs.items()})
     rows = list(rows)
     columns = list(dict.fromkeys(name for row in rows for name in row))
     with replacing(folder / "curve.csv") as partial, open(partial, "w", newline="", encoding="utf-8") as stream:
@@ -44,6 +60,14 @@ def write(folder: str | Path, record: Mapping[str, Any], rows: Iterable[Mapping[
         writer.writeheader()
         writer.writerows(rows)
     write_json(folder / "record.json", record)
+
+
+def read_outputs(folder: str | Path) -> dict[str, Any]:
+    """Return the outputs of a run on the test part."""
+    import numpy as np
+
+    with np.load(Path(folder) / OUTPUTS, allow_pickle=False) as file:
+        return dict(file)
 
 
 def read(folder: str | Path) -> tuple[dict[str, Any], list[dict[str, str]]]:

@@ -25,7 +25,7 @@ from .proof import covered_by
 
 
 def execute(job: Job, conditions: Conditions) -> dict[str, Any]:
-    """Do one run, write its curve and its record, and return the record; a diverging training is a valid result.
+    """Do one run, write its outputs, curve and record, and return the record; a diverging training is a valid result.
 
     Then remove its checkpoints, so that it is computed if it is requested again.
     """
@@ -49,13 +49,13 @@ def execute(job: Job, conditions: Conditions) -> dict[str, Any]:
         raise
     except ShallowsError as error:
         raise ShallowsError(f"{name_of(job.spec)}: {error}") from error
-    rows = found.pop("rows")
+    rows, outputs = found.pop("rows"), found.pop("outputs", {})
     seconds = time.perf_counter() - clock + found.pop("seconds_before")
     found["times"]["total"] = seconds
     run = {name: one for name, one in job.spec.items() if name not in ("definition", "code")} | {"key": key}
     device = str(found["effective"].get("device", conditions.device))
     made = record.made(run, data.info, started, device, **found)
-    record.write(job.out, made, rows)
+    record.write(job.out, made, rows, outputs)
     shutil.rmtree(folder, ignore_errors=True)
     if "diverged" in made:
         note = f"note: {name_of(job.spec)}: {made['diverged']} The tables mark the cells of this run."

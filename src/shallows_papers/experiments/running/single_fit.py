@@ -15,20 +15,23 @@ from . import measures
 from .batch_system import stopping_by_signal
 from .calls import callable_for, keeps_checkpoints, make_estimator, model_sha256, seconds_by_phase
 from .job import Conditions, Job, name_of
+from .kept_outputs import KeptOutputs
 from .status import Status
 
 
 class AtTheEnd(Observer):
     """Measures once, when training is over and the model still has its kernel matrix."""
 
-    def __init__(self, evaluate: Callable[[Any], dict[str, float]]):
-        self.evaluate = evaluate
+    def __init__(self, evaluate: Callable[[Any], dict[str, float]], keep: Callable[[Any], None]):
+        self.evaluate, self.keep = evaluate, keep
         self.values: dict[str, float] = {}
 
     def on_end(self, run: Any) -> None:
         """See `shallows.training.Observer`."""
         if run.stopped_by:
-            self.values = self.evaluate(run.snapshot())
+            snapshot = run.snapshot()
+            self.values = self.evaluate(snapshot)
+            self.keep(snapshot)
 
 
 def fit_once(job: Job, data: Any, conditions: Conditions, folder: Path, key: str) -> dict[str, Any]:
@@ -42,10 +45,11 @@ def fit_once(job: Job, data: Any, conditions: Conditions, folder: Path, key: str
     own = {"random_state": spec["seed"], "device": conditions.device, "memory": conditions.memory}
     estimator = make_estimator(make, spec["parameters"], **own)
     measure = measures.make(definition.get("measures") or measures.default_for(estimator), data)
+    outputs = KeptOutputs(data)
     x, y = measure.training_arrays()
     clock = time.perf_counter()
     if keeps_checkpoints(estimator):
-        end = AtTheEnd(measure.of_snapshot)
+        end = AtTheEnd(measure.of_snapshot, outputs.keep)
         checkpoint = Checkpoint(folder, key, conditions.checkpoint_seconds)
         with stopping_by_signal(checkpoint), Status(folder, name_of(spec)) as status:
             estimator.fit(x, y, observers=[end, Progress(name_of(spec)), status], checkpoint=checkpoint)
@@ -61,6 +65,7 @@ def fit_once(job: Job, data: Any, conditions: Conditions, folder: Path, key: str
         values["fit_seconds"] = fitted
     return {
         "rows": [{"metric": metric, "value": value} for metric, value in values.items()],
+        "outputs": outputs.arrays(estimator),
         "seconds_before": 0.0,
         "effective": {"device": "cpu", **report},
         "metrics": {"final": values, "marks": []},

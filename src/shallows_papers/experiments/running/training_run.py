@@ -16,6 +16,7 @@ from . import measures
 from .batch_system import stopping_by_signal
 from .calls import callable_for, make_estimator, model_sha256, path_of, seconds_by_phase
 from .job import Conditions, Job, name_of
+from .kept_outputs import KeptOutputs
 from .status import Status
 
 #: The columns of a curve that are not metrics.
@@ -26,7 +27,8 @@ def train(job: Job, data: Any, conditions: Conditions, folder: Path, key: str, r
     """Train an estimator until its last mark.
 
     The checkpoints of this run are in ``folder``; one with another key is an error. Returns the parts of the record
-    that this kind of run knows, and the ``rows`` of its curve. ``ranks``: the processes that train together.
+    that this kind of run knows, the ``rows`` of its curve, and its ``outputs``. ``ranks``: the processes that train
+    together.
     """
     spec, definition = job.spec, job.spec["definition"]
     if not spec["marks"]:
@@ -43,7 +45,14 @@ def train(job: Job, data: Any, conditions: Conditions, folder: Path, key: str, r
         if path not in spec["parameters"]:
             estimator.set_params(**{path: value})
     measure = measures.make(definition.get("measures") or measures.default_for(estimator), data)
-    curve = Curve(spec["marks"], measure.of_snapshot, unit)
+    outputs = KeptOutputs(data)
+
+    def evaluate(snapshot: Any) -> dict[str, float]:
+        values = measure.of_snapshot(snapshot)
+        outputs.keep(snapshot)
+        return values
+
+    curve = Curve(spec["marks"], evaluate, unit)
     checkpoint = Checkpoint(folder, key, conditions.checkpoint_seconds)
     n_epochs = max(spec["marks"]) if unit == "epoch" else None
 
@@ -78,6 +87,7 @@ def train(job: Job, data: Any, conditions: Conditions, folder: Path, key: str, r
         before = seconds_of(job.preconditioner)
     return {
         "rows": rows,
+        "outputs": outputs.arrays(estimator),
         "seconds_before": before,
         "effective": report,
         "metrics": {"final": metrics_of(curve.rows[-1]), "marks": curve.rows},
