@@ -2,58 +2,36 @@
 
 from __future__ import annotations
 
-import ast
 import dataclasses
 from pathlib import Path
 
 import pytest
 import yaml
 
-import shallows
 from shallows_papers import datasets
 from shallows_papers.datasets import formats, identity, synthetic
 from shallows_papers.datasets.catalogue import entry
 from shallows_papers.datasets.preparation import steps
 
-PACKAGE = Path(shallows.__file__).parent
 TABLES = (steps.STEPS, synthetic.GENERATORS, formats.READERS)
 
 
-def imported_by(name: str) -> set[str]:
-    """Return the modules of this package that a module imports, here and in its functions, but for type checking."""
-    path = PACKAGE.parent / name.replace(".", "/")
-    path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
-    found = set()
-    tree = ast.parse(path.read_text())
-    for node in ast.walk(tree):
-        if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":
-            node.body = [ast.Pass()]
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("shallows") and not node.level:
-            for one in node.names:
-                inner = f"{node.module}.{one.name}"
-                place = PACKAGE.parent / inner.replace(".", "/")
-                found.add(inner if place.is_dir() or place.with_suffix(".py").is_file() else node.module)
-    return found
-
-
-def closure(*names: str) -> set[str]:
-    found, todo = set(), list(names)
-    while todo:
-        name = todo.pop()
-        if name not in found:
-            found.add(name)
-            todo += imported_by(name)
-    return found
+@pytest.fixture(scope="module")
+def closure():
+    """Return a function from names of modules to these modules and all that they import."""
+    graph = pytest.importorskip("grimp").build_graph(
+        "shallows", "shallows_papers", exclude_type_checking_imports=True, cache_dir=None
+    )
+    return lambda *names: set(names).union(*map(graph.find_upstream_modules, names))
 
 
 @pytest.mark.parametrize("core", [identity.CORE, "shallows_papers.datasets.prepared", "shallows_papers.datasets"])
-def test_the_core_imports_no_step_no_generator_and_no_reader(core):
+def test_the_core_imports_no_step_no_generator_and_no_reader(core, closure):
     particular = {table.module_of(name) for table in TABLES for name in table}
     assert not closure(core) & particular
 
 
-def test_a_preparation_depends_on_its_own_steps_and_reader_alone():
+def test_a_preparation_depends_on_its_own_steps_and_reader_alone(closure):
     used = identity.modules_of(datasets.get("a9a"), [{"unit": {}}, {"pca": {"n_components": 3}}])
     assert "shallows_papers.datasets.formats.libsvm" in used
     assert {name.rpartition(".")[2] for name in used if ".steps." in name} == {"scaling", "pca"}
@@ -62,7 +40,7 @@ def test_a_preparation_depends_on_its_own_steps_and_reader_alone():
         assert not [name for name in reached if other in name]
 
 
-def test_generated_data_depend_on_their_generator_and_on_what_they_are_made_from():
+def test_generated_data_depend_on_their_generator_and_on_what_they_are_made_from(closure):
     used = identity.modules_of(datasets.get("mnist_endless"))
     assert {"shallows_papers.datasets.synthetic.endless_digits", "shallows_papers.datasets.formats.idx"} <= set(used)
     assert set(identity.entries_of(datasets.get("mnist_endless"))) == {"mnist_endless", "mnist"}

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import json
 import subprocess
 import sys
 
 import numpy as np
-import pandas
 import pytest
-import scipy.io
-from sklearn.datasets import dump_svmlight_file
 
 from shallows_papers import datasets
 from shallows_papers.datasets import DatasetError
@@ -21,7 +16,7 @@ from shallows_papers.datasets.preparation.row_draws import draw_rows
 from shallows_papers.datasets.user_data import describe, request
 from shallows_papers.datasets.user_data.fitted_preparation import fit_preparation
 from shallows_papers.experiments.user_data import comparison
-from user_data_example import described, nearest_neighbour, rows, source, table, write
+from user_data_example import csv_text, described, nearest_neighbour, rows, source, table, write, write_rows
 
 DIVISION = {"test": 0.2, "validation": 0.2, "rows": 5000}
 
@@ -35,54 +30,11 @@ def numbers():
     return rng.normal(size=(50, 3)).round(3), rng.integers(0, 3, size=50)
 
 
-def csv_text(x, y, separator=",", decimal="."):
-    lines = [
-        separator.join([*(repr(float(value)).replace(".", decimal) for value in row), str(target)])
-        for row, target in zip(x, y, strict=True)
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def in_form(form, tmp_path, x, y):
-    path = tmp_path / f"data.{form}"
-    both = np.column_stack([x, y])
-    if form == "csv":
-        write(path, csv_text(x, y))
-    elif form == "csv.gz":
-        path.write_bytes(gzip.compress(csv_text(x, y).encode()))
-    elif form == "tsv":
-        write(path, "a\tb\tc\tlabel\n" + csv_text(x, y, "\t"))
-    elif form == "txt":
-        write(path, csv_text(x, y, "   "))
-    elif form == "dat":
-        write(path, "a;b;c;y\n" + csv_text(x, y, ";", ","))
-    elif form == "arff":
-        head = "% comment\n@relation r\n" + "".join(f"@attribute {name} numeric\n" for name in "abc")
-        write(path, head + "@attribute 'the class' {0,1,2}\n\n@data\n% one more\n" + csv_text(x, y))
-    elif form == "parquet":
-        pytest.importorskip("pyarrow")
-        frame = pandas.DataFrame(x, columns=list("abc"))
-        frame["target"] = y
-        frame.to_parquet(path)
-    elif form == "npy":
-        np.save(path, both)
-    elif form == "npz":
-        np.savez(path, X=x, y=y)
-    elif form == "mat":
-        scipy.io.savemat(path, {"data": x, "labels": y})
-    elif form == "libsvm":
-        dump_svmlight_file(x, y, str(path), zero_based=False)
-    elif form == "bz2":
-        dump_svmlight_file(x, y, str(tmp_path / "plain"), zero_based=False)
-        path.write_bytes(bz2.compress((tmp_path / "plain").read_bytes()))
-    return path
-
-
 @pytest.mark.parametrize(
     "form", ["csv", "csv.gz", "tsv", "txt", "dat", "arff", "parquet", "npy", "npz", "mat", "libsvm", "bz2"]
 )
 def test_every_form_of_file_gives_the_same_rows(tmp_path, numbers, form):
-    opened, description = source(in_form(form, tmp_path, *numbers))
+    opened, description = source(write_rows(tmp_path / f"data.{form}", *numbers))
     x, y = rows(opened.train)
     np.testing.assert_allclose(x, numbers[0])
     np.testing.assert_array_equal(y.astype(float), numbers[1])
@@ -256,6 +208,12 @@ def test_text_that_is_no_number_stays_text(tmp_path, cell):
     lines = [f'{i * 0.3:.1f},"{[cell, "7A", "8"][i % 3]}",{i % 2}' for i in range(40)]
     description = described(write(tmp_path / "my.csv", "\n".join(["a,b,y", *lines])))
     assert set(description["entry"]["options"]["features"][1]["values"]) == {cell, "7A", "8"}
+
+
+def test_commas_that_may_be_decimal_signs_separate_no_thousands(tmp_path):
+    lines = [f"{i * 0.3:.1f};{('1,234', '5,678')[i % 2]};{i % 3}" for i in range(40)]
+    description = described(write(tmp_path / "my.csv", "\n".join(["a;b;y", *lines])))
+    assert description["entry"]["options"]["features"][1]["values"] == ["1,234", "5,678"]
 
 
 @pytest.mark.parametrize(

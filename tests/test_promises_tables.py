@@ -10,7 +10,7 @@ import pytest
 from shallows_papers.datasets import DatasetError
 from shallows_papers.datasets.user_data import describe, new_rows, request, summarise_arrays, summarise_table
 from shallows_papers.datasets.user_data.new_rows import columns_of, raw_rows
-from user_data_example import described, rows, source, write
+from user_data_example import described, libsvm_text, rows, source, write, write_rows
 
 # Words that stand for a missing value ---------------------------------------------------------------------------------
 
@@ -159,11 +159,6 @@ def test_what_is_dropped_is_said_in_a_line_of_its_own(tmp_path, kind):
 # The form of the training file, in the test file and in new rows ------------------------------------------------------
 
 
-def libsvm(path, x, first):
-    lines = [f"{i % 2} " + " ".join(f"{j + first}:{v:.3f}" for j, v in enumerate(row) if v) for i, row in enumerate(x)]
-    return write(path, "\n".join(lines) + "\n")
-
-
 DENSE = np.random.default_rng(0).normal(size=(40, 5))
 SPARSE = DENSE * (np.random.default_rng(1).random(DENSE.shape) < 0.5)
 NO_LAST = DENSE * ([1.0] * 4 + [0.0])
@@ -183,7 +178,10 @@ NUMBERINGS = {
 @pytest.mark.parametrize("kind", NUMBERINGS)
 def test_indices_of_new_rows_count_as_those_of_the_training_file(tmp_path, kind):
     x, first, new, first_of_new, words = NUMBERINGS[kind]
-    path, other = libsvm(tmp_path / "my.svm", x, first), libsvm(tmp_path / "new.svm", new, first_of_new)
+    path, other = (
+        write(tmp_path / name, libsvm_text(some, np.arange(len(some)) % 2, least))
+        for name, some, least in (("my.svm", x, first), ("new.svm", new, first_of_new))
+    )
     asked = request.make("my", {"file": str(path)}, "a test")
     columns = columns_of(describe.write(asked, tmp_path / "verified.json"))
 
@@ -191,9 +189,9 @@ def test_indices_of_new_rows_count_as_those_of_the_training_file(tmp_path, kind)
         return np.concatenate([block.toarray() for block in raw_rows(other, columns, fills_missing=False)])
 
     if words is None:
-        np.testing.assert_allclose(read(), new, atol=1e-3)
+        np.testing.assert_array_equal(read(), new)
         opened, _ = source(path, test_file=str(other))
-        np.testing.assert_allclose(rows(opened.test)[0], new, atol=1e-3)
+        np.testing.assert_array_equal(rows(opened.test)[0], new)
         return
     with pytest.raises(DatasetError, match=words):
         read()
@@ -237,19 +235,8 @@ def test_rows_of_another_shape_are_refused_even_where_they_hold_as_many_numbers(
 # Numbers that are too large -------------------------------------------------------------------------------------------
 
 
-def in_file(form, path, x, y):
-    if form == "csv":
-        return write(
-            path, "a,b,y\n" + "\n".join(f"{a!r},{b!r},{t!r}" for (a, b), t in zip(x.tolist(), y.tolist(), strict=True))
-        )
-    if form == "libsvm":
-        return libsvm(path, x, 1)
-    np.savez(path, X=x, y=y) if form == "npz" else np.save(path, np.column_stack([x, y]))
-    return path
-
-
 #: The form of the file, and what the second number of its eighth row is called there.
-PLACES = {"csv": "row 8, column b", "npz": "row 8, column 1", "npy": "row 8, column 1", "libsvm": "row 8, index 2"}
+PLACES = {"csv": "row 8, column 1", "npz": "row 8, column 1", "npy": "row 8, column 1", "libsvm": "row 8, index 2"}
 
 
 @pytest.mark.parametrize("value", [1e39, -1e300, np.inf])
@@ -258,20 +245,20 @@ def test_a_number_beyond_single_precision_is_refused_with_its_place(tmp_path, mo
     for module in (summarise_arrays, summarise_table, new_rows):
         monkeypatch.setattr(module, "_ROWS", 3)
     x, y = np.random.default_rng(0).normal(size=(40, 2)), np.arange(40) % 2
-    asked = request.make("my", {"file": str(in_file(form, tmp_path / f"my.{form}", x, y))}, "a test")
+    asked = request.make("my", {"file": str(write_rows(tmp_path / f"my.{form}", x, y))}, "a test")
     columns = columns_of(describe.write(asked, tmp_path / "verified.json"))
     x[7, 1] = value
-    wrong = in_file(form, tmp_path / f"wrong.{form}", x, y)
+    wrong = write_rows(tmp_path / f"wrong.{form}", x, y)
     with pytest.raises(DatasetError, match=f"wrong.{form} holds a number of the size .* in {PLACES[form]}"):
         described(wrong)
-    with pytest.raises(DatasetError, match=r"column b holds .* in row 8" if form == "csv" else PLACES[form]):
+    with pytest.raises(DatasetError, match=r"column 1 holds .* in row 8" if form == "csv" else PLACES[form]):
         list(raw_rows(wrong, columns, fills_missing=False))
 
 
 @pytest.mark.parametrize(("scaling", "refused"), [("none", True), ("zscore", False), (None, False)])
 def test_numbers_whose_squares_overflow_need_a_scaling(tmp_path, scaling, refused):
     x, y = 1e25 * np.random.default_rng(0).normal(size=(40, 2)), np.arange(40) % 2
-    path = in_file("csv", tmp_path / "my.csv", x, y)
+    path = write_rows(tmp_path / "my.csv", x, y)
     if refused:
         with pytest.raises(DatasetError, match=r"in row \d+, column .* where features are not scaled"):
             described(path, scaling=scaling)

@@ -24,6 +24,7 @@ from shallows_papers.datasets.user_data.fitted_preparation import fit_preparatio
 from shallows_papers.datasets.user_data.new_rows import columns_of, raw_rows
 from shallows_papers.experiments.running.calls import callable_for
 from shallows_papers.experiments.user_data import comparison, final_model, saved_model
+from user_data_example import write_rows
 
 
 def write_flats(path, n=80):
@@ -155,24 +156,15 @@ def test_a_table_without_names_is_taken_by_place_with_or_without_its_target(tmp_
 def test_files_of_numbers_are_predicted_too(tmp_path, form):
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(60, 3)), rng.integers(0, 2, 60)
-    path = tmp_path / f"my.{form}"
-    if form == "npy":
-        np.save(path, np.column_stack([x, y]))
-        new = tmp_path / "new.npy"
-        np.save(new, x[:7])
-    elif form == "npz":
-        np.savez(path, x=x, y=y)
-        new = tmp_path / "new.npz"
-        np.savez(new, x=x[:7])
-    else:
-        text = [f"{t} " + " ".join(f"{j + 1}:{v}" for j, v in enumerate(row)) for t, row in zip(y, x, strict=True)]
-        path.write_text("\n".join(text) + "\n")
-        new = tmp_path / "new.libsvm"
-        new.write_text("\n".join(text[:7]) + "\n")
+    path = write_rows(tmp_path / f"my.{form}", x, y)
+    new = write_rows(tmp_path / f"new.{form}", x[:7], y[:7])
     description, preparation, prepared, _ = prepared_all(tmp_path, path)
     found = [preparation.transform(block) for block in raw_rows(new, columns_of(description), fills_missing=False)]
     np.testing.assert_allclose(np.concatenate(found), prepared[:7], rtol=1e-6)
     if form == "npy":
+        np.save(new, x[:7])
+        without_target = list(raw_rows(new, columns_of(description), fills_missing=False))
+        np.testing.assert_array_equal(without_target, [x[:7]])
         np.save(new, x[:7, :2])
         with pytest.raises(ShallowsError, match="has 2 columns of features, but the model was fitted to 3"):
             list(raw_rows(new, columns_of(description), fills_missing=False))

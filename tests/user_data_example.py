@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
+
 import numpy as np
+import pandas
+import scipy.io
 from sklearn.neighbors import KNeighborsClassifier
 
 from shallows_papers.datasets.user_data import describe, file_forms, request
@@ -22,6 +27,60 @@ def table(tmp_path, header="a,b,y", n=40, row="{i}.5,{j},{c}", change=None, name
     for place, line in (change or {}).items():
         lines[place] = line
     return write(tmp_path / name, "\n".join(([header] if header else []) + lines) + "\n")
+
+
+def csv_text(x, y, separator=",", decimal="."):
+    lines = [
+        separator.join([*(repr(float(value)).replace(".", decimal) for value in row), str(target)])
+        for row, target in zip(x, y, strict=True)
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def libsvm_text(x, y, first=1):
+    """Rows whose indices count from `first`, without zeros."""
+    rows = [" ".join(f"{j}:{v!r}" for j, v in enumerate(row, start=first) if v) for row in x.tolist()]
+    return "".join(f"{target} {row}\n" for target, row in zip(y, rows, strict=True))
+
+
+#: What a text file of three columns and a target is, by its ending.
+TEXTS = {
+    ".csv": lambda x, y: csv_text(x, y),
+    ".gz": lambda x, y: csv_text(x, y),
+    ".tsv": lambda x, y: "a\tb\tc\tlabel\n" + csv_text(x, y, "\t"),
+    ".txt": lambda x, y: csv_text(x, y, "   "),
+    ".dat": lambda x, y: "a;b;c;y\n" + csv_text(x, y, ";", ","),
+    ".arff": lambda x, y: ARFF_HEADER + csv_text(x, y),
+    ".libsvm": lambda x, y: libsvm_text(x, y),
+}
+ARFF_HEADER = """% comment
+@relation r
+@attribute a numeric
+@attribute b numeric
+@attribute c numeric
+@attribute 'the class' {0,1,2}
+
+@data
+% one more
+"""
+BINARY = {
+    ".parquet": lambda path, x, y: pandas.DataFrame(x, columns=list("abc")).assign(target=y).to_parquet(path),
+    ".npy": lambda path, x, y: np.save(path, np.column_stack([x, y])),
+    ".npz": lambda path, x, y: np.savez(path, X=x, y=y),
+    ".mat": lambda path, x, y: scipy.io.savemat(path, {"data": x, "labels": y}),
+}
+
+
+def write_rows(path, x, y):
+    """Write features and a target in the form of the file's ending."""
+    if path.suffix == ".bz2":
+        path.write_bytes(bz2.compress(write_rows(path.with_name("plain.libsvm"), x, y).read_bytes()))
+    elif path.suffix in BINARY:
+        BINARY[path.suffix](path, x, y)
+    else:
+        text = TEXTS[path.suffix](x, y).encode()
+        path.write_bytes(gzip.compress(text) if path.suffix == ".gz" else text)
+    return path
 
 
 def described(path, **settings):
