@@ -112,18 +112,3 @@ def test_the_elastic_field_has_the_stated_size_and_is_smooth():
     for h in (2, 6):
         correlation = (flat[:, :, h:] * flat[:, :, :-h]).mean() / (flat**2).mean()
         assert correlation == pytest.approx(math.exp(-(h**2) / 64), abs=0.06)
-
-
-def test_deformed_digits_keep_their_mass(digits):
-    data = make("endless_mnist", digits=digits)
-    x, _ = data.block(4000, 8000)
-    assert x.mean() / digits[0].mean() == pytest.approx(1, abs=0.02)
-
-
-def test_deformed_digits_are_still_recognised_by_plain_ones(digits):
-    # Training digits alone: nothing here has seen a test digit. A person reads them all.
-    data = make("endless_mnist", digits=digits)
-    x, y = data.block(8000, 9000)
-    plain = digits[0].reshape(4000, -1).astype(np.float32)
-    distance = (plain**2).sum(axis=1) - 2 * x.astype(np.float32) @ plain.T
-    assert (digits[1][distance.argmin(axis=1)] == y).mean() > 0.97

@@ -127,6 +127,7 @@ def test_a_step_that_is_too_long_diverges_and_a_rule_is_where_it_says(data):
     )
     assert found.numbers["step_certified"] == 1.0
     assert math.isinf(found.curve["loss"][-1]) and math.isfinite(found.curve["loss"][0])
+    assert all(loss < 1.0 or math.isinf(loss) for loss in found.curve["loss"])
     assert found.numbers["largest_stable"] < 64.0
     assert 0 < found.numbers["speed_paper"] <= 1.1
     at_one = found.curve["loss"][list(found.index).index(1.0)]
@@ -179,6 +180,7 @@ def test_nsvd_has_the_exact_singular_vectors_of_its_rows_and_nystrom_has_not():
     values, space = eigensystem_cost.nsvd(rows, 4)
     np.testing.assert_allclose(values, np.sqrt(120 / 30) * singular[:4], rtol=1e-10)
     assert sine(space) < 1e-7
+    np.testing.assert_allclose(eigensystem_cost.rsvd(rows, 4, seed=0)[0], values, rtol=0.02)
     assert sine(eigensystem_cost.nystrom(rows, 4)[1]) > 0.05
 
 
