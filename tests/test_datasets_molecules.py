@@ -109,6 +109,13 @@ def test_the_first_draw_is_sorted_and_the_others_are_orders_of_the_same_matrix()
     assert len(np.unique(x[0::4], axis=0)) > 3
 
 
+def test_zeros_that_fill_up_a_matrix_stay_last_under_noise():
+    data = make("virtual_molecules", molecules=(several(), np.arange(4.0)), noise=100.0)
+    x, _ = data.block(0, 400)
+    charges = np.diagonal(from_triangle(x), axis1=1, axis2=2)
+    assert (np.diff((charges == 0).astype(int), axis=1) >= 0).all()
+
+
 def test_the_order_follows_the_stated_noise():
     # Two atoms whose norms differ by 1: noise of deviation 1 on both exchanges them with probability P(N(0, 2) > 1).
     matrix = np.diag([5.0, 4.0])

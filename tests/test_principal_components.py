@@ -68,13 +68,15 @@ def test_components_are_those_of_scikit_learn(n, d):
 
 
 @each
-def test_a_model_of_components_is_the_model_of_their_table(name):
+def test_a_model_of_components_is_the_model_of_their_table_and_is_saved_with_them(name, tmp_path):
     X, y, new = table()
     whole = made(name, n_components=8).fit(X, y)
     assert whole.report_["n_components"] == 8
     apart = made(name, n_components=None).fit(components_of(whole)(X), y)
     assert np.abs(whole.predict(new) - apart.predict(components_of(whole)(new))).max() < 1e-6
     assert whole.n_features_in_ == 100
+    shallows.save(whole, tmp_path / "model")
+    assert np.array_equal(shallows.load(tmp_path / "model").predict(new), whole.predict(new))
 
 
 @each
@@ -131,14 +133,6 @@ def test_of_collinear_and_constant_inputs_there_are_few():
     assert model.score(X, X[:, 0]) > 0.99
     assert principal_components(np.ones((20, 80)), 50, 0) is None
     assert principal_components(np.full((20, 80), 1e300) * sample(20, 80), 50, 0) is None
-
-
-@each
-def test_a_model_is_saved_with_them(name, tmp_path):
-    X, y, new = table()
-    model = made(name, n_components=8).fit(X, y)
-    shallows.save(model, tmp_path / "model")
-    assert np.array_equal(shallows.load(tmp_path / "model").predict(new), model.predict(new))
 
 
 @pytest.mark.parametrize("name", NAMES[:3])
