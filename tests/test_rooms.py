@@ -14,7 +14,14 @@ PACKAGES = ("shallows", "shallows_papers")
 #: Names of modules in several rooms: of an algorithm its solver, estimator and study, or the same part of each room.
 SHARED = {
     *("__init__", "base", "claims", "components", "convergence", "decomposition", "eigenpro"),
-    *("expansion", "fastfood", "feature_eigenpro", "feature_gaussian_process", "feature_ridge"),
+    *(
+        "expansion",
+        "fastfood",
+        "feature_eigenpro",
+        "feature_gaussian_process",
+        "feature_preconditioner",
+        "feature_ridge",
+    ),
     *("fitting", "fourier", "kernel_cca", "kernel_ridge"),
     *("kernel_svd", "kitchen_sinks", "landmarks", "lasvm"),
     *("predictions", "problem", "quasi_monte_carlo", "regularized_risk", "rows"),

@@ -2,6 +2,8 @@
 
 import logging
 import re
+import subprocess
+import sys
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,7 +22,7 @@ from shallows_papers.experiments.user_data import file_fit
 from shallows_papers.reference import drawing
 from shallows_papers.reference.held import Reference
 from snakemake_logger_plugin_shallows import LogHandler
-from workflow_runs import PROJECT
+from workflow_runs import PROJECT, environment
 
 
 @pytest.fixture
@@ -230,3 +232,11 @@ def test_reproduce_writes_changed_parameters_into_a_file_of_settings(tmp_path, m
     plan = Plan.load(PROJECT, {**yaml.safe_load((tmp_path / overlay).read_text()), "scale": "laptop"})
     assert overlay == f"{plan.configuration.settings['results']}/changes.yaml"
     assert "# A table" in capsys.readouterr().out
+
+
+def test_the_logger_plugin_leaves_the_choice_of_the_package_to_the_workflow():
+    code = "import sys, snakemake_logger_plugin_shallows; print('shallows' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment(PROJECT), capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "False\n"

@@ -9,8 +9,6 @@ from collections.abc import Iterator
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from shallows.utils.progress import duration
-
 #: Characters of a line that lists files.
 LONGEST = 300
 
@@ -54,6 +52,9 @@ class LogHandler(LogHandlerBase):
                     yield f"{line[:LONGEST]} ..." if line.startswith("    ") and len(line) > LONGEST else line
 
     def _progress(self, done: int, total: int) -> Iterator[str]:
+        # Not before: Snakemake imports its plugins first, and the workflow may use another copy of the package.
+        from shallows.utils.progress import duration
+
         share, passed = done / total, time.monotonic() - self.begun
         self.left = f" (about {duration(passed * (1 - share) / share)} left)" if 0 < share < 1 and passed > 20 else ""
         if int(10 * share) > self.tenth and share < 1:
