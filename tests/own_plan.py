@@ -1,6 +1,7 @@
 """The project's own configuration and plan, read once for all the tests of a process, which leave them as they are."""
 
 import functools
+from typing import Any
 
 from shallows_papers import datasets
 from shallows_papers.experiments.planning import configuration
@@ -21,3 +22,12 @@ def own_plan(*, deployed: bool = False) -> Plan:
     plan = Plan(own_configuration(), datasets.catalogue(), deployed)
     plan.runs("demo")
     return plan
+
+
+def finished_targets() -> dict[str, Any]:
+    """The targets of papers that have a summary; of others no test asks for printed items, terms or reference runs."""
+    loaded = own_configuration()
+    papers = (
+        paper for name, paper in loaded.papers.items() if (loaded.folder / "papers" / name / "summary.yaml").exists()
+    )
+    return {target: spec for paper in papers for target, spec in paper["targets"].items()}

@@ -220,3 +220,24 @@ def test_what_the_papers_say_names_methods_and_settings_that_exist():
             if row["metric"] in spec.get("claims", {}):
                 assert row["method"] in ("", *spec["methods"]), (target, row)
                 assert set(parse_setting(row["setting"])) <= set(spec["settings"]), (target, row)
+
+
+def test_a_paper_may_have_methods_of_its_own(project):
+    path = project / "config" / "papers" / "eigenpro" / "methods.yaml"
+    entry = {
+        "label": "own",
+        "runs": "analysis",
+        "call": {"any": "m:f"},
+        "takes": "data",
+        "index": "n",
+        "cost": "features",
+    }
+    path.write_text(yaml.safe_dump({"methods": {"own": entry}}))
+    assert configuration.load(project).methods["own"] == entry
+    for methods, problem in (
+        ({"eigenpro": entry}, "'eigenpro' a second time"),
+        ({"own": {**entry, "lable": 1}}, "label"),
+    ):
+        path.write_text(yaml.safe_dump({"methods": methods}))
+        with pytest.raises((ConfigurationError, UnknownNameError), match=problem):
+            configuration.load(project)

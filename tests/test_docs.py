@@ -16,7 +16,7 @@ import yaml
 from docutils.utils.math import MathError
 from docutils.utils.math.latex2mathml import tex2mathml
 
-from own_plan import own_plan
+from own_plan import finished_targets, own_plan
 from shallows import estimators, features, kernels, losses
 from workflow_runs import PROJECT, copy_project, environment, snakemake
 
@@ -133,11 +133,13 @@ def report_words():
     parameters, methods, kernels, losses or measures, since names in the code are the field's own terms.
     """
     plan = own_plan()
-    names = {*kernels.KERNELS, *losses.LOSSES, *features.FEATURE_MAPS, *plan.configuration.methods}
+    used = {one["method"] for spec in finished_targets().values() for one in spec["methods"].values()}
+    methods = {name: one for name, one in plan.configuration.methods.items() if name in used or "compare" in one}
+    names = {*kernels.KERNELS, *losses.LOSSES, *features.FEATURE_MAPS, *methods}
     for estimator in estimators.__all__:
         names |= set(inspect.signature(getattr(estimators, estimator)).parameters)
-    headings, texts = {method["label"] for method in plan.configuration.methods.values()}, set()
-    for spec in plan.targets.values():
+    headings, texts = {method["label"] for method in methods.values()}, set()
+    for spec in finished_targets().values():
         measured = {**spec["metrics"], **spec.get("claims", {})}
         names |= {*measured, *spec["settings"]}
         headings |= {one["label"] for one in measured.values()} | {*spec["settings"], *spec["methods"]}

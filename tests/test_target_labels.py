@@ -6,7 +6,6 @@ import pkgutil
 from pathlib import Path
 
 import pytest
-import yaml
 
 from own_plan import own_plan
 from shallows_papers.experiments.comparing.row_maker import RowMaker
@@ -33,9 +32,8 @@ def test_the_label_names_what_an_analysis_draws_and_not_what_it_was_handed(made,
 
 
 def test_every_analysis_that_does_not_use_its_data_says_what_it_draws():
-    methods = yaml.safe_load((PROJECT / "config" / "methods.yaml").read_text(encoding="utf-8"))
     silent = []
-    for name, entry in methods["methods"].items() if "methods" in methods else methods.items():
+    for name, entry in own_plan().configuration.methods.items():
         for call in (entry.get("call") or {}).values():
             if entry.get("runs") != "analysis" or not str(call).startswith("shallows_papers.papers"):
                 continue

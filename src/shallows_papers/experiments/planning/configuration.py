@@ -84,8 +84,10 @@ def load(root: str | Path = ".", settings: Mapping[str, Any] | None = None) -> C
 
     variants = _checked(folder / "datasets.yaml", schemas / "datasets.schema.yaml")["variants"]
     methods = _checked(folder / "methods.yaml", schemas / "methods.schema.yaml")
+    for path in sorted(folder.glob("papers/*/methods.yaml")):
+        _add_methods(methods, path, schemas / "methods.schema.yaml")
     for name, method in methods["methods"].items():
-        with placed(f"method {name} in {folder / 'methods.yaml'}"):
+        with placed(f"method {name}"):
             _flatten_method(method)
     for path in (folder / "papers").glob("*.yaml"):
         raise ConfigurationError(f"A paper is a folder: move {path} to {path.with_suffix('')}/targets.yaml.")
@@ -274,6 +276,16 @@ def _check_chains(configuration: Configuration, path: Path) -> None:
         if "after" in variant:
             with placed(f"variant {name!r} in {path.as_posix()}"):
                 check_steps(configuration.steps_of(name))
+
+
+def _add_methods(methods: dict[str, Any], path: Path, schema: Path) -> None:
+    """Add the methods that only one paper has to the methods of all papers."""
+    own = read_yaml(path) or {}
+    check({"compare": methods["compare"], **own}, schema, path.as_posix())
+    for name, method in own["methods"].items():
+        if name in methods["methods"]:
+            raise ConfigurationError(f"{path} defines the method {name!r} a second time.")
+        methods["methods"][name] = method
 
 
 def _add_paper(papers: dict[str, Any], paper: dict[str, Any], path: Path) -> None:
