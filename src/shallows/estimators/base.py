@@ -83,6 +83,7 @@ def restore_attributes(estimator: Any, attributes: dict[str, Any]) -> None:
 
 def check_kinds(estimator: Any) -> None:
     """Refuse a value of the wrong kind; the name or the default of a parameter shows which kind it needs."""
+    refuse_names_of_others(estimator)
     for name, parameter in inspect.signature(type(estimator)).parameters.items():
         value, default = getattr(estimator, name), parameter.default
         if name == "random_state":
@@ -98,6 +99,7 @@ def check_kinds(estimator: Any) -> None:
             kind = (f"a whole number from 1 to {MOST:,}, " if whole else "") + "'auto' or None"
         elif name.endswith("bandwidth"):
             right = is_positive(value) or (isinstance(value, str) and value in (default, "median"))
+            refuse_ignored_bandwidth(estimator, name, value, default)
             kind = "a positive number or 'median', the median distance"
             kind = kind if default == "median" else "a positive number, 'auto' or 'median'"
         elif isinstance(default, bool) or name == "orthogonal":
@@ -112,6 +114,25 @@ def check_kinds(estimator: Any) -> None:
             raise ShallowsError(f"{name} must be {kind}, got {value!r}.")
 
 
+def refuse_ignored_bandwidth(estimator: Any, name: str, value: Any, default: Any) -> None:
+    """Refuse "median" next to a kernel object that has its own bandwidth; `kernels.make` refuses numbers."""
+    kernel = getattr(estimator, name.replace("bandwidth", "kernel"), None)
+    own = kernel.bandwidth if isinstance(kernel, kernels.Kernel) and kernel.takes_bandwidth else None
+    if own is not None and isinstance(value, str) and value != default:
+        raise ShallowsError(
+            f"{kernel!r} has its own bandwidth, so {name}={value!r} would be ignored. Leave {name} out, or give the "
+            "kernel without a bandwidth."
+        )
+
+
+def refuse_names_of_others(estimator: Any) -> None:
+    """Refuse the name of a solver as the kernel, and of a kernel as the solver."""
+    for name, other in (("kernel", "solver"), ("solver", "kernel")):
+        value, own, its = getattr(estimator, name, None), *(estimator._named.get(key, {}) for key in (name, other))
+        if isinstance(value, str) and value in its and value not in own and hasattr(estimator, other):
+            raise ShallowsError(f"There is no {name} {value!r}. It is a {other}: {other}={value!r}.")
+
+
 class Estimator(BaseEstimator):
     """Base of all estimators. A fit is a function in `shallows.fitting`, its result a model in `shallows.models`."""
 
@@ -123,6 +144,7 @@ class Estimator(BaseEstimator):
     """The memory budget over the memory of a block of a prediction."""
     _warns_of_units = True
     """False for a transformer that another estimator fits, which has checked the same points."""
+    report_: dict[str, Any]
     effective_params_, timings_ = MovedAttribute("report_"), MovedAttribute("report_['timings']")
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -159,7 +181,10 @@ class Estimator(BaseEstimator):
         """The parameters by their names; with ``deep`` also those of solvers and kernels, such as ``solver__rank``."""
         found = super().get_params(deep)
         if deep:
-            for name, value in list(found.items()):
+            parts, solver, table = dict(found), found.get("solver"), self._named.get("solver", {})
+            if isinstance(solver, str) and solver in table:
+                parts["solver"] = table[solver]()
+            for name, value in parts.items():
                 found |= {f"{name}__{path}": part for path, part in frozen.parameters(value).items()}
         return found
 
@@ -330,6 +355,11 @@ class Estimator(BaseEstimator):
     def _fit_device(self) -> arrays.Device:
         """The device of a fit. Refuses a GPU that cannot be used, and warns of slow settings."""
         return self._options().fit_device()
+
+    def _forget(self, *names: str) -> None:
+        """Remove fitted attributes that a fit with other parameters has set."""
+        for name in names:
+            self.__dict__.pop(name, None)
 
     def _parameters_of_fit(self, solver: Any) -> dict[str, Any]:
         """The parameters of a fit that a later one may continue, with names replaced by their objects."""

@@ -17,13 +17,13 @@ def with_parameters(constructor: Callable[..., None], **added: Any) -> Callable[
     workflow's configuration read this line (`shallows_papers.experiments.identity.signatures`).
     """
 
-    @functools.wraps(constructor)
-    def __init__(self: Any, *args: Any, **values: Any) -> None:
+    def store(self: Any, *args: Any, **values: Any) -> None:
         own = {name: values.pop(name, default) for name, default in added.items()}
         constructor(self, *args, **values)
         for name, value in own.items():
             setattr(self, name, value)
 
+    __init__: Any = functools.wraps(constructor)(store)
     signature = inspect.signature(constructor)
     further = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value) for name, value in added.items()]
     known = list(signature.parameters.values())

@@ -232,7 +232,7 @@ def translate(name: str, given: Mapping[str, str]) -> tuple[str, set[str]]:
     options = {name: rest.pop(name) for name in OPTIONS if name in rest}
     stopping = {now: rest.pop(name) for name, now in STOPPING.items() if name in rest}
     if table := estimator._named.get("solver", {}):
-        solvers = {name: cls.__name__ for name, cls in table.items()} | old.solvers
+        solvers = {**{name: cls.__name__ for name, cls in table.items()}, **old.solvers}
         if known["solver"].default in table:
             solvers = {"": table[known["solver"].default].__name__} | solvers
         text = rest.pop("solver", repr(old.solver))

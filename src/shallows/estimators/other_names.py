@@ -181,7 +181,9 @@ def _solver_with(estimator: type[Any], names: tuple[str, ...], parameters: Mappi
     table = estimator._named.get("solver", {})
     named = parameters.get("solver", estimator.__signature__.parameters["solver"].default if table else None)
     chosen = [cls for key, cls in table.items() if (isinstance(named, str) and named == key) or type(named) is cls]
-    for classes in (chosen, [*table.values()]):
+    # Users who name no solver usually mean EigenPro.
+    usual = sorted(table.values(), key=lambda cls: cls.__name__ not in ("EigenPro", "FeatureEigenPro"))
+    for classes in (chosen, usual):
         for name in names:
             for cls in classes:
                 if name in {item.name for item in fields(cls)}:

@@ -43,7 +43,7 @@ def batches_of(parts: Batch, names: Sequence[str], n_needed: int, size: Callable
     """
     X = to_host(parts[0])
     if is_array(X):
-        found = [None if part is None else _sliceable(to_host(part)) for part in (X, *parts[1:])]
+        found: list[Any] = [None if part is None else _sliceable(to_host(part)) for part in (X, *parts[1:])]
         lengths = {name: part.shape[0] for name, part in zip(names, found, strict=True) if np.ndim(part)}
         for name, length in lengths.items():
             if length != lengths[names[0]]:

@@ -132,19 +132,21 @@ def two_sample_test(
     lengths = [sample.shape[0] for sample in samples if getattr(sample, "shape", ())]
     most = max(MOST_BLOCKS, MOST_RATIO * min(lengths)) if len(lengths) == 2 else None
     batches = [_batches(sample, name, seed, most) for sample, name in zip(samples, "XY", strict=True)]
-    first = [next(stream, None) for stream in batches]
-    for name, batch in zip("XY", first, strict=True):
-        if batch is None:
+    first: list[Any] = []
+    for name, stream in zip("XY", batches, strict=True):
+        begun = next(stream, None)
+        if begun is None:
             raise ShallowsError(f"A two-sample test needs two rows of each sample; {name} is an empty stream.")
+        first.append(begun)
     if first[0].shape[1] != first[1].shape[1]:
         raise ShallowsError(f"X has {first[0].shape[1]} columns, and Y has {first[1].shape[1]}.")
     stack = scipy.sparse.vstack if any(map(scipy.sparse.issparse, first)) else np.vstack
     features.fit(stack(first))
-    sums = [
+    x, y = (
         BlockSums.of(itertools.chain([begun], rest), name, features)
         for name, begun, rest in zip("XY", first, batches, strict=True)
-    ]
-    return _test(*sums, n_draws, seed, features.bandwidth_)
+    )
+    return _test(x, y, n_draws, seed, features.bandwidth_)
 
 
 def _batches(sample: Any, name: str, seed: int, most: int | None) -> Iterator[Any]:

@@ -106,12 +106,17 @@ def make(name: Any, bandwidth: float | str | None = None, **parameters: Any) -> 
     if isinstance(name, Kernel):
         return _complete(name, bandwidth, parameters)
     if isinstance(name, type) and issubclass(name, Kernel):
-        raise ShallowsError(f"{name.__name__} is a class of kernels; give a kernel, such as {name.__name__}(...).")
+        raise ShallowsError(f"kernel={name.__name__} is a class. Give an object, such as kernel={name.__name__}().")
     if callable(name):
         if bandwidth is not None:
             raise ShallowsError("A kernel function has no bandwidth; pass it as one of the function's parameters.")
         return FunctionKernel(name, parameters)
     found = KERNELS.get(OTHER_NAMES.get(name, name)) if isinstance(name, str) else None
+    if isinstance(name, str) and name == "cosine":
+        raise ShallowsError(
+            "There is no kernel 'cosine'. It is the kernel 'linear' on rows of length one: put "
+            "sklearn.preprocessing.Normalizer() before the estimator in a pipeline."
+        )
     if found is None:
         raise UnknownNameError("kernel", name, [*KERNELS, *OTHER_NAMES])
     bandwidth, parameters = with_our_names(OTHER_NAMES.get(name, name), bandwidth, parameters)

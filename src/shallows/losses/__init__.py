@@ -60,6 +60,8 @@ def make(name: str | Loss, **parameters: Any) -> Loss:
         if parameters:
             raise ShallowsError(f"The loss {name.name!r} has its own parameters; leave out {sorted(parameters)}.")
         return name
+    if isinstance(name, type) and issubclass(name, Loss):
+        raise ShallowsError(f"loss={name.__name__} is a class. Give an object: loss={name.__name__}().")
     if not isinstance(name, str):
         raise UnknownNameError("loss", name, LOSSES)
     loss = LOSSES[name]

@@ -48,7 +48,7 @@ def save(model: Any, path: Any) -> None:
         raise ShallowsError(f"shallows.save writes fitted estimators, and got a {type(model).__name__}.")
     check_is_fitted(model)
     state = getattr(model, "_state", None)
-    if hasattr(state, "is_finite") and not state.is_finite():
+    if state is not None and hasattr(state, "is_finite") and not state.is_finite():
         raise ShallowsError(f"The model's coefficients are no longer finite numbers; it is not written to {path}.")
     model = _with_plain_keys(model)
     archive.write(model, path, estimator=type(model).__name__, drawn=_first_draws(model))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from ... import arrays, features
 from ...errors import UnknownNameError
@@ -110,7 +110,7 @@ class ExtremeLearningMachineAutoencoder(FeatureMapTransformer):
             n_units=self.n_units,
             alpha=self.alpha,
             penalty=self.penalty,
-            bandwidth=kernel.bandwidth,
+            bandwidth=cast(float, kernel.bandwidth),  # which `_fit` has chosen
             seed=seed,
             dtype=self._dtype,
             device=device,

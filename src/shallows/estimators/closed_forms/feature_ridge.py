@@ -141,8 +141,7 @@ class FeatureRidge(TransformedEstimator):
         return self
 
     def _store(self, found: Any) -> None:
-        for name in OF_EARLIER_FIT:
-            vars(self).pop(name, None)
+        self._forget(*OF_EARLIER_FIT)
         self._ended = None
         if isinstance(found, FittedFunction):
             self._model, self._targets, self.coef_ = found.model, found.targets, found.model.coefficients.T

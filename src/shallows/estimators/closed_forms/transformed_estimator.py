@@ -6,7 +6,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from ...fitting.feature_blocks import FittedOnFeatures
 from ...fitting.rows import TrainingSet
 from ...fitting.square_targets import SquareClassTargets
 from ..base import Estimator, keeps_model_on_failure
@@ -41,8 +40,8 @@ class TransformedEstimator(Estimator):
     def _train(self, rows: TrainingSet, seed: int) -> Any:
         raise NotImplementedError
 
-    def _store(self, found: FittedOnFeatures) -> None:
-        vars(self).pop("intercept_", None)  # of a fit with other parameters
+    def _store(self, found: Any) -> None:
+        self._forget("intercept_")
         model, targets = found.model, found.targets
         self._model, self._targets = model, targets
         self.transformer_, self.coef_ = model.transformer, model.coefficients

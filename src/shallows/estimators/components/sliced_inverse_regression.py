@@ -111,7 +111,7 @@ class KernelSlicedInverseRegression(TwoViewEstimator):
 
     def _describe(self, model: KernelComponents, state: TwoViewState) -> None:
         super()._describe(model, state)
-        vars(self).pop("classes_", None)
+        self._forget("classes_")
         if isinstance(model.plan.targets, Labels):
             self.classes_ = model.plan.targets.classes
 

@@ -62,7 +62,7 @@ class DoublyStochasticClassifier(LossPredictions, RandomFeatureExpansion):
 
     __init__ = with_parameters(RandomFeatureExpansion.__init__, fit_intercept=True, class_weight=None)
 
-    def partial_fit(
+    def partial_fit(  # type: ignore[override]  # `classes` comes third, as in scikit-learn
         self,
         X: Any,
         y: Any = None,

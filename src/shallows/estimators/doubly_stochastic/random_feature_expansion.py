@@ -184,7 +184,8 @@ class RandomFeatureExpansion(GrowingModel):
         known = classes
         if self.__sklearn_is_fitted__():
             known = getattr(self, "classes_", None)
-            check_same_classes(known, classes)
+            if known is not None:
+                check_same_classes(known, classes)
         source = batches_of(
             (X, y, sample_weight),
             ("X", "y", "sample_weight"),
@@ -201,17 +202,19 @@ class RandomFeatureExpansion(GrowingModel):
         """Check a batch, and learn the coding of the targets from the first one."""
         if self._takes_targets and batch[1] is None:
             raise ValueError("requires y to be passed, but the target y is None.")
-        X, y, weights = self._validated_training_set(*batch, first=targets is None, whole=False)[:3]
+        rows: Batch = self._validated_training_set(*batch, first=targets is None, whole=False)[:3]
+        _, y, weights = rows
         if targets is None:
             targets = self._learn_targets(y, weights, classes)
         targets.encode(y)
-        return (X, y, weights), targets
+        return rows, targets
 
     def _begin(
         self, rows: Batch, n_before: int, max_seconds: float | None, *, classes: Any
     ) -> tuple[TrainedExpansion, training.Run]:
-        seed, numbers = self._seed_of_beginning(rows, n_before), np.arange(rows[0].shape[0])
-        return self._train(TrainingSet(*rows, numbers), seed, classes, max_seconds=max_seconds)[:2]
+        X, y, weights = rows
+        seed, checked = self._seed_of_beginning(rows, n_before), TrainingSet(X, y, weights, np.arange(X.shape[0]))
+        return self._train(checked, seed, classes, max_seconds=max_seconds)[:2]
 
     def _train(
         self,

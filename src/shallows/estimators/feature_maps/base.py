@@ -11,11 +11,12 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from ... import arrays, kernels, streams
 from ...arrays.user_arrays import follows_input
+from ...errors import ShallowsError
 from ...features import Blocks, FeatureMap
 from ...fitting.machine import Options
 from ...kernels import Kernel, precomputed
 from ...models.centering import Centering, check_scale, check_scores
-from ...utils.checks import check_whole
+from ...utils.checks import check_whole, is_number
 from ..base import Estimator, keeps_model_on_failure
 from ..constructors import stores_parameters
 
@@ -117,6 +118,11 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
         super()._check_parameters()
         if not (isinstance(self.n_features, str) and self.n_features == "auto"):
             check_whole(self, "n_features")
+        if is_number(self.kernel):
+            raise ShallowsError(
+                f"The first parameter is the kernel, got {self.kernel!r}. For a number of features write "
+                f"{type(self).__name__}(n_features={self.kernel!r})."
+            )
         precomputed.refuse(self, "Explicit features are made of points, and a kernel matrix shows none.")
         self._make_kernel()
 

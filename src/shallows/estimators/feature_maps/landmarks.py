@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Collection
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
 from ... import arrays, streams
 from ...errors import UnknownNameError
-from ...features.landmarks import LANDMARKS, nystrom, rbf
+from ...features.landmarks import LANDMARKS, NystroemMap, nystrom, rbf
 from ...fitting.column_scales import shift_columns
 from ..constructors import with_parameters
 from .base import FeatureMapTransformer
@@ -96,9 +96,10 @@ class NystroemFeatures(LandmarkTransformer):
     @property
     def landmarks_(self) -> np.ndarray:
         """The landmarks in the units of X, shape (n_landmarks, n_features); a CSR array if X stays sparse."""
-        if arrays.is_sparse(self.feature_map_.landmarks):
-            return shift_columns(self.feature_map_.landmarks.rows, -self._centering.mean)
-        return self.feature_map_.landmarks + self._centering.mean.astype(self._dtype)
+        landmarks = cast(NystroemMap, self.feature_map_).landmarks
+        if arrays.is_sparse(landmarks):
+            return shift_columns(landmarks.rows, -self._centering.mean)
+        return landmarks + self._centering.mean.astype(self._dtype)
 
 
 class RBFNetwork(LandmarkTransformer):

@@ -106,7 +106,7 @@ class SparseRandomFeatures(FeatureMapTransformer):
         super()._check_parameters()
 
     @keeps_model_on_failure
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Choose the features.
 
         Parameters
@@ -134,15 +134,16 @@ class SparseRandomFeatures(FeatureMapTransformer):
         """Draw blocks of features and keep those with a weight for the coded targets T, shape (n, c)."""
         (n, d), R = X.shape, self.block_size
         drawn, like = FourierMap(kernel, d, R, seed, form="cosine", cache_bytes=0), np.empty(0, self._dtype)
-        kept = GivenUnits("cosine", np.empty((0, d), self._dtype), np.empty(0, self._dtype))
+        weights, offsets = np.empty((0, d), self._dtype), like
         gram, moments, W = np.empty((0, 0)), np.empty((0, T.shape[1])), np.empty((0, T.shape[1]))
         for step in range(self.n_iter):
             k = len(W)
             needed, remedy = 32 * (k + R) ** 2 + 8 * R * d, "Take smaller blocks or a larger regularization."
             arrays.check_room(f"Steps with block_size={R:,} and {k:,} kept features take", needed, budget, remedy)
-            frequencies = np.concatenate([kept.weights, drawn.frequencies(step, like)])
-            kept = GivenUnits("cosine", frequencies, np.concatenate([kept.offsets, drawn.phases(step, like)]))
-            there, sums, right = kept.to(device), np.zeros((R, k + R)), np.zeros((R, T.shape[1]))
+            weights = np.concatenate([weights, drawn.frequencies(step, like)])
+            offsets = np.concatenate([offsets, drawn.phases(step, like)])
+            there = GivenUnits("cosine", weights, offsets).to(device)
+            sums, right = np.zeros((R, k + R)), np.zeros((R, T.shape[1]))
             for rows, x, _ in self._centering.new_points(X, device, self._dtype):
                 for some in arrays.blocks(x.shape[0], max(1, STRIP_BYTES // ((k + R) * self._dtype.itemsize))):
                     Z = arrays.to_numpy(there.map(x[some]))
@@ -153,12 +154,12 @@ class SparseRandomFeatures(FeatureMapTransformer):
             start, passes = np.concatenate([W, np.zeros_like(right)]), PASSES if step + 1 < self.n_iter else LAST_PASSES
             W = sparse_weights(gram, moments, self.regularization, start, passes)
             used = np.flatnonzero(W.any(axis=1))
-            kept, W = GivenUnits("cosine", kept.weights[used], kept.offsets[used]), W[used]
+            weights, offsets, W = weights[used], offsets[used], W[used]
             gram, moments = gram[np.ix_(used, used)], moments[used]
         if not len(W):
             raise ShallowsError(f"No feature is worth regularization={self.regularization!r}: take a smaller one.")
         self.coef_ = np.ascontiguousarray(W.T)
-        return kept
+        return GivenUnits("cosine", weights, offsets)
 
 
 def _coded(y: np.ndarray) -> np.ndarray:

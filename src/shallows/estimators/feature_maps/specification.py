@@ -15,7 +15,7 @@ from ...fitting.machine import Options
 from ...utils.lazy_tables import LazyTable
 from .base import FeatureMapTransformer
 
-TRANSFORMERS = LazyTable(
+TRANSFORMERS: LazyTable = LazyTable(
     "feature map",
     "shallows.estimators.feature_maps",
     {
@@ -132,9 +132,11 @@ def map_request(features: Any, estimator: str, kernel: Any = KERNEL, bandwidth: 
     for name, value, default in (("kernel", kernel, KERNEL), ("bandwidth", bandwidth, BANDWIDTH)):
         if _is_name(value, default):
             continue
-        if not (isinstance(features, str) or (name in own and _is_name(own[name], default))):
+        of_map = found._make_kernel().bandwidth if name == "bandwidth" else None
+        of_map = getattr(found, name) if of_map is None else of_map
+        if not (isinstance(features, str) or (name in own and _is_name(of_map, default))):
             raise ShallowsError(
-                f"{type(found).__name__} has its own {name}, {getattr(found, name)!r}, and {name}={value!r} of "
+                f"{type(found).__name__} has its own {name}, {of_map!r}, and {name}={value!r} of "
                 f"{estimator} would be ignored. Give only one of them."
             )
         chosen[name] = value

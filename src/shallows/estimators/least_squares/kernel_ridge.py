@@ -40,6 +40,8 @@ class KernelRidgeMachine(Estimator):
     """Base of the classifier and the regressor: parameters and fit of kernel ridge regression."""
 
     _named: ClassVar[Any] = {"kernel": KERNELS, "solver": KERNEL_RIDGE_SOLVERS}
+    support_: Any
+    dual_coef_: np.ndarray
 
     @stores_parameters
     def __init__(
@@ -158,8 +160,7 @@ class KernelRidgeMachine(Estimator):
                     before=(self.support_, self.dual_coef_) if solver.is_exact and self._has_coefficients() else None,
                     **shared,
                 )
-        for name in OF_EARLIER_FIT:
-            vars(self).pop(name, None)
+        self._forget(*OF_EARLIER_FIT)
         model, self._model, self._targets, self._share_of_block = found.model, found.model, found.targets, 2
         if on_centers:
             self._share_of_block = 4

@@ -154,9 +154,12 @@ class LinearSVMClassifier(OnlineClassifier):
 
     def _learn(self, rows: Batch, targets: Machines, begins: bool) -> None:
         solver = self._settings()
+        points, labels, weights = rows
         model, self._stream = continue_linear_svm(
             None if begins else self._stream,
-            *rows,
+            points,
+            labels,
+            weights,
             targets,
             loss=self._loss(solver),
             regularization=self.regularization,

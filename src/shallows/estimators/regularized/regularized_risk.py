@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
@@ -128,14 +129,16 @@ class RegularizedRisk(Estimator):
         return self
 
     def _store(self, found: FittedFunction) -> None:
-        for name in ("coef_", "support_", "dual_coef_", "bandwidth_", "validation_scores_", "best_validation_score_"):
-            vars(self).pop(name, None)  # of a fit with other parameters
+        self._forget("coef_", "support_", "dual_coef_", "bandwidth_", "validation_scores_", "best_validation_score_")
         model, self._targets, self._model = found.model, found.targets, found.model
         self.intercept_ = found.targets.intercept
         if isinstance(model, FeatureFunction):
             self.coef_ = np.ascontiguousarray(model.coefficients.T)
         else:
             self.support_, self.dual_coef_ = found.support, model.coefficients
+            with contextlib.suppress(AttributeError):  # only of a linear kernel
+                coefficients = model.input_coefficients()
+                self.coef_ = coefficients * self._targets.scale if self._y_is_numeric else coefficients
         if found.report["bandwidth"] is not None or found.report["kernel"] is not None:
             self.bandwidth_ = found.report["bandwidth"]
         self._set_course(found.run)
@@ -150,6 +153,9 @@ class RegularizedRisk(Estimator):
             return losses.Square() if self._y_is_numeric else self._settings().default_loss
         return losses.make(self.loss)
 
+    def _takes_loss(self, loss: losses.Loss) -> bool:
+        return loss.coding == "values" if self._y_is_numeric else loss.for_classes or loss.name == "square"
+
     def _check_parameters(self) -> None:
         super()._check_parameters()
         solver = self._settings()
@@ -160,8 +166,9 @@ class RegularizedRisk(Estimator):
         if self.features is not None:
             precomputed.refuse(self, "Explicit features are made of points, and a kernel matrix shows none.")
         loss = self._named_loss()
-        if not (loss.coding == "values" if self._y_is_numeric else loss.for_classes or loss.name == "square"):
-            raise ShallowsError(f"The loss {loss.name!r} is not a loss for {type(self).__name__}.")
+        if not self._takes_loss(loss):
+            known = ", ".join(repr(other) for other, cls in losses.LOSSES.items() if self._takes_loss(cls()))
+            raise ShallowsError(f"The loss {loss.name!r} is not a loss for {type(self).__name__}. Its losses: {known}.")
         if self.features is None and solver.takes == "features":
             raise ShallowsError(
                 f"solver={name!r} works on explicit features; give features, such as 'fourier' or 'nystrom'."
@@ -199,7 +206,7 @@ class RegularizedRiskClassifier(LossPredictions, RegularizedRisk):
     intercept_ : ndarray, shape (n_outputs,), the constant b with the least loss on the targets
     dual_coef_ : ndarray, shape (n_support, n_outputs), without explicit features
     support_ : ndarray of int, training rows with nonzero coefficients
-    coef_ : ndarray, shape (n_outputs, n_features), with explicit features
+    coef_ : ndarray, shape (n_outputs, n_features), with explicit features or a linear kernel
     bandwidth_, best_validation_score_ : float
     n_epochs_ : int
     losses_, validation_scores_ : list of float

@@ -117,8 +117,7 @@ class KernelSVMClassifier(SupportVectorClassifier):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:  # noqa: D102
         self._check_parameters()
         rows, solver = self._validated_training_set(X, y, sample_weight), self._settings()
-        for name in OF_A_STREAM:
-            vars(self).pop(name, None)
+        self._forget(*OF_A_STREAM)
         given = {
             **self._kernel(),
             "C": self.C,
