@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -30,8 +29,14 @@ def data(n=700):
 
 COMMON = {"bandwidth": 2.0, "random_state": 0, "dtype": "float64"}
 EIGENPRO = COMMON | {"n_subsample": 150, "rank": 30, "batch_size": 90, "max_epochs": 3, "tol": 0.0}
-STEPS = DoublyStochastic(block_size=32, batch_size=64, n_iter=25)
-DSG = {"bandwidth": 2.0, "random_state": 0, "options": Options(dtype="float64")}
+ON_CENTERS = {"batch_size": 120, "max_epochs": 3, "tol": 0.0}
+
+
+def dsg(Estimator=shallows.DoublyStochasticClassifier, **given):
+    solver = DoublyStochastic(block_size=32, batch_size=64, n_iter=25)
+    model = Estimator(bandwidth=2.0, random_state=0, options=Options(dtype="float64"), solver=solver)
+    return model.set_params(**given)
+
 
 FITS = {
     "EigenPro": lambda: eigenpro_classifier(**EIGENPRO, calibration=None),
@@ -39,31 +44,19 @@ FITS = {
     "EigenPro, in single precision": lambda: eigenpro_classifier(**EIGENPRO | {"dtype": "float32"}),
     "EigenPro, in steps that do not average": lambda: eigenpro_regressor(**EIGENPRO, step="theorem"),
     "EigenPro, stopped early": lambda: eigenpro_classifier(**EIGENPRO, early_stopping=True),
-    "EigenPro on centres": lambda: centers_classifier(**COMMON, centers=150, batch_size=120, max_epochs=3, tol=0.0),
-    "EigenPro on centres, read batch by batch": lambda: centers_regressor(
-        **COMMON, centers=150, batch_size=120, max_epochs=3, tol=0.0
-    ),
+    "EigenPro on centres": lambda: centers_classifier(**COMMON, centers=150, **ON_CENTERS),
+    "EigenPro on centres, read batch by batch": lambda: centers_regressor(**COMMON, centers=150, **ON_CENTERS),
     "Conjugate gradients on centres": lambda: centers_classifier(**COMMON, centers=150, tol=0.0),
     # A single epoch keeps no kernel values, so that a tenth of the rows is learnt first.
     "Conjugate gradients on centres, begun at some rows": lambda: centers_classifier(
         **COMMON, centers=50, max_epochs=1
     ),
-    "DSG": lambda: shallows.DoublyStochasticClassifier(**DSG, solver=STEPS),
-    "DSG, without known values": lambda: shallows.DoublyStochasticRegressor(
-        **DSG, solver=replace(STEPS, keep_values=False)
-    ),
-    "DSG with a kernel of products": lambda: shallows.DoublyStochasticClassifier(
-        "exponential", **DSG, regularization=1e-4, solver=STEPS
-    ),
-    "UDSG, with a search": lambda: shallows.DoublyStochasticClassifier(
-        **DSG, solver=replace(STEPS, reuse="uniform_reuse", schedule="line_search")
-    ),
-    "DSG, with decoupled decay": lambda: shallows.DoublyStochasticClassifier(
-        **DSG, regularization=1e-3, solver=replace(STEPS, preconditioning="decoupled")
-    ),
-    "CDSG": lambda: shallows.DoublyStochasticClassifier(
-        **DSG, solver=replace(STEPS, reuse="checked_reuse", preconditioning=None)
-    ),
+    "DSG": dsg,
+    "DSG, without known values": lambda: dsg(shallows.DoublyStochasticRegressor, solver__keep_values=False),
+    "DSG with a kernel of products": lambda: dsg(kernel="exponential", regularization=1e-4),
+    "UDSG, with a search": lambda: dsg(solver__reuse="uniform_reuse", solver__schedule="line_search"),
+    "DSG, with decoupled decay": lambda: dsg(regularization=1e-3, solver__preconditioning="decoupled"),
+    "CDSG": lambda: dsg(solver__reuse="checked_reuse", solver__preconditioning=None),
 }
 WEIGHTED = ("EigenPro, regularised, with a calibration", "EigenPro on centres", "Conjugate gradients on centres", "DSG")
 

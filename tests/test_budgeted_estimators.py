@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 import scipy.sparse
 from sklearn.base import clone
-from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_digits, make_circles
 from sklearn.svm import SVC, LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-import shallows
 from shallows import Options
 from shallows.errors import ShallowsError, UnknownNameError
 from shallows.svm import AMMClassifier, BudgetedSVMClassifier, LowRankLinearizedSVMClassifier
@@ -48,13 +46,6 @@ def test_scikit_learns_contract_holds(estimator, check):
 
 def circles(n=600, noise=0.1):
     return make_circles(n, noise=noise, factor=0.4, random_state=0)
-
-
-@each
-def test_a_circle_is_told_from_the_other(model):
-    X, y = circles()
-    made = clone(model).set_params(random_state=1, **({"max_epochs": 50} if model in ROW_BY_ROW else {}))
-    assert made.fit(X[:400], y[:400]).score(X[400:], y[400:]) > 0.9
 
 
 @each
@@ -128,39 +119,6 @@ def test_further_parts_go_on_from_a_fit(model):
         clone(made).set_params(class_weight="balanced").partial_fit(X, y, classes=[0, 1])
 
 
-@each
-def test_the_weight_of_a_class_moves_the_boundary_to_its_favour(model):
-    rng = np.random.default_rng(0)
-    X = np.concatenate([rng.normal(size=(400, 2)), rng.normal(size=(80, 2)) + 1.0])
-    y = np.repeat([0, 1], [400, 80])
-    found = [
-        np.mean(clone(model).set_params(random_state=0, class_weight=weight).fit(X, y).predict(X) == 1)
-        for weight in ({1: 0.2}, None, {1: 20.0})
-    ]
-    assert found[0] < found[2] - 0.2
-    assert found[0] <= found[1] <= found[2]
-
-
-@each
-def test_a_file_gives_back_the_predictions(model, tmp_path):
-    X, y = circles(200)
-    made = clone(model).set_params(random_state=0).fit(X, y)
-    shallows.save(made, tmp_path / "model.skops")
-    read = shallows.load(tmp_path / "model.skops")
-    assert np.array_equal(read.decision_function(X), made.decision_function(X))
-    if hasattr(made, "partial_fit"):
-        assert np.array_equal(read.partial_fit(X, y).decision_function(X), made.partial_fit(X, y).decision_function(X))
-
-
-@each
-def test_scikit_learn_calibrates_the_scores(model):
-    X, y = circles()
-    made = CalibratedClassifierCV(clone(model), cv=3).fit(X[:400], y[:400])
-    shares = made.predict_proba(X[400:])
-    assert np.abs(shares.sum(axis=1) - 1).max() < 1e-12
-    assert np.mean(shares[np.arange(200), y[400:]]) > 0.8
-
-
 def test_hyperplanes_are_made_where_they_are_needed_and_pruned_where_not():
     X, y = circles()
     made = AMMClassifier(random_state=0).fit(X, y)
@@ -174,13 +132,6 @@ def test_hyperplanes_are_made_where_they_are_needed_and_pruned_where_not():
     assert pruned.report_["pruned"] > 0
 
 
-@pytest.mark.parametrize("budget", [0, -3, 2.5, True])
-@pytest.mark.parametrize("Estimator", [BudgetedSVMClassifier, LowRankLinearizedSVMClassifier])
-def test_a_budget_that_is_none_is_refused(Estimator, budget):
-    with pytest.raises(ShallowsError, match="budget must be a whole number of at least 1"):
-        Estimator(budget).fit(*circles(50))
-
-
 def test_a_budget_above_the_rows_is_told_and_brought_down():
     with pytest.warns(UserWarning, match="budget of 80 is above the number of training rows, and brought down to 50"):
         made = BudgetedSVMClassifier(80, random_state=0).fit(*circles(50))
@@ -192,23 +143,13 @@ def test_a_budget_above_the_rows_is_told_and_brought_down():
     [
         (BudgetedSVMClassifier(maintenance="forgetting"), ShallowsError, "maintenance must be one of .*forgetting"),
         (BudgetedSVMClassifier(line_search="bisection"), ShallowsError, "line_search must be one of .*bisection"),
-        (BudgetedSVMClassifier(regularization=-1.0), ShallowsError, "regularization must be a positive number"),
-        (BudgetedSVMClassifier(bandwidth=0.0), ShallowsError, "bandwidth must be a positive number"),
-        (AMMClassifier(method="both"), ShallowsError, "method must be one of .*both"),
-        (AMMClassifier(pruning=-1), ShallowsError, "pruning must be a number of at least 0"),
         (AMMClassifier(n_hyperplanes=0), ShallowsError, "n_hyperplanes must be a whole number"),
-        (AMMClassifier(regularization=0.0), ShallowsError, "regularization must be a positive number"),
-        (LowRankLinearizedSVMClassifier(C=-1.0), ShallowsError, "C must be a positive number"),
+        (BudgetedSVMClassifier(0), ShallowsError, "budget must be a whole number of at least 1"),
+        (LowRankLinearizedSVMClassifier(0), ShallowsError, "budget must be a whole number of at least 1"),
         (LowRankLinearizedSVMClassifier(loss="log"), UnknownNameError, "log"),
         (LowRankLinearizedSVMClassifier(landmarks="all"), UnknownNameError, "all"),
         (LowRankLinearizedSVMClassifier(options=Options(max_seconds=9)), ShallowsError, "max_seconds has no effect"),
-        (BudgetedSVMClassifier(bandwidth=None), ShallowsError, "bandwidth must be .* 'auto' or 'median', got None"),
-        (AMMClassifier(regularization=None), ShallowsError, "regularization must be a positive number or 'auto'"),
-        (
-            LowRankLinearizedSVMClassifier(options=Options(memory=2**20)),
-            ShallowsError,
-            "Take a smaller budget of landmarks",
-        ),
+        (LowRankLinearizedSVMClassifier(options=Options(memory=2**20)), ShallowsError, "smaller budget of landmarks"),
     ],
     ids=str,
 )
@@ -216,13 +157,6 @@ def test_parameters_out_of_range_are_told(model, error, told):
     X, y = circles(8000)
     with pytest.raises(error, match=told):
         model.fit(X, y)
-
-
-@each
-def test_values_beyond_the_numbers_are_told(model):
-    X, y = circles(50)
-    with pytest.raises(ShallowsError, match="scale"):
-        clone(model).fit(X * 1e200, y)
 
 
 def test_the_score_of_a_class_is_the_best_of_its_hyperplanes():

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_friedman1
 
-from engine_example import sample
-from shallows import DoublyStochasticClassifier, DoublyStochasticRegressor
+from shallows import DoublyStochasticRegressor
 from shallows.errors import ShallowsError
 from shallows.solvers import DoublyStochastic
 from shallows.svm import DoublyStochasticNoveltyDetector
@@ -36,20 +35,6 @@ def test_more_steps_make_it_no_worse(noise):
         for n in (25, 50, 100, 200)
     ]
     assert all(later > earlier - 0.02 for earlier, later in itertools.pairwise(scores)), scores
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("noise", [0.5, 5.0])
-def test_more_rows_make_it_no_worse(noise):
-    scores = []
-    for n in (250, 999, 1001, 2100):
-        X, y, X_test, y_test = friedman(n, noise)
-        scores.append(
-            DoublyStochasticRegressor(solver=DoublyStochastic(n_iter=100), random_state=0)
-            .fit(X, y)
-            .score(X_test, y_test)
-        )
-    assert all(later > earlier - 0.03 for earlier, later in itertools.pairwise(scores)), scores
 
 
 def test_nothing_is_learnt_from_noise():
@@ -102,13 +87,6 @@ def test_a_first_call_of_one_row_spoils_nothing():
 
 
 @pytest.mark.slow
-def test_one_row_a_call_raises_no_error():
-    X, y, X_test, _y_test = linear(40)
-    model = in_calls(DoublyStochasticRegressor(random_state=0), X, y, [1] * 40)
-    assert np.isfinite(model.predict(X_test)).all()
-
-
-@pytest.mark.slow
 def test_small_batches_of_a_noisy_stream_are_learnt_from():
     X, y, X_test, y_test = linear(900)
     model = in_calls(DoublyStochasticRegressor(random_state=0), X, y, [30] * 30)
@@ -136,28 +114,9 @@ def test_a_bad_batch_among_the_first_rows_leaves_the_model_of_the_ones_before():
     assert np.array_equal(model.predict(X_test), whole.predict(X_test))
 
 
-def test_labels_in_words_begin_anew_as_well():
-    X, y, X_test, y_test = linear(400)
-    words, words_test = np.where(y > 0, "up", "down"), np.where(y_test > 0, "up", "down")
-    model = DoublyStochasticClassifier(random_state=0).partial_fit(X[:20], words[:20], classes=["down", "up"])
-    for i in range(20, 400, 20):
-        model.partial_fit(X[i : i + 20], words[i : i + 20])
-    assert model.score(X_test, words_test) > 0.75
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("sizes", [[1500], [30] * 50, [500] * 3], ids=["one call", "of 30", "of 500"])
 def test_the_fraction_of_novelty_is_kept_in_a_stream(sizes):
     X = np.random.default_rng(0).normal(size=(1500, 4))
     model = in_calls(DoublyStochasticNoveltyDetector(fraction=0.05, random_state=0), X, None, sizes)
     assert np.mean(model.predict(X) < 0) == pytest.approx(0.05, abs=0.012)
-
-
-def test_rows_that_are_there_several_times_count_as_one_of_a_larger_weight():
-    X = sample(60, 4)
-    y, times = X[:, 0] + 0.3 * sample(60, 1, seed=1)[:, 0], np.arange(60) % 4
-    weighted = DoublyStochasticRegressor(random_state=0).fit(X, y, sample_weight=times)
-    repeated = DoublyStochasticRegressor(random_state=0).fit(X.repeat(times, axis=0), y.repeat(times))
-    new = sample(40, 4, seed=2)
-    assert weighted.report_["bandwidth"] == repeated.report_["bandwidth"]
-    assert np.abs(weighted.predict(new) - repeated.predict(new)).max() < 1e-9

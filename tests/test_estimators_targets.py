@@ -7,7 +7,6 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
-import scipy.sparse
 from sklearn.datasets import make_blobs
 
 from engine_example import sample
@@ -26,20 +25,6 @@ from promises_example import EVERY, unfitted
 from shallows import KernelRidgeClassifier
 
 pytestmark = brief
-
-
-@each_classifier
-@pytest.mark.parametrize(
-    "labels",
-    [np.array(["ant", "bee", "cat"]), np.array([-5, 7, 100]), np.array([0.5, 1.5, 2.5]).astype(str).astype(object)],
-    ids=["strings", "integers", "objects"],
-)
-def test_labels_come_back_as_they_went_in(Estimator, labels):
-    X, y, new = table(Estimator)
-    named = Estimator(random_state=0, max_epochs=2).fit(X, labels[y])
-    plain = Estimator(random_state=0, max_epochs=2).fit(X, y)
-    assert np.array_equal(named.predict(new), labels[plain.predict(new)])
-    assert np.array_equal(named.classes_, labels)
 
 
 @each_classifier
@@ -74,23 +59,8 @@ def test_one_output_keeps_the_shape_it_came_in(Estimator):
     assert Estimator(max_epochs=2).fit(X, y[:, None]).predict(new).shape == (len(new), 1)
 
 
-@each_classifier
-@pytest.mark.parametrize("batch_size", [None, 16])
-@pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_matrix], ids=["dense", "sparse"])
-def test_several_labels_are_learnt_each_for_itself(Estimator, kind, batch_size):
-    X, y, new = table(Estimator)
-    Y = np.stack([y == 0, y > 0, X[:, 2] > 0], axis=1).astype(int)
-    options = {"random_state": 0, "max_epochs": 3, "kernel": "laplace", "batch_size": batch_size}
-    model = Estimator(**options).fit(X, kind(Y))
-    predicted = model.predict(new)
-    assert predicted.shape == (len(new), 3)
-    for j in range(3):
-        assert np.array_equal(predicted[:, j], Estimator(**options).fit(X, Y[:, j]).predict(new))
-    assert np.array_equal(model.predict_proba(new) > 0.5, predicted == 1)
-
-
 @each_regressor
-@pytest.mark.parametrize("scale", [1e-200, 1e-30, 1e30, 1e200])
+@pytest.mark.parametrize("scale", [1e-200, 1e200])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_the_unit_of_the_targets_changes_nothing(Estimator, scale, dtype):
     X, y, new = table(Estimator)
@@ -101,18 +71,13 @@ def test_the_unit_of_the_targets_changes_nothing(Estimator, scale, dtype):
 
 
 @each_regressor
-def test_a_constant_target_is_that_constant(Estimator):
-    X, _, new = table(Estimator)
-    assert np.array_equal(Estimator().fit(X, np.full(len(X), 0.1)).predict(new), np.full(len(new), 0.1))
-
-
-@each_regressor
 def test_a_constant_target_whose_mean_is_rounded_is_not_learnt(Estimator):
     X, y, new = table(Estimator, 120)
     third = np.full(len(X), 1.1)
     assert np.mean(third) != 1.1 or np.average(third, weights=np.arange(1.0, 121)) != 1.1  # rounding is there
     both = Estimator(random_state=0).fit(X, np.stack([third, y], axis=1), sample_weight=np.arange(1.0, 121))
     assert np.array_equal(both.predict(new)[:, 0], np.full(len(new), 1.1))
+    assert np.array_equal(Estimator().fit(X, third).predict(new), np.full(len(new), 1.1))
 
 
 # --------------------------------------------------------------------------------------------- weights
@@ -158,11 +123,11 @@ def test_a_weight_of_two_is_a_row_that_is_there_twice(Estimator):
     y = np.random.default_rng(0).integers(0, 2, size=50)
     w = np.random.default_rng(1).integers(1, 4, size=50)
     options = {"kernel": "laplace", "bandwidth": 1.0, "random_state": 0, "max_epochs": 10}
-    weighted = Estimator(**options, **published(Estimator, "bandwidth")).fit(X, y, sample_weight=w)
-    repeated = Estimator(**options, **published(Estimator, "bandwidth")).fit(np.repeat(X, w, axis=0), np.repeat(y, w))
-    assert np.abs(outputs(weighted, sample(30, seed=2)) - outputs(repeated, sample(30, seed=2))).max() < 1e-5
-    plain = Estimator(**options, **published(Estimator, "bandwidth")).fit(X, y)
-    assert np.abs(outputs(weighted, X) - outputs(plain, X)).max() > 0.05
+    model = Estimator(**options, **published(Estimator, "bandwidth"))
+    weighted = outputs(model.fit(X, y, sample_weight=w), X)
+    repeated = outputs(model.fit(np.repeat(X, w, axis=0), np.repeat(y, w)), X)
+    assert np.abs(weighted - repeated).max() < 1e-5
+    assert np.abs(weighted - outputs(model.fit(X, y), X)).max() > 0.05
 
 
 @each
@@ -185,26 +150,24 @@ def test_the_unit_of_the_weights_changes_nothing(Estimator):
 
 
 @each
-@pytest.mark.parametrize(
-    ("weights", "says"),
-    [
-        (np.zeros(120), "(?i)zero"),
-        (-np.ones(120), "(?i)negative"),
-        (np.ones(119), "(?i)shape"),
-        (np.full(120, np.nan), "NaN"),
-    ],
-)
-def test_weights_that_mean_nothing_are_refused(Estimator, weights, says):
+def test_weights_that_mean_nothing_are_refused(Estimator):
     X, y, _ = table(Estimator)
-    with pytest.raises(ValueError, match=says):
-        Estimator().fit(X, y, sample_weight=weights)
+    refused = {
+        "(?i)zero": np.zeros(120),
+        "(?i)negative": -np.ones(120),
+        "(?i)shape": np.ones(119),
+        "NaN": [np.nan] * 120,
+    }
+    for says, weights in refused.items():
+        with pytest.raises(ValueError, match=says):
+            Estimator().fit(X, y, sample_weight=weights)
 
 
 # --------------------------------------------------------------------------------------- probabilities
 
 
 @each_classifier
-@pytest.mark.parametrize("n_classes", [2, 3, 6])
+@pytest.mark.parametrize("n_classes", [2, 6])
 def test_probabilities_sum_to_one_and_agree_with_the_prediction(Estimator, n_classes):
     X, y = make_blobs(150, centers=n_classes, n_features=3, cluster_std=3, random_state=0)
     model = Estimator(random_state=0, max_epochs=3).fit(X, y)

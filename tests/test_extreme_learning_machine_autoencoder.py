@@ -5,13 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse
-from sklearn.datasets import load_digits
 from sklearn.linear_model import Lasso, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from engine_example import sample
-from shallows import FeatureRidgeClassifier
 from shallows.errors import ShallowsError, UnknownNameError
 from shallows.features.given_units import GivenUnits, orthogonal_units
 from shallows.kernel_approximation import ExtremeLearningMachineAutoencoder
@@ -30,12 +28,7 @@ def by_hand(X, model):
     return np.linalg.solve(H.T @ H + model.alpha * np.eye(H.shape[1]), H.T @ Z), Z
 
 
-@parametrize_with_checks(
-    [
-        ExtremeLearningMachineAutoencoder(n_units=5, penalty=penalty, alpha=0.001, random_state=0)
-        for penalty in ("l2", "l1")
-    ]
-)
+@parametrize_with_checks([ExtremeLearningMachineAutoencoder(n_units=5, penalty="l1", alpha=0.001, random_state=0)])
 def test_scikit_learns_contract_holds(estimator, check):
     check(estimator)
 
@@ -50,31 +43,12 @@ def test_the_features_are_those_of_the_formula(n_units):
     assert np.abs(model.transform(scipy.sparse.csr_array(X)) - found).max() < 1e-12
 
 
-def test_the_weights_solve_their_normal_equations():
-    X = sample(400, 6) + 1.0
-    model = ExtremeLearningMachineAutoencoder("tanh", n_units=30, alpha=0.3333333333333333, random_state=1).fit(X)
-    scale = model.bandwidth_ / np.sqrt(6)
-    Z = (X - X.mean(axis=0)) / scale
-    H = orthogonal_units("tanh", 6, 30, 1.0, 1).map(Z)
-    beta = model.feature_map_.weights * scale
-    gradient = beta / 3.0 + H.T @ (H @ beta - Z)
-    assert np.abs(gradient).max() < 1e-10 * np.abs(H.T @ Z).max()
-
-
 def test_the_minimum_with_an_absolute_penalty_is_the_soft_threshold_where_units_do_not_overlap():
     diagonal, moments = np.array([4.0, 1.0, 0.5]), np.array([[3.0, -1.0], [0.2, 5.0], [-0.4, 0.1]])
     found = solve_with_l1(np.diag(diagonal), moments, 0.3, 1e-12)
     exact = np.sign(moments) * np.maximum(np.abs(moments) - 0.3, 0.0) / diagonal[:, None]
     assert np.abs(found - exact).max() < 1e-11
     assert not solve_with_l1(np.zeros((3, 3)), np.zeros((3, 2)), 0.3).any()
-
-
-def test_the_minimum_with_an_absolute_penalty_is_that_of_coordinate_descent():
-    H, T = sample(200, 12, seed=1) @ sample(12, 12, seed=2), sample(200, 3, seed=3)
-    found = solve_with_l1(H.T @ H, H.T @ T, 20.0, 1e-10)
-    exact = Lasso(20.0 / 200, fit_intercept=False, tol=1e-12, max_iter=10**6).fit(H, T).coef_.T
-    assert np.abs(found - exact).max() < 1e-8
-    assert 0 < (exact == 0).sum() < 30 and np.array_equal(found == 0, exact == 0)
 
 
 def test_the_weights_with_an_absolute_penalty_fulfil_the_conditions_of_the_minimum():
@@ -132,21 +106,6 @@ def test_a_pipeline_of_layers_is_the_layers_one_after_another():
     mean = H.mean(axis=0)
     weights = np.linalg.solve((H - mean).T @ (H - mean) + 0.1 * np.eye(8), (H - mean).T @ (y - y.mean()))
     assert np.abs(model.predict(X) - ((H - mean) @ weights + y.mean())).max() < 1e-7
-
-
-@pytest.mark.slow
-def test_two_layers_are_not_worse_than_one_on_digits():
-    X, y = load_digits(return_X_y=True)
-    wrong = {1: 0.0, 2: 0.0}
-    for seed in range(3):
-        rows = np.random.default_rng(seed).permutation(len(X))
-        a, b = rows[:1200], rows[1200:]
-        for n_layers in wrong:
-            layers = [ExtremeLearningMachineAutoencoder(n_units=64, random_state=k) for k in range(n_layers)]
-            model = make_pipeline(*layers, FeatureRidgeClassifier("hidden_units", random_state=0)).fit(X[a], y[a])
-            wrong[n_layers] += np.mean(model.predict(X[b]) != y[b]) / 3
-    # Of three times 597 images at 1 % wrong the error has a deviation of 0.24 %, and the difference of two at most √2.
-    assert wrong[2] < wrong[1] + 0.007 and wrong[1] < 0.02
 
 
 def test_impossible_parameters_are_refused_with_what_can():

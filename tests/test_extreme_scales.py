@@ -33,7 +33,7 @@ from forms import (
     kernel_sgd_regressor,
 )
 from promises_example import EVERY, targets, unfitted
-from shallows import KernelRidgeClassifier, Options, RegularizedRiskRegressor, features, kernels
+from shallows import Options, RegularizedRiskRegressor, kernels
 from shallows.errors import ShallowsError
 from shallows.solvers import DoublyStochastic
 from shallows.svm import DoublyStochasticNoveltyDetector
@@ -46,7 +46,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.excepti
 @pytest.mark.parametrize(
     "Estimator", [eigenpro_regressor, centers_regressor, feature_eigenpro_regressor, kernel_ridge_regressor]
 )
-@pytest.mark.parametrize("bandwidth", [1e6, 1e30, 1e140])
+@pytest.mark.parametrize("bandwidth", [1e6, 1e140])
 @pytest.mark.parametrize("kernel", EUCLIDEAN)
 @each_precision
 def test_a_matrix_of_ones_learns_the_mean(Estimator, bandwidth, kernel, dtype):
@@ -63,7 +63,7 @@ def test_a_matrix_of_ones_learns_the_mean(Estimator, bandwidth, kernel, dtype):
 @pytest.mark.parametrize(
     "Estimator", [eigenpro_classifier, eigenpro_regressor, kernel_sgd_classifier, kernel_sgd_regressor]
 )
-@pytest.mark.parametrize("batch_size", [None, 4, 50, 400])
+@pytest.mark.parametrize("batch_size", [None, 50])
 @pytest.mark.parametrize("kernel", ["gaussian", "laplace"])
 def test_a_matrix_of_ones_averages_contradicting_targets_in_any_batches(Estimator, kernel, batch_size):
     n = 1500
@@ -77,30 +77,12 @@ def test_a_matrix_of_ones_averages_contradicting_targets_in_any_batches(Estimato
     assert np.abs(found - y.mean()).max() < 0.05
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("Estimator", [eigenpro_regressor, kernel_sgd_regressor])
-@pytest.mark.parametrize("batch_size", [16, 256, 1000])
-def test_a_linear_kernel_comes_to_the_least_squares_solution_of_noisy_targets(Estimator, batch_size):
-    rng = np.random.default_rng(4)
-    X = rng.normal(size=(2000, 6))
-    X -= X.mean(axis=0)
-    y = X @ rng.normal(size=6) + rng.normal(size=2000)
-    expected = y.mean() + X @ np.linalg.lstsq(X, y - y.mean())[0]
-    options = {"kernel": "polynomial", "kernel_params": {"degree": 1}, "max_epochs": 40, "random_state": 0}
-    model = Estimator(batch_size=batch_size, **options).fit(X, y)
-    # The noise of the targets is 1, what a solution owes to it is the root of 6/2000, 0.055.
-    assert np.sqrt(np.mean((model.predict(X) - expected) ** 2)) < 0.045
-
-
 @pytest.mark.parametrize(("n", "d", "bandwidth", "dtype"), [(120, 3, 1e-4, "float64"), (1500, 10, 1e-2, "float32")])
-@pytest.mark.parametrize("batch_size", [None, 40])
 @pytest.mark.parametrize("kernel", EUCLIDEAN)
-def test_centres_that_see_no_other_point_are_fitted_and_the_others_have_the_mean(
-    kernel, batch_size, n, d, bandwidth, dtype
-):
+def test_centres_that_see_no_other_point_are_fitted_and_the_others_have_the_mean(kernel, n, d, bandwidth, dtype):
     X = sample(n, d)
     y = 3 + np.sin(X[:, 0])
-    options = {"centres": n // 5, "bandwidth": bandwidth, "batch_size": batch_size, "dtype": dtype, "random_state": 0}
+    options = {"centres": n // 5, "bandwidth": bandwidth, "batch_size": 40, "dtype": dtype, "random_state": 0}
     model = centers_regressor(kernel, **options, **published(centers_regressor, "bandwidth")).fit(X, y)
     at_centres = np.isin(np.arange(n), model.support_)
     found = model.predict(X)
@@ -147,30 +129,17 @@ def test_a_bandwidth_whose_square_is_no_number_is_refused(Estimator, bandwidth):
         Estimator(bandwidth=bandwidth).fit(X, y)
 
 
-@each_map
-@pytest.mark.parametrize(("bandwidth", "dtype"), [(1e-5, "float32"), (1e-140, "float32"), (1e-12, "float64")])
-def test_every_map_refuses_a_bandwidth_below_what_rounding_resolves(name, bandwidth, dtype):
-    X, y, new = table(feature_eigenpro_regressor)
-    model = made(feature_eigenpro_regressor, features=name, bandwidth=bandwidth, dtype=dtype)
-    if name == "linear":
-        assert np.isfinite(model.fit(X, y).predict(new)).all()
-        return
-    with pytest.raises(ShallowsError, match=f"too small for {dtype}: distances below"):
-        model.fit(X, y)
-
-
 # -------------------------------------------------------------------------------- points
 
 
 @each_map
-@pytest.mark.parametrize("bandwidth", [None, 1.0])
 @pytest.mark.parametrize(
     ("scale", "dtype"), [(1e25, "float32"), (1e-30, "float32"), (1e200, "float64"), (1e-200, "float64")]
 )
-def test_every_map_refuses_features_whose_squares_leave_the_numbers(name, scale, dtype, bandwidth):
+def test_every_map_refuses_features_whose_squares_leave_the_numbers(name, scale, dtype):
     X, y, _ = table(feature_eigenpro_regressor)
     with pytest.raises(ShallowsError, match=rf"features are too (large|small) for {dtype}.*StandardScaler"):
-        made(feature_eigenpro_regressor, features=name, bandwidth=bandwidth, dtype=dtype).fit(X * scale, y)
+        made(feature_eigenpro_regressor, features=name, dtype=dtype).fit(X * scale, y)
 
 
 @pytest.mark.parametrize("Estimator", OTHERS)
@@ -195,14 +164,6 @@ def test_points_beyond_the_precision_of_the_model_are_refused(Estimator):
     for predict in (model.predict, getattr(model, "decision_function", model.predict)):
         with pytest.raises(ShallowsError, match=says):
             predict(new)
-
-
-def test_a_map_of_the_users_is_given_no_points_beyond_the_precision():
-    X, y, _ = table(feature_eigenpro_regressor)
-    own = features.make("fourier", kernels.Gaussian(1.0), X, 20)
-    X[3, 0] = 1e100
-    with pytest.raises(ShallowsError, match=r"as large as 1e\+100, .* float32"):
-        made(feature_eigenpro_regressor, features=own, dtype="float32").fit(X, y)
 
 
 @pytest.mark.parametrize("partial", [False, True])
@@ -285,17 +246,7 @@ def test_rows_at_any_scale_give_the_model_of_scaled_rows_or_are_refused(name, pr
             assert np.abs(mine - its).max() <= 0.05 * np.abs(its).max()
 
 
-@pytest.mark.parametrize("name", ["NystroemFeatures", "RBFNetwork", "LowRankLinearizedSVMClassifier"])
-def test_kernel_values_of_tiny_rows_in_float32_are_refused_in_the_fit(name):
-    tiny = (ROWS * 1e-20).astype(np.float32)
-    with pytest.raises(ShallowsError, match=r"bandwidth=\S+e-20 is too small for float32.*StandardScaler.*float64"):
-        unfitted(name).fit(tiny, targets(name, ROWS))
-    assert np.isfinite(
-        promises_example.outputs(unfitted(name, dtype="float64").fit(tiny, targets(name, ROWS)), tiny)
-    ).all()
-
-
-@pytest.mark.parametrize("scale", [1e-300, 1e-160, 1e160, 1e300])
+@pytest.mark.parametrize("scale", [1e-300, 1e160])
 @pytest.mark.parametrize("name", [*REGRESSORS, "SparseRandomFeatures"])
 def test_targets_at_any_scale_give_the_model_of_scaled_targets_or_are_refused(name, scale):
     y = ROWS[:, 0]
@@ -308,18 +259,7 @@ def test_targets_at_any_scale_give_the_model_of_scaled_targets_or_are_refused(na
     assert found is not None or "Gaussian" in name
 
 
-def test_columns_of_targets_have_scales_of_their_own():
-    y = np.column_stack([ROWS[:, 0], 1e-200 * ROWS[:, 1], 1e200 * ROWS[:, 2]])
-    for name in ("FeatureRidgeRegressor", "RandomKitchenSinksRegressor"):
-        model = unfitted(name).fit(ROWS, y)
-        expected = [unfitted(name).fit(ROWS, ROWS[:, j]).predict(ROWS) for j in range(3)]
-        # What is chosen for all columns together differs from what is chosen for one.
-        assert np.abs(model.predict(ROWS) / [1, 1e-200, 1e200] - np.transpose(expected)).max() < 0.5
-
-
-@pytest.mark.parametrize(
-    "name", [name for name in EVERY if "sample_weight" in signature(unfitted(name).fit).parameters]
-)
+@pytest.mark.parametrize("name", WEIGHTED)
 def test_weights_beyond_the_numbers_are_refused_and_wide_ones_are_taken(name):
     y, shares = targets(name, ROWS), np.random.default_rng(1).permutation(np.linspace(-1.0, 1.0, 120))
     for weights in (10.0 ** (200 * shares), np.full(120, 1e308)):
@@ -329,12 +269,6 @@ def test_weights_beyond_the_numbers_are_refused_and_wide_ones_are_taken(name):
         found = predicted_or_refused(unfitted(name), ROWS, y, "nearer to 1 and to each other", sample_weight=weights)
         assert found is not None or "Gaussian" in name
         assert all(np.isfinite(one).all() for one in found or [])
-
-
-def test_weights_of_classes_beyond_the_numbers_are_refused():
-    model = KernelRidgeClassifier(solver="eigenpro", class_weight={0: 1e-200, 1: 1e200})
-    with pytest.raises(ShallowsError, match="weights of the rows are between"):
-        model.fit(ROWS, targets("Classifier", ROWS))
 
 
 def test_the_median_rule_says_that_distances_underflow():

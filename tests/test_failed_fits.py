@@ -15,9 +15,9 @@ import shallows
 from bad_input_example import few, outputs
 from doubly_stochastic_example import WORDS, endless, moons
 from flat import flat_if_known
-from shallows import DoublyStochasticClassifier, DoublyStochasticRegressor, KernelRidgeRegressor, training
-from shallows.errors import DivergenceError, ShallowsError
-from shallows.solvers import ConjugateGradients, DoublyStochastic, EigenPro, FeatureBlockDescent, TheoryStep
+from shallows import DoublyStochasticClassifier, KernelRidgeRegressor, training
+from shallows.errors import ShallowsError
+from shallows.solvers import ConjugateGradients, DoublyStochastic, EigenPro, FeatureBlockDescent
 from shallows.svm import DoublyStochasticNoveltyDetector
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -139,14 +139,12 @@ def small():
 
 
 @begins_shortly
-@pytest.mark.parametrize("n", [1, 2, 7])
-def test_ctrl_c_in_a_stream_leaves_the_model_of_the_batches_before(n):
+def test_ctrl_c_in_a_stream_leaves_the_model_of_the_batches_before():
     model = small()
     with pytest.raises(KeyboardInterrupt):
-        model.partial_fit(stream_of(n, interrupt), classes=WORDS)
-    whole = small().partial_fit(endless(n), classes=WORDS)
-    assert model.n_iter_ == whole.n_iter_
-    assert model.report_["n_blocks"] == whole.report_["n_blocks"]
+        model.partial_fit(stream_of(7, interrupt), classes=WORDS)
+    whole = small().partial_fit(endless(7), classes=WORDS)
+    assert model.n_iter_ == whole.n_iter_ and model.report_["n_blocks"] == whole.report_["n_blocks"]
     assert np.array_equal(model.dual_coef_, whole.dual_coef_)
 
 
@@ -251,32 +249,6 @@ def interrupted_at(number, method):
     return call
 
 
-def test_a_first_batch_that_is_refused_leaves_no_model():
-    model, (X, y) = small(), moons()
-    X[3, 1] = np.nan
-    with pytest.raises(ValueError, match="NaN"):
-        model.partial_fit(X, y, classes=WORDS)
-    assert not hasattr(model, "classes_")
-    model.partial_fit(X[:, :1], y, classes=["low", "high"])
-    assert model.n_features_in_ == 1
-
-
-def test_a_batch_on_which_training_diverges_is_not_in_the_model():
-    X = moons(100)[0]
-    y = X[:, 0] + X[:, 1] ** 2
-    model = DoublyStochasticRegressor(
-        solver=DoublyStochastic(schedule="constant", preconditioning=None, block_size=8, n_iter=20), random_state=0
-    )
-    model.fit(X, y)
-    before, model._state.step_size = model.predict(X), 1e9
-    with pytest.raises(DivergenceError):
-        model.partial_fit((X, y) for _ in range(9))
-    assert np.isfinite(model.predict(X)).all()
-    assert 20 <= model.n_iter_ < 29
-    if model.n_iter_ == 20:
-        assert np.array_equal(model.predict(X), before)
-
-
 def test_a_novelty_detector_keeps_its_threshold_too():
     X, _ = moons(200)
     model, whole = (
@@ -307,15 +279,4 @@ def test_a_warning_of_a_fit_names_the_line_that_called_it(model):
     X, y = np.random.default_rng(0).normal(size=(2, 200, 1))
     with pytest.warns(ConvergenceWarning) as caught:
         model.fit(X, y[:, 0])
-    assert caught[0].filename == __file__
-
-
-@pytest.mark.parametrize("how", ["fit", "partial_fit"])
-def test_a_warning_of_the_theory_names_the_line_that_called_it(how):
-    X, words = moons(60)
-    model = DoublyStochasticClassifier(
-        solver=DoublyStochastic(schedule=TheoryStep(theta_nu=0.5), n_iter=2), regularization=0.01
-    )
-    with pytest.warns(UserWarning, match="theta_nu") as caught:
-        model.fit(X, words) if how == "fit" else model.partial_fit(X, words, WORDS)
     assert caught[0].filename == __file__

@@ -16,7 +16,6 @@ from shallows import KernelRidgeRegressor, Options, arrays, decomposition, train
 from shallows.arrays import Device
 from shallows.errors import DeviceError, DeviceMemoryError, ShallowsError
 from shallows.gpu import gpu_checks
-from shallows.kernel_approximation import FourierFeatures
 
 
 def fake(driver=13000, runtime=13000, count=1, free=80, total=80, own=0, compiler=None):
@@ -68,27 +67,21 @@ def machine(monkeypatch):
         ({"count": RuntimeError("cudaErrorNoDevice: no CUDA-capable device")}, "no GPU answers: cudaErrorNoDevice"),
         ({"count": 1}, "the GPUs that CuPy sees are: 'gpu:0'"),
         (
-            {"count": 4, "compiler": 'catastrophic error: cannot open source file "vector_types.h"'},
-            r"headers of the CUDA toolkit are missing.*shallows\[gpu\].*vector_types",
+            {"compiler": 'cannot open source file "vector_types.h"'},
+            r"headers .*are missing.*shallows\[gpu\].*vector_types",
         ),
-        (
-            {"count": 4, "compiler": "CuPy failed to load libcublas.so.13: cannot open shared object file"},
-            r"does not find a library of the CUDA toolkit.*shallows\[gpu\].*libcublas",
-        ),
+        ({"compiler": "CuPy failed to load libcublas.so.13"}, r"does not find a library .*shallows\[gpu\].*libcublas"),
     ],
-    ids=["old driver", "no driver", "no start", "no device", "no such number", "no headers", "no library"],
+    ids=str,
 )
 def test_a_gpu_that_cannot_be_used_is_refused_with_its_cause(facts, words, machine):
-    machine(**facts)
+    machine(**{"count": 4, **facts})
     with pytest.raises(ShallowsError, match=words):
         gpu_checks.check_gpu("gpu:2")
     X, y = np.arange(60.0).reshape(30, 2), np.arange(30.0)
-    for name in ("EigenPro", "KernelSGD", "DoublyStochastic", "RegularizedRisk", "CoreVectorMachine"):
+    for name in ("EigenProRegressor", "RegularizedRiskRegressor", "FourierFeatures", "DoublyStochasticKernelPCA"):
         with pytest.raises(ShallowsError, match=words):
-            unfitted(f"{name}Regressor", device="gpu:2").fit(X, y)
-    for model in (shallows.KernelSVMClassifier, FourierFeatures, decomposition.DoublyStochasticKernelPCA):
-        with pytest.raises(ShallowsError, match=words):
-            flat(model, device="gpu:2").fit(X, y > 10)
+            unfitted(name, device="gpu:2").fit(X, y)
     with pytest.raises(ShallowsError, match=words):
         flat(shallows.DoublyStochasticRegressor, device="gpu:2").partial_fit(X, y)
 
@@ -98,12 +91,6 @@ def test_devices_that_the_environment_hides_are_named_as_the_cause(hidden, machi
     machine(count=RuntimeError("cudaErrorNoDevice"))
     monkeypatch.setenv(gpu_checks.VISIBLE, hidden)
     with pytest.raises(ShallowsError, match=f"CUDA_VISIBLE_DEVICES={hidden!r} hides every GPU"):
-        gpu_checks.check_gpu("gpu")
-
-
-def test_an_error_of_the_compiler_that_is_no_missing_header_stays_as_it_is(machine):
-    machine(compiler="out of registers")
-    with pytest.raises(RuntimeError, match="out of registers"):
         gpu_checks.check_gpu("gpu")
 
 
@@ -197,15 +184,16 @@ def test_a_device_without_room_is_told_with_what_to_do(Estimator):
     assert isinstance(told.value, MemoryError)
 
 
-def test_memory_that_the_host_lacks_stays_as_it_is():
+@pytest.mark.parametrize("error", [MemoryError("of the host"), ZeroDivisionError("mine")])
+def test_an_error_of_something_else_stays_as_it_is(error):
     class Fails(training.Observer):
         def on_batch(self, run):
-            raise MemoryError("of the host")
+            raise error
 
     X = np.random.default_rng(0).normal(size=(100, 3))
-    with pytest.raises(MemoryError, match="of the host") as told:
+    with pytest.raises(type(error), match=str(error)) as raised:
         KernelRidgeRegressor(solver="eigenpro", random_state=0).fit(X, X[:, 0], observers=[Fails()])
-    assert not isinstance(told.value, ShallowsError)
+    assert not isinstance(raised.value, ShallowsError)
 
 
 def test_a_stream_of_components_is_checked_where_it_begins_alone(machine, monkeypatch):
@@ -218,13 +206,3 @@ def test_a_stream_of_components_is_checked_where_it_begins_alone(machine, monkey
     begun = len(asked)
     model.partial_fit(X)
     assert begun == len(asked) > 0 and set(asked) == {"cpu"}
-
-
-def test_an_error_of_something_else_stays_as_it_is():
-    class Fails(training.Observer):
-        def on_batch(self, run):
-            raise ZeroDivisionError("mine")
-
-    X = np.random.default_rng(0).normal(size=(100, 3))
-    with pytest.raises(ZeroDivisionError, match="mine"):
-        KernelRidgeRegressor(solver="eigenpro", random_state=0).fit(X, X[:, 0], observers=[Fails()])

@@ -8,11 +8,8 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import load_digits
 from sklearn.decomposition import KernelPCA
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from component_example import points, sine_squared
@@ -26,7 +23,6 @@ from shallows.decomposition import (
     KernelSlicedInverseRegression,
 )
 from shallows.errors import DivergenceError, ShallowsError
-from shallows.estimators.old_names import translate
 from shallows.solvers import Oja, TwoViewSVD
 from shallows.training import Checkpoint, Curve, Observer
 from shallows_papers.baselines.randomised_cca import RandomisedCCA
@@ -46,11 +42,7 @@ def brief(**options):
     return flat(DoublyStochasticKernelPCA, bandwidth=2.0, random_state=0, n_iter=20, **options)
 
 
-@parametrize_with_checks(
-    [
-        DoublyStochasticKernelPCA(solver=Oja(n_iter=20), random_state=0),
-    ]
-)
+@parametrize_with_checks([DoublyStochasticKernelPCA(solver=Oja(n_iter=20), random_state=0)])
 def test_scikit_learns_contract_holds(estimator, check):
     check(estimator)
 
@@ -77,40 +69,6 @@ def test_without_centring_the_components_are_those_of_the_kernel_matrix_itself()
     values, vectors = np.linalg.eigh(K / 500)
     assert sine_squared(vectors[:, -3:], model.transform(x)) < 3e-3
     assert np.abs(model.eigenvalues_ / values[::-1][:3] - 1).max() < 0.05
-
-
-@pytest.mark.slow
-def test_on_digits_the_ten_components_are_found_with_no_parameter_set():
-    x = load_digits().data / 16.0
-    model = DoublyStochasticKernelPCA(10, random_state=0).fit(x)
-    exact = KernelPCA(10, kernel="rbf", gamma=0.5 / model.bandwidth_**2).fit_transform(x)
-    assert sine_squared(exact, model.transform(x)) < 0.01
-
-
-def test_the_same_seed_gives_the_same_model_and_another_seed_another():
-    x = points(300)
-    first, same = (brief().fit(x).transform(x) for _ in range(2))
-    assert np.array_equal(first, same)
-    assert not np.array_equal(first, brief().set_params(random_state=1).fit(x).transform(x))
-
-
-def test_it_works_in_a_pipeline_before_a_linear_model_and_names_its_columns():
-    x, y = load_digits(return_X_y=True)
-    x, y = x[:600] / 16.0, y[:600]
-    reducer = DoublyStochasticKernelPCA(20, random_state=0, solver=Oja(n_iter=60))
-    model = make_pipeline(reducer, LogisticRegression(max_iter=2000, C=100.0)).fit(x[:400], y[:400])
-    exact = KernelPCA(20, kernel="rbf", gamma=0.5 / reducer.bandwidth_**2)
-    theirs = make_pipeline(exact, LogisticRegression(max_iter=2000, C=100.0)).fit(x[:400], y[:400])
-    assert abs(model.score(x[400:], y[400:]) - theirs.score(x[400:], y[400:])) < 0.03
-    frame = reducer.set_output(transform="pandas").fit_transform(x)
-    assert list(frame.columns[:2]) == ["doublystochastickernelpca0", "doublystochastickernelpca1"]
-    assert list(reducer.get_feature_names_out()) == list(frame.columns)
-    assert frame.shape == (600, 20)
-
-
-def test_fit_transform_is_fit_and_transform():
-    x = points(200)
-    assert np.array_equal(brief().fit_transform(x), brief().fit(x).transform(x))
 
 
 # ------------------------------------------------------------------------------------------------------ streams
@@ -198,14 +156,14 @@ def test_observers_see_components_during_the_training():
 @pytest.mark.parametrize(
     ("options", "match"),
     [
-        ({"n_components": 0}, "n_components must be a whole number"),
         ({"method": "qr"}, "method must be one of 'subspace', 'individual', got 'qr'"),
         ({"scaling": "none"}, "scaling must be one of 'eigenvalues', None, got 'none'"),
-        ({"step_size": -1.0}, "step_size must be a positive number"),
-        ({"decrease": -1.0}, "decrease must be a number of at least 0"),
         ({"max_features": 0}, "max_features must be a whole number"),
-        ({"dtype": "float16"}, "dtype must be .auto., .float32. or .float64."),
         ({"kernel": "linear"}, "no spectral draws"),
+        ({"solver": "feature_oja"}, "no solver of DoublyStochasticKernelPCA 'feature_oja'"),
+        ({"solver": TwoViewSVD()}, "DoublyStochasticKernelPCA cannot use the solver TwoViewSVD"),
+        ({"bandwidth": None}, "bandwidth must be a positive number or 'median'.*got None"),
+        ({"options": {"dtype": "float64"}}, "options must be shallows.Options"),
     ],
 )
 def test_an_error_names_the_value_of_a_parameter_out_of_range(options, match):
@@ -216,15 +174,10 @@ def test_an_error_names_the_value_of_a_parameter_out_of_range(options, match):
 def test_more_components_than_the_data_have_are_refused():
     with pytest.raises(ShallowsError, match=r"n_components=5 is more than the data have.*span 2 directions"):
         DoublyStochasticKernelPCA(5, bandwidth=1.0).fit(np.repeat(points(3), 30, axis=0))
-
-
-def test_what_is_no_model_and_what_does_not_fit_one_is_refused():
-    with pytest.raises(NotFittedError):
-        brief().transform(points())
-    with pytest.raises(ValueError, match="X has 2 features, but DoublyStochasticKernelPCA is expecting 3"):
-        brief().fit(points()).transform(points()[:, :2])
-    with pytest.raises(ValueError, match="NaN"):
-        brief().fit(np.full((20, 3), np.nan))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(ShallowsError, match="span 0 directions"):
+            DoublyStochasticKernelPCA(1).fit(np.ones((30, 2)))
 
 
 @pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value", "ignore:divide by zero")
@@ -234,13 +187,6 @@ def test_a_step_of_the_users_that_diverges_is_told_and_an_old_model_kept():
     with pytest.raises(DivergenceError, match="step_size=1e\\+06"):
         model.set_params(solver__step_size=1e6, solver__scaling=None).fit(points())
     assert np.array_equal(model.transform(points()), before)
-
-
-def test_points_that_are_all_the_same_have_no_components():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        with pytest.raises(ShallowsError, match="span 0 directions"):
-            DoublyStochasticKernelPCA(1).fit(np.ones((30, 2)))
 
 
 def test_parameters_of_the_solver_and_the_options_have_paths_for_grid_searches():
@@ -257,20 +203,15 @@ def test_parameters_of_the_solver_and_the_options_have_paths_for_grid_searches()
 
 
 @pytest.mark.parametrize(
-    ("given", "error", "match"),
+    ("given", "match"),
     [
-        ({"n_iter": 5}, TypeError, r"belongs to the solver: solver=Oja\(n_iter=5\)"),
-        ({"device": "cpu"}, TypeError, r"belongs to the options: options=shallows.Options\(device='cpu'\)"),
-        ({"kernel_params": {"nu": 1.5}}, TypeError, r"use kernel .*Matern"),
-        ({"solver": "feature_oja"}, ShallowsError, "no solver of DoublyStochasticKernelPCA 'feature_oja'"),
-        ({"solver": TwoViewSVD()}, ShallowsError, "DoublyStochasticKernelPCA cannot use the solver TwoViewSVD"),
-        ({"bandwidth": None}, ShallowsError, "bandwidth must be a positive number or 'median'.*got None"),
-        ({"options": {"dtype": "float64"}}, ShallowsError, "options must be shallows.Options"),
+        ({"n_iter": 5}, r"belongs to the solver: solver=Oja\(n_iter=5\)"),
+        ({"kernel_params": {"nu": 1.5}}, r"use kernel .*Matern"),
     ],
 )
-def test_a_parameter_at_the_wrong_place_is_refused_with_the_right_one(given, error, match):
-    with pytest.raises(error, match=match):
-        DoublyStochasticKernelPCA(**given).fit(points(50))
+def test_a_parameter_at_the_wrong_place_is_refused_with_the_right_one(given, match):
+    with pytest.raises(TypeError, match=match):
+        DoublyStochasticKernelPCA(**given)
 
 
 def test_an_error_about_several_old_arguments_shows_the_new_call():
@@ -282,38 +223,6 @@ def test_an_error_about_several_old_arguments_shows_the_new_call():
     )
     with pytest.raises(TypeError, match=r"Options\(device='cpu'\)\.$"):
         DoublyStochasticKernelPCA(device="cpu", spread=3)
-
-
-@pytest.mark.parametrize(
-    ("name", "given", "now"),
-    [
-        ("DoublyStochasticKernelPCA", {"n_components": "3"}, "(n_components=3)"),
-        (
-            "DoublyStochasticKernelPCA",
-            {
-                "kernel": "'matern'",
-                "kernel_params": "{'nu': 2.5}",
-                "bandwidth": "None",
-                "n_iter": "9",
-                "device": "'cpu'",
-            },
-            "(solver=Oja(n_iter=9), kernel=Matern(nu=2.5), bandwidth='median', options=Options(device='cpu'))",
-        ),
-        (
-            "DoublyStochasticKernelCCA",
-            {"ridge": "0.1", "decrease": "0.2"},
-            "(solver=TwoViewCCA(decrease=0.2), ridge=0.1)",
-        ),
-        ("FeatureKernelPCA", {"solver": "'msg'"}, "(solver='matrix_stochastic_gradient')"),
-        (
-            "FeatureKernelPCA",
-            {"solver": "'vr'", "solver_params": "{'period': 2}", "n_features": "50"},
-            "(solver=VRPCA(period=2), features=NystroemFeatures(n_features=50))",
-        ),
-    ],
-)
-def test_an_old_call_is_translated(name, given, now):
-    assert translate(name, given)[0] == name + now
 
 
 def largest_coefficients(model):
@@ -338,25 +247,18 @@ SIGNED = {
 
 
 @pytest.mark.parametrize("name", SIGNED)
-@pytest.mark.parametrize("seed", range(2))
-def test_the_largest_coefficient_of_a_component_is_positive_whatever_the_type_of_the_input(name, seed):
-    rng = np.random.default_rng(seed)
+def test_the_largest_coefficient_of_a_component_is_positive_whatever_the_type_of_the_input(name):
+    rng = np.random.default_rng(0)
     shared = rng.normal(size=(300, 4)) * np.array([3.0, 2.0, 1.2, 0.7])
     first, second = (shared + 0.1 * rng.normal(size=(300, 4)) for _ in range(2))
     forms = [np.float64, np.float32, lambda x: np.asfortranarray(x.astype(">f8"))]
     fits = [clone(SIGNED[name]).fit(form(first), form(second)) for form in forms]
     for model in fits:
         assert (largest_coefficients(model) > 0).all()
+    if name in ("kernel SVD", "kernel CCA", "CCA on features"):  # Both functions of a pair have one sign.
+        left, right = fits[0].transform(first, second)
+        assert ((left * right).mean(axis=0) > 0).all()
     values = [model.transform(first).astype(np.float64) for model in fits]
     for other in values[1:]:
         cosines = (values[0] * other).sum(axis=0) / np.linalg.norm(values[0], axis=0) / np.linalg.norm(other, axis=0)
         assert (cosines > 0.99).all()
-
-
-@pytest.mark.parametrize("name", ["kernel SVD", "kernel CCA", "CCA on features"])
-def test_both_functions_of_a_pair_have_one_sign(name):
-    rng = np.random.default_rng(0)
-    shared = rng.normal(size=(300, 4)) * np.array([3.0, 2.0, 1.2, 0.7])
-    first, second = (shared + 0.1 * rng.normal(size=(300, 4)) for _ in range(2))
-    left, right = clone(SIGNED[name]).fit(first, second).transform(first, second)
-    assert ((left * right).mean(axis=0) > 0).all()

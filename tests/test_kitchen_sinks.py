@@ -7,7 +7,6 @@ import pytest
 import scipy.optimize
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-import shallows
 from engine_example import sample
 from shallows.errors import ShallowsError
 from shallows.kernel_approximation import HiddenUnits
@@ -47,10 +46,9 @@ def test_weights_keep_to_the_bound_and_are_the_optimum_of_a_direct_search():
 
 def test_a_bound_that_no_weight_reaches_leaves_least_squares():
     X, y = problem()
-    model = RandomKitchenSinksRegressor(
-        bound=1e6, tol=1e-12, max_iterations=5000, random_state=0, features=HiddenUnits("tanh", n_units=6)
-    ).fit(X, y)
-    Z = model.transformer_.transform(X)
+    units = HiddenUnits("tanh", n_units=6)
+    model = RandomKitchenSinksRegressor(bound=1e6, tol=1e-12, max_iterations=5000, random_state=0, features=units)
+    Z = model.fit(X, y).transformer_.transform(X)
     fitted = Z @ np.linalg.lstsq(Z, y - y.mean(), rcond=None)[0] + y.mean()
     np.testing.assert_allclose(model.predict(X), fitted, atol=1e-4)
     assert model.report_["at_bound"] == 0
@@ -69,15 +67,10 @@ def test_weights_of_examples_count_as_often_as_the_examples_stand_there():
     np.testing.assert_allclose(doubled.coef_, RandomKitchenSinksRegressor(**options).fit(X, y).coef_, atol=1e-6)
 
 
-def test_classes_are_told_apart_and_a_saved_model_predicts_alike(tmp_path):
+def test_classes_are_told_apart():
     X, y = problem(300)
-    labels = np.where(y > 5, "high", "low")
-    model = RandomKitchenSinksClassifier(random_state=0, features=HiddenUnits("cosine", n_units=200)).fit(
-        X[:200], labels[:200]
-    )
-    assert model.score(X[200:], labels[200:]) > 0.85
-    shallows.save(model, tmp_path / "model.zip")
-    np.testing.assert_array_equal(shallows.load(tmp_path / "model.zip").predict(X), model.predict(X))
+    model = RandomKitchenSinksClassifier(random_state=0, features=HiddenUnits("cosine", n_units=200))
+    assert model.fit(X[:200], y[:200] > 5).score(X[200:], y[200:] > 5) > 0.85
 
 
 @pytest.mark.parametrize(
@@ -87,7 +80,6 @@ def test_classes_are_told_apart_and_a_saved_model_predicts_alike(tmp_path):
         ({"bound": 0.0}, "bound must"),
         ({"features": HiddenUnits(n_units=(5, 5))}, "one layer"),
         ({"features": "fourier"}, "features must be 'hidden_units' or HiddenUnits"),
-        ({"max_iterations": 0}, "max_iterations"),
     ],
 )
 def test_unbounded_units_and_wrong_parameters_are_refused(parameters, problem_named):

@@ -8,44 +8,31 @@ import pytest
 from doubly_stochastic_example import moons, waves
 from resumed_example import StopAt
 from shallows import DoublyStochasticClassifier, DoublyStochasticRegressor, training
-from shallows.errors import ShallowsError, TrainingInterrupted
+from shallows.errors import TrainingInterrupted
 from shallows.features import block_sums
-from shallows.solvers import DoublyStochastic
+from shallows.solvers import DoublyStochastic, UniformReuse
 from shallows.svm import DoublyStochasticNoveltyDetector
 
 WAYS = {
     "preconditioned": {},
     "line search": {"solver__schedule": "line_search", "regularization": 1e-5},
     "plain": {"solver__preconditioning": None, "solver__schedule": "theory_step", "regularization": 1e-3},
-    "old blocks again": {
-        "solver__reuse": "uniform_reuse",
-        "solver__reuse__fresh": 2,
-        "solver__reuse__reused": 3,
-        "regularization": 1e-3,
-    },
+    "old blocks again": {"solver__reuse": UniformReuse(fresh=2, reused=3), "regularization": 1e-3},
     "checked": {"solver__reuse": "checked_reuse", "loss": "logistic"},
-    "a function that is shrunk to nothing": {
-        "solver__schedule": "constant",
-        "solver__step_size": 1.0,
-        "regularization": 1e3,
-    },
+    "shrunk to nothing": {"solver__schedule": "constant", "solver__step_size": 1.0, "regularization": 1e3},
 }
 
 
+def unfitted(n_iter, **options):
+    Estimator = DoublyStochasticClassifier if "loss" in options else DoublyStochasticRegressor
+    solver = DoublyStochastic(block_size=16, batch_size=100, n_iter=n_iter)
+    return Estimator(bandwidth=1.0, solver=solver, random_state=0).set_params(**options)
+
+
 def fitted(keep_values, **options):
-    Estimator, (X, y) = (
-        (DoublyStochasticClassifier, moons()) if "loss" in options else (DoublyStochasticRegressor, waves(700))
-    )
-    options = {
-        "solver__block_size": 16,
-        "solver__batch_size": 100,
-        "bandwidth": 1.0,
-        "solver__n_iter": 40,
-        "random_state": 0,
-        **options,
-    }
+    X, y = moons() if "loss" in options else waves(700)
     weights = np.random.default_rng(0).uniform(0.5, 2.0, len(X))
-    model = Estimator().set_params(solver__keep_values=keep_values, **options).fit(X, y, sample_weight=weights)
+    model = unfitted(40, solver__keep_values=keep_values, **options).fit(X, y, sample_weight=weights)
     return model.decision_function(X) if "loss" in options else model.predict(X)
 
 
@@ -65,11 +52,7 @@ def test_a_batch_that_comes_again_costs_the_blocks_that_are_new(monkeypatch):
 
     monkeypatch.setattr(block_sums, "evaluate", counting)
     for keep in (True, False):
-        DoublyStochasticRegressor(
-            solver=DoublyStochastic(block_size=16, batch_size=100, keep_values=keep, n_iter=40),
-            bandwidth=1.0,
-            random_state=0,
-        ).fit(X, y)
+        unfitted(40, solver__keep_values=keep).fit(X, y)
     # Of 40 steps with four batches the last needs 4 blocks in place of 39.
     assert summed[False] == 100 * sum(range(40))
     assert summed[True] < 100 * 40 * 4
@@ -85,27 +68,10 @@ def test_a_model_keeps_no_values_and_its_threshold_is_that_of_all_points():
 @pytest.mark.parametrize("way", ["preconditioned", "line search", "old blocks again"])
 def test_a_training_that_was_stopped_goes_on_to_the_same_model_to_the_bit(way, tmp_path):
     X, y = waves(300)
-    options = {
-        "solver__block_size": 16,
-        "solver__batch_size": 100,
-        "bandwidth": 1.0,
-        "solver__n_iter": 20,
-        "random_state": 0,
-        **WAYS[way],
-    }
-    through = DoublyStochasticRegressor().set_params(**options).fit(X, y)
+    through = unfitted(20, **WAYS[way]).fit(X, y)
     checkpoint = training.Checkpoint(tmp_path, "a run")
     with pytest.raises(TrainingInterrupted):
-        DoublyStochasticRegressor().set_params(**options).fit(
-            X, y, observers=[StopAt(checkpoint, 11)], checkpoint=checkpoint
-        )
-    resumed = (
-        DoublyStochasticRegressor().set_params(**options).fit(X, y, checkpoint=training.Checkpoint(tmp_path, "a run"))
-    )
+        unfitted(20, **WAYS[way]).fit(X, y, observers=[StopAt(checkpoint, 11)], checkpoint=checkpoint)
+    resumed = unfitted(20, **WAYS[way]).fit(X, y, checkpoint=training.Checkpoint(tmp_path, "a run"))
     assert resumed.n_resumes_ == 1
     assert np.array_equal(resumed.predict(X), through.predict(X))
-
-
-def test_a_word_for_whether_values_are_kept_is_refused():
-    with pytest.raises(ShallowsError, match="keep_values must be True or False, got 'auto'"):
-        DoublyStochasticRegressor(solver=DoublyStochastic(keep_values="auto")).fit(*waves(30))

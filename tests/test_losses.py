@@ -137,12 +137,8 @@ def test_softmax_and_multiclass_hinge_are_their_formulas():
     assert losses.make("softmax").value(z, e) == pytest.approx(scipy.special.logsumexp(z, axis=1) - own)
     worst = [max((r != i % 4) - own[i] + z[i, r] for r in range(4)) for i in range(20)]
     assert losses.make("multiclass_hinge").value(z, e) == pytest.approx(worst)
-
-
-@pytest.mark.parametrize("name", ["softmax", "multiclass_hinge"])
-def test_the_derivatives_of_losses_of_several_classes_sum_to_zero(name):
-    loss = losses.make(name)
-    assert np.abs(loss.derivative(*examples(loss, c=5)).sum(axis=1)).max() < 1e-15
+    for name in ("softmax", "multiclass_hinge"):
+        assert np.abs(losses.make(name).derivative(z, e).sum(axis=1)).max() < 1e-15
 
 
 def test_softmax_with_two_classes_is_logistic_in_the_difference_of_scores():
@@ -156,26 +152,6 @@ def test_softmax_with_two_classes_is_logistic_in_the_difference_of_scores():
     assert softmax.probabilities(z) == pytest.approx(logistic.probabilities(u), rel=1e-12)
 
 
-def test_multiclass_hinge_with_two_classes_is_hinge_of_the_difference_of_scores():
-    # With u = (z₂ − z₁) the margin asked for is 1: max(0, 1 − y u).
-    multiclass, hinge = losses.make("multiclass_hinge"), losses.make("hinge")
-    labels = np.arange(40) % 2
-    z = np.random.default_rng(0).normal(size=(40, 2))
-    u = z[:, 1:] - z[:, :1]
-    assert multiclass.value(z, multiclass.encode(labels, 2)) == pytest.approx(hinge.value(u, hinge.encode(labels, 2)))
-
-
-def test_huber_with_a_wide_middle_is_square_and_quantile_of_a_half_is_half_the_absolute_error():
-    scores, targets = examples(losses.make("square"))
-    for method in ("value", "derivative"):
-        wide, square = (
-            getattr(losses.make(*a[:1], **a[1]), method) for a in (("huber", {"delta": 1e6}), ("square", {}))
-        )
-        assert np.array_equal(wide(scores, targets), square(scores, targets))
-    half = losses.make("quantile", quantile=0.5).value(scores, targets)
-    assert half == pytest.approx(np.abs(scores - targets).sum(axis=1) / 2)
-
-
 def test_the_best_constant_under_the_quantile_loss_is_the_quantile():
     y = np.random.default_rng(0).exponential(size=(2001, 1))
     for tau in (0.1, 0.5, 0.9):
@@ -185,40 +161,10 @@ def test_the_best_constant_under_the_quantile_loss_is_the_quantile():
         assert best == pytest.approx(np.quantile(y, tau), abs=1e-9)
 
 
-@pytest.mark.parametrize("fraction", [0.05, 0.3])
-def test_at_the_optimum_of_novelty_at_most_the_fraction_lies_below_the_offset(fraction):
-    # One-class classification with a linear f in two dimensions away from the origin, minimised in (w, ρ) together.
-    x = np.random.default_rng(0).normal(size=(300, 2)) + 4
-    loss, n, regularisation = losses.make("novelty", fraction=fraction), 300, 1.0
-
-    def objective(theta):
-        u, rho = x @ theta[:2, None], np.full((n, 1), theta[2])
-        return regularisation / 2 * theta[:2] @ theta[:2] + loss.value(u, rho).mean()
-
-    theta = np.array([1.0, 1.0, 0.0])
-    for _ in range(6):
-        theta = minimize(
-            objective, theta, method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-12, "maxiter": 4000}
-        ).x
-    u, rho = x @ theta[:2, None], np.full((n, 1), theta[2])
-    assert (u < rho - 1e-6).mean() <= fraction
-    # Its derivative in ρ has 0 between its ends: fewer than νn strictly below, at least νn at or below.
-    # It is [u < ρ]/ν − 1, and so −ℓ' − 1.
-    assert (-loss.derivative(u, rho - 1e-6) - 1.0).mean() <= 1e-12
-    assert (-loss.derivative(u, rho + 1e-6) - 1.0).mean() >= -1e-12
-
-
-@pytest.mark.parametrize(
-    ("loss", "divided"),
-    [
-        (losses.EpsilonInsensitive(0.6), losses.EpsilonInsensitive(0.6 / 3.0)),
-        (losses.Huber(0.6), losses.Huber(0.6 / 3.0)),
-        (losses.Quantile(0.6), losses.Quantile(0.6)),
-    ],
-    ids=lambda loss: loss.name,
-)
-def test_lengths_among_the_parameters_of_a_loss_are_divided_by_the_unit_of_the_targets(loss, divided):
-    assert loss.in_units(3.0) == divided
+def test_lengths_among_the_parameters_of_a_loss_are_divided_by_the_unit_of_the_targets():
+    assert losses.EpsilonInsensitive(0.6).in_units(3.0) == losses.EpsilonInsensitive(0.6 / 3.0)
+    assert losses.Huber(0.6).in_units(3.0) == losses.Huber(0.6 / 3.0)
+    assert losses.Quantile(0.6).in_units(3.0) == losses.Quantile(0.6)
 
 
 # ------------------------------------------------------------------------------------------------ accuracy
@@ -322,12 +268,3 @@ def test_the_intercept_of_a_hinge_decides_as_its_minimiser_and_is_nothing_for_eq
     uneven, even = (loss.constant(loss.encode(np.arange(100) < n, 2)) for n in (10, 50))
     assert loss.decide(uneven[None, :]) == 0
     assert np.ptp([*even, *([0.0] if len(even) == 1 else [])]) == 0
-
-
-def test_no_finite_sample_makes_a_class_impossible():
-    labels = np.zeros(100, dtype=int)
-    # A class without examples counts as half of one.
-    for name in ("logistic", "softmax"):
-        loss = make(name)
-        never = loss.probabilities(loss.constant(loss.encode(labels, 2))[None, :])[0, 1]
-        assert never == pytest.approx(0.5 / 100, rel=0.01)

@@ -40,21 +40,13 @@ def sizes(root, environment=()):
 
 def test_the_limit_of_a_job_of_slurm_stands_in_its_own_group_and_in_those_above_it(tmp_path):
     groups = {"": v1(UNLIMITED_V1, 9 * 10**9), "slurm/uid_0/job_7": v1(800, 300), JOB: v1(1000, 200)}
-    groups = {
-        path: {name: int(v) if isinstance(v, float) else v for name, v in one.items()} for path, one in groups.items()
-    }
     root = tree(tmp_path, V1_MOUNT.format(root="/"), f"5:devices:/x\n4:memory:/{JOB}\n0::/\n", groups)
     assert sizes(root) == [(1000, 200), (800, 300)]
 
 
 def test_groups_of_version_two_are_read_up_the_tree(tmp_path):
-    groups = {
-        "": {},
-        "system.slice": v2("max", 5),
-        "system.slice/job_7": v2(4000, 100),
-        "system.slice/job_7/step": v2("max", 90),
-    }
-    root = tree(tmp_path, V2_MOUNT.format(root="/"), "0::/system.slice/job_7/step\n", groups)
+    groups = {"": {}, "slice": v2("max", 5), "slice/job_7": v2(4000, 100), "slice/job_7/step": v2("max", 90)}
+    root = tree(tmp_path, V2_MOUNT.format(root="/"), "0::/slice/job_7/step\n", groups)
     assert sizes(root) == [(4000, 100)]
 
 
@@ -62,12 +54,8 @@ def test_a_container_sees_its_own_group_where_the_hierarchy_is_mounted(tmp_path)
     """With a name space of its own the group is "/"; without one, it is the host's, and only a part is mounted."""
     own = tree(tmp_path / "own", V2_MOUNT.format(root="/"), "0::/\n", {"": v2(500, 50)})
     hosts = tree(tmp_path / "hosts", V1_MOUNT.format(root="/docker/abc"), "4:memory:/docker/abc\n", {"": v1(600, 60)})
-    inner = tree(
-        tmp_path / "inner",
-        V1_MOUNT.format(root="/docker/abc"),
-        "4:memory:/docker/abc/job\n",
-        {"": v1(600, 60), "job": v1(70, 7)},
-    )
+    groups = {"": v1(600, 60), "job": v1(70, 7)}
+    inner = tree(tmp_path / "inner", V1_MOUNT.format(root="/docker/abc"), "4:memory:/docker/abc/job\n", groups)
     outside = tree(tmp_path / "outside", V2_MOUNT.format(root="/"), "0::/../../elsewhere\n", {"": v2(300, 30)})
     assert sizes(own) == [(500, 50)]
     assert sizes(hosts) == [(600, 60)]
@@ -77,25 +65,16 @@ def test_a_container_sees_its_own_group_where_the_hierarchy_is_mounted(tmp_path)
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_pages_of_files_that_were_read_do_not_count_as_taken(tmp_path, version):
-    if version == 1:
-        stat = "inactive_file 1\ntotal_inactive_file 300\ntotal_active_file 200"
-        root = tree(tmp_path, V1_MOUNT.format(root="/"), "4:memory:/\n", {"": v1(1000, 900, stat)})
-    else:
-        root = tree(
-            tmp_path, V2_MOUNT.format(root="/"), "0::/\n", {"": v2(1000, 900, "inactive_file 300\nactive_file 200")}
-        )
-    assert sizes(root) == [(1000, 400)]
+    old = {"": v1(1000, 900, "inactive_file 1\ntotal_inactive_file 300\ntotal_active_file 200")}
+    new = {"": v2(1000, 900, "inactive_file 300\nactive_file 200")}
+    mount, line, groups = (V1_MOUNT, "4:memory:/\n", old) if version == 1 else (V2_MOUNT, "0::/\n", new)
+    assert sizes(tree(tmp_path, mount.format(root="/"), line, groups)) == [(1000, 400)]
 
 
 def test_a_machine_without_groups_or_with_groups_that_limit_nothing_has_no_limits(tmp_path):
     assert sizes(tmp_path) == []
-    root = tree(
-        tmp_path / "free",
-        V1_MOUNT.format(root="/"),
-        "4:memory:/a\n",
-        {"": v1(UNLIMITED_V1, 5), "a": v1(UNLIMITED_V1, 5)},
-    )
-    assert sizes(root) == []
+    groups = dict.fromkeys(("", "a"), v1(UNLIMITED_V1, 5))
+    assert sizes(tree(tmp_path / "free", V1_MOUNT.format(root="/"), "4:memory:/a\n", groups)) == []
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,6 @@ def test_a_name_that_is_in_no_table_is_refused_with_the_nearest():
     ("asked", "suggested"),
     [
         ("shallows.KernelRidge", "'KernelRidgeClassifier'"),
-        ("shallows.KernelridgeClassifier", "Did you mean 'KernelRidgeClassifier'?"),
         ("shallows.KernelPCA", "'FeatureKernelPCA' or 'DoublyStochasticKernelPCA'"),
         ("shallows.TwoSampleTest", "'two_sample_test'"),
         ("shallows.estimators.KernelRidgeClasifier", "'KernelRidgeClassifier'"),
@@ -80,10 +79,10 @@ def test_an_attribute_that_does_not_exist_is_answered_with_the_nearest(asked, su
         exec(f"from {module} import {name}")
 
 
-@pytest.mark.parametrize("name", ["__wrapped__", "_EigenPro", "Zebra"])
-def test_a_name_without_a_similar_one_has_no_suggestion(name):
-    with pytest.raises(AttributeError, match=f"has no attribute '{name}'$"):
-        getattr(shallows, name)
+def test_a_name_without_a_similar_one_has_no_suggestion():
+    for name in ("__wrapped__", "_EigenPro", "Zebra"):
+        with pytest.raises(AttributeError, match=f"has no attribute '{name}'$"):
+            getattr(shallows, name)
 
 
 def test_to_import_one_estimator_imports_no_other_method():

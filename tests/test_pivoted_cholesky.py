@@ -33,19 +33,6 @@ def greedy(K, rank):
     return pivots, F
 
 
-def one_by_one(K, rank, rng):
-    """Algorithm 1 of Chen and others: pivots drawn one after the other."""
-    n, pivots = len(K), []
-    F, d = np.zeros((n, rank)), np.diagonal(K).copy()
-    for i in range(rank):
-        s = int(rng.choice(n, p=d / d.sum()))
-        g = K[:, s] - F[:, :i] @ F[s, :i]
-        F[:, i] = g / np.sqrt(g[s])
-        d = np.maximum(d - F[:, i] ** 2, 0.0)
-        pivots.append(s)
-    return pivots
-
-
 def circle(n, time):
     """Points at equal distances on a circle, the matrix of the heat kernel on them, and its eigenvalues."""
     angles = 2 * np.pi * np.arange(n) / n
@@ -118,18 +105,6 @@ def test_pivots_that_are_proposed_together_follow_the_law_of_pivots_one_by_one()
     assert chance > 0.001
 
 
-def test_in_rounds_the_error_is_that_of_pivots_one_by_one():
-    x, rng = sample(300, 3), np.random.default_rng(0)
-    K, points = naive_kernel("gaussian", 1.0, x, x), kernels.augmented(x)
-    ours = [pivoted_cholesky(kernels.Gaussian(1.0), points, 100, seed=s).remainder.sum() for s in range(15)]
-    theirs = []
-    for _ in range(15):
-        S = one_by_one(K, 100, rng)
-        theirs.append(np.trace(K) - np.trace(np.linalg.solve(K[np.ix_(S, S)], K[S] @ K[:, S])))
-    spread = np.hypot(np.std(ours), np.std(theirs)) / np.sqrt(15)
-    assert abs(np.mean(ours) - np.mean(theirs)) < 4 * spread
-
-
 @both
 def test_pivots_of_a_lower_rank_are_the_first_of_a_higher_one_and_follow_the_seed(random):
     points = kernels.augmented(sample(300, 3))
@@ -172,24 +147,15 @@ def test_the_size_of_the_blocks_changes_nothing_but_rounding(random, monkeypatch
 
 
 @both
-@pytest.mark.parametrize(("name", "dtype"), [("gaussian", np.float32), ("gaussian", np.float64), ("laplace", float)])
-def test_points_that_coincide_are_one_pivot(random, name, dtype):
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_points_that_coincide_are_one_pivot(random, dtype):
     x = np.tile(5.0 + sample(40, 3), (3, 1)).astype(dtype)
-    kernel, points = kernels.make(name, 0.5), kernels.augmented(x)
+    kernel, points = kernels.Gaussian(0.5), kernels.augmented(x)
     found = pivoted_cholesky(kernel, points, 100, random=random)
     assert sorted(found.pivots % 40) == list(range(40))
     assert found.factor.shape == (120, 40)
     tolerance = 1e-4 if dtype == np.float32 else 1e-6
     assert np.abs(found.factor @ found.factor.T - kernels.matrix(kernel, points)).max() < tolerance
-
-
-@both
-def test_constant_data_have_one_pivot_and_a_rank_above_n_is_n(random):
-    same = pivoted_cholesky(kernels.Gaussian(1.0), kernels.augmented(np.full((50, 2), 3.0)), 10, random=random)
-    assert len(same.pivots) == 1
-    assert np.abs(same.factor - 1.0).max() < 1e-12
-    few = pivoted_cholesky(kernels.Laplace(1.0), kernels.augmented(sample(10, 2)), 500, random=random)
-    assert few.factor.shape == (10, 10)
 
 
 @both

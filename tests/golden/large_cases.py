@@ -73,15 +73,8 @@ def of_two_processes(name: str) -> dict[str, np.ndarray]:
 
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "out.json"
-        command = [
-            mpiexec(),
-            "-n",
-            "2",
-            sys.executable,
-            str(Path(__file__).with_name("two_processes.py")),
-            name,
-            str(out),
-        ]
+        program = str(Path(__file__).with_name("two_processes.py"))
+        command = [mpiexec(), "-n", "2", sys.executable, program, name, str(out)]
         subprocess.run(command, check=True, capture_output=True, timeout=300)
         return {method: np.array(entries) for method, entries in json.loads(out.read_text()).items()}
 
@@ -98,14 +91,10 @@ def cases() -> Iterator[tuple[str, Callable[[], dict[str, np.ndarray]]]]:
     for name in ("EigenProClassifier", "EigenProRegressor", "EigenProCentresClassifier"):
         case = functools.partial(with_lower, "kernels.compiled.MANY_VALUES", 1000, name, 2500)
         yield f"{name}, 2,500 rows, kept values of 16 bits", case
-    yield (
-        "KernelRidgeRegressor, 2,500 rows, iterative solver",
-        functools.partial(grown, "KernelRidgeRegressor", 2500, solver="conjugate_gradients"),
-    )
-    yield (
-        "FeatureRidgeClassifier, 7,000 rows, conjugate gradients",
-        functools.partial(grown, "FeatureRidgeClassifier", 7000),
-    )
+    case = functools.partial(grown, "KernelRidgeRegressor", 2500, solver="conjugate_gradients")
+    yield "KernelRidgeRegressor, 2,500 rows, iterative solver", case
+    case = functools.partial(grown, "FeatureRidgeClassifier", 7000)
+    yield "FeatureRidgeClassifier, 7,000 rows, conjugate gradients", case
     for name in ("DoublyStochasticClassifier", "DoublyStochasticRegressor", "BudgetedSVMClassifier"):
         yield f"{name}, stream of 6,000 rows", functools.partial(streamed, name)
     for name in ("EigenProClassifier", "EigenProCentresClassifier", "DoublyStochasticClassifier"):
