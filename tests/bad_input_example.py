@@ -7,48 +7,17 @@ import pytest
 from sklearn.base import is_classifier
 
 import forms
+import shallows
 from engine_example import sample
 from feature_forms import FeatureForm, feature_eigenpro_classifier, feature_eigenpro_regressor
 from flat import flat
-from forms import (
-    centers_classifier,
-    centers_regressor,
-    eigenpro_classifier,
-    eigenpro_regressor,
-    kernel_ridge_classifier,
-    kernel_ridge_regressor,
-    kernel_sgd_classifier,
-    kernel_sgd_regressor,
-)
-from shallows import (
-    DoublyStochasticClassifier,
-    DoublyStochasticRegressor,
-    RegularizedRiskClassifier,
-    RegularizedRiskRegressor,
-    features,
-)
+from shallows import features
 
-ALL = [
-    eigenpro_classifier,
-    eigenpro_regressor,
-    kernel_sgd_classifier,
-    kernel_sgd_regressor,
-    centers_classifier,
-    centers_regressor,
-]
-LEAST_SQUARES = [
-    *ALL,
-    feature_eigenpro_classifier,
-    feature_eigenpro_regressor,
-    kernel_ridge_classifier,
-    kernel_ridge_regressor,
-]
-OTHERS = [
-    DoublyStochasticClassifier,
-    DoublyStochasticRegressor,
-    RegularizedRiskClassifier,
-    RegularizedRiskRegressor,
-]
+KINDS = ("Classifier", "Regressor")
+ALL = [forms.FORMS[f"{name}{kind}"] for name in ("EigenPro", "KernelSGD", "EigenProCenters") for kind in KINDS]
+ON_FEATURES = [feature_eigenpro_classifier, feature_eigenpro_regressor]
+LEAST_SQUARES = [*ALL, *ON_FEATURES, *(forms.FORMS[f"KernelRidge{kind}"] for kind in KINDS)]
+OTHERS = [getattr(shallows, f"{name}{kind}") for name in ("DoublyStochastic", "RegularizedRisk") for kind in KINDS]
 OF_OTHER_KERNELS = ("binning", "polynomial", "tensor_sketch")  # they refuse the Gaussian kernel by its name
 MAPS = [name for name in features.FEATURE_MAPS if name not in OF_OTHER_KERNELS]
 

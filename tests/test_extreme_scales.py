@@ -269,8 +269,3 @@ def test_weights_beyond_the_numbers_are_refused_and_wide_ones_are_taken(name):
         found = predicted_or_refused(unfitted(name), ROWS, y, "nearer to 1 and to each other", sample_weight=weights)
         assert found is not None or "Gaussian" in name
         assert all(np.isfinite(one).all() for one in found or [])
-
-
-def test_the_median_rule_says_that_distances_underflow():
-    with pytest.raises(ShallowsError, match="too small: squared distances underflow"):
-        kernels.median_bandwidth(ROWS * 1e-200)

@@ -160,21 +160,6 @@ def test_ctrl_c_in_the_middle_of_a_step_leaves_the_model_of_the_steps_before(mon
     assert np.array_equal(model.dual_coef_, whole.dual_coef_)
 
 
-@begins_shortly
-def test_rows_that_wait_are_neither_lost_nor_taken_twice_by_a_call_that_fails(monkeypatch):
-    model, whole, (X, words) = small(), small(), moons(300)
-    for one in (model, whole):
-        one.partial_fit(X[:200], words[:200], classes=WORDS).partial_fit(X[200:250], words[200:250])
-    with monkeypatch.context() as failing:
-        failing.setattr(type(model._state), "grow", interrupted_at(1, None))
-        with pytest.raises(KeyboardInterrupt):
-            model.partial_fit(X[250:], words[250:])
-    for one in (model, whole):
-        one.partial_fit(X[250:], words[250:])
-        assert one.report_["n_rows_waiting"] == 0
-    assert np.array_equal(model.dual_coef_, whole.dual_coef_)
-
-
 STREAMS = sorted(
     name
     for name in shallows.estimators.__all__

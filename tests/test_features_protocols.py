@@ -11,7 +11,6 @@ import flat
 from engine_example import sample
 from feature_forms import feature_eigenpro_classifier, feature_eigenpro_regressor
 from shallows import RegularizedRiskClassifier, RegularizedRiskRegressor, features, kernels, losses
-from shallows.errors import ShallowsError
 from shallows.features import FEATURE_MAPS, Blocks, Design, FastfoodMap, FourierMap, RandomBinningMap, base, block_sums
 from shallows.features.fourier import DenseProjector, join
 from shallows.fitting import feature_eigenpro
@@ -152,15 +151,6 @@ def test_models_on_explicit_features_take_sparse_rows(make, memory):
         models = [model.set_params(**given).fit(x, y) for model in models]
     assert np.abs(models[0].predict(x) - models[1].predict(x)).max() < 1e-8
     assert models[0].score(x, y) > 0.3
-
-
-def test_rows_that_are_sparse_without_saying_so_are_refused():
-    class Silent:
-        n_features = BINNING.n_features
-        map = staticmethod(BINNING.map)
-
-    with pytest.raises(ShallowsError, match="n_nonzeros"):
-        Blocks(Silent()).block(sample(5), 0)
 
 
 def test_a_function_can_grow_by_blocks_of_sparse_features():

@@ -102,12 +102,6 @@ def test_memory_that_others_hold_is_told_of_and_ones_own_is_not(free, own, warns
         gpu_checks.check_gpu("gpu")
 
 
-def test_nothing_is_asked_for_a_cpu(machine):
-    machine(driver=0)
-    gpu_checks.check_gpu("cpu")
-    assert gpu_checks.precision_of_products(Device("cpu"), "float32") == {}
-
-
 @pytest.mark.parametrize("name", gpu_checks.TF32_VARIABLES)
 def test_tf32_of_the_environment_is_told_before_a_fit_and_in_the_record(name, machine, monkeypatch):
     machine()
@@ -156,12 +150,6 @@ def test_a_device_that_is_lost_leaves_the_checkpoint_from_which_the_same_model_c
     resumed = flat(Estimator, **options).fit(X, y, checkpoint=checkpoint)
     assert checkpoint.n_resumes == 1
     assert np.array_equal(resumed.predict(X), undisturbed.predict(X))
-
-
-def test_without_a_checkpoint_a_lost_device_says_that_there_could_be_one():
-    X = np.random.default_rng(0).normal(size=(100, 3))
-    with pytest.raises(DeviceError, match="With a checkpoint"):
-        KernelRidgeRegressor(solver="eigenpro", random_state=0).fit(X, X[:, 0], observers=[LosesTheDevice(1)])
 
 
 OutOfMemoryError = type("OutOfMemoryError", (MemoryError,), {"__module__": "cupy.cuda.memory"})

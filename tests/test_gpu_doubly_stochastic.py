@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import shallows
 from engine_example import sample
 from shallows import DoublyStochasticClassifier, DoublyStochasticRegressor, arrays
 from shallows.svm import DoublyStochasticNoveltyDetector
@@ -49,15 +48,6 @@ def test_a_fit_with_features_of_the_kernels_own_is_that_on_the_cpu(kernel):
     models = [made(DoublyStochasticRegressor, device, kernel=kernel).fit(x, y) for device in ("cpu", "gpu")]
     cpu, gpu = (model.predict(x) for model in models)
     assert np.abs(gpu - cpu).max() < 1e-2 * np.abs(cpu).max()  # as above
-
-
-@pytest.mark.parametrize("Estimator", ALL)
-def test_a_model_of_the_gpu_is_read_on_the_cpu_and_predicts_the_same(Estimator, tmp_path):
-    x, y = table(Estimator)
-    model = made(Estimator, "gpu").fit(x, y)
-    shallows.save(model, tmp_path / "model.skops")
-    read = shallows.load(tmp_path / "model.skops", device="cpu")
-    assert np.abs(scores(read, x) - scores(model, x)).max() < 1e-9 * np.abs(scores(model, x)).max()
 
 
 def test_a_model_goes_on_on_another_device():

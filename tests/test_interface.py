@@ -98,14 +98,6 @@ def test_a_wrong_path_is_refused(given, message):
         shallows.KernelRidgeRegressor().set_params(**given)
 
 
-def test_a_kernel_without_a_bandwidth_leaves_the_choice_to_the_estimator():
-    assert shallows.kernels.make(Matern(nu=2.5), "median") == Matern(nu=2.5)
-    assert shallows.kernels.make(Matern(nu=2.5), 2.0) == Matern(2.0, nu=2.5)
-    assert shallows.kernels.make(Matern(1.0), "auto") == Matern(1.0)
-    with pytest.raises(ShallowsError, match="needs a bandwidth"):
-        Matern(nu=2.5)(np.ones((2, 1)), np.ones((2, 1)))
-
-
 def test_frozen_objects_keep_what_is_not_changed():
     outer = frozen.with_parameters(Options(memory="1GB"), {"dtype": "float32"})
     assert outer == Options(memory="1GB", dtype="float32")
@@ -135,8 +127,3 @@ def test_a_setting_is_a_name_or_an_object_whose_parameters_have_paths():
     ):
         with pytest.raises(ShallowsError, match=message):
             settings.resolve(wrong, {"stepping": Stepping}, "Machine")
-
-
-def test_settings_may_have_integers_of_numpy():
-    found = settings.resolve(Stepping(size=np.int8(100)), {"stepping": Stepping}, "Machine")
-    assert type(found.size) is int

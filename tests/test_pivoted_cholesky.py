@@ -13,7 +13,6 @@ from engine_example import naive_kernel, sample
 from shallows import features, kernels
 from shallows.errors import ShallowsError
 from shallows.features import pivoted_cholesky as module
-from shallows.features.landmarks import pivot_rows
 from shallows.features.pivoted_cholesky import pivoted_cholesky
 from shallows.kernel_approximation import NystroemFeatures
 
@@ -116,18 +115,11 @@ def test_pivots_of_a_lower_rank_are_the_first_of_a_higher_one_and_follow_the_see
 
 
 @both
-@pytest.mark.parametrize("weights", [False, True])
-def test_it_runs_on_other_array_libraries(random, weights):
+def test_it_runs_on_other_array_libraries(random):
     x, w = sample(60, 3), np.random.default_rng(1).uniform(0.2, 1.0, size=(60, 1))
     ours, theirs = (
-        pivoted_cholesky(
-            kernels.Cauchy(2.0),
-            kernels.augmented(xp.asarray(x)),
-            25,
-            random=random,
-            weights=xp.asarray(w) if weights else None,
-        )
-        for xp in (np, array_api_strict)
+        pivoted_cholesky(kernels.Cauchy(2.0), kernels.augmented(a), 25, random=random, weights=b)
+        for a, b in ((x, w), map(array_api_strict.asarray, (x, w)))
     )
     assert ours.pivots.tolist() == theirs.pivots.tolist()
     assert np.abs(ours.factor - np.asarray(theirs.factor)).max() < 1e-12
@@ -189,12 +181,3 @@ def test_landmarks_at_pivots_are_training_points_and_find_what_is_rare(landmarks
     sampled = NystroemFeatures(bandwidth=2.0, n_features=40, random_state=0).fit(X).transform(X)
     # What features leave of the diagonal, 1 at every point: a uniform sample misses the three points.
     assert (1.0 - (Z**2).sum(axis=1)).max() < 0.1 < (1.0 - (sampled**2).sum(axis=1)).max()
-
-
-@both
-def test_a_small_budget_takes_pivots_of_a_sample(random):
-    x = sample(500, 3)
-    rows = pivot_rows(kernels.Laplace(1.0), x, 20, 0, random=random, budget=4 * 8 * 20 * 100)
-    pool = features.landmarks.sample_rows(x, 100, 0)
-    assert len(rows) == 20
-    assert {tuple(row) for row in rows} <= {tuple(row) for row in pool}
