@@ -12,6 +12,7 @@ operand.
 from __future__ import annotations
 
 import math
+import operator
 from collections import Counter
 from dataclasses import dataclass, field
 from types import SimpleNamespace
@@ -89,13 +90,6 @@ class CountedArray:
     def __init__(self, held: np.ndarray):
         self.held = np.asarray(held)
 
-    shape = property(lambda self: self.held.shape)
-    dtype = property(lambda self: self.held.dtype)
-    ndim = property(lambda self: self.held.ndim)
-    size = property(lambda self: self.held.size)
-    nbytes = property(lambda self: self.held.nbytes)
-    itemsize = property(lambda self: self.held.itemsize)
-    strides = property(lambda self: self.held.strides)
     T = property(lambda self: CountedArray(self.held.T))
 
     def __array_namespace__(self):
@@ -182,6 +176,8 @@ for _name, _function in {
 }.items():
     for _prefix, _method in zip(("", "r", "i"), _operator(_name, _function), strict=True):
         setattr(CountedArray, f"__{_prefix}{_name}__", _method)
+for _name in ("shape", "dtype", "ndim", "size", "nbytes", "itemsize", "strides"):
+    setattr(CountedArray, _name, property(operator.attrgetter(f"held.{_name}")))
 for _name, _function in {
     **{"lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal, "eq": np.equal, "ne": np.not_equal}
 }.items():
@@ -220,15 +216,6 @@ class _Namespace:
     def empty(self, shape, dtype=float):
         return CountedArray(np.empty(shape, dtype=dtype))
 
-    def zeros(self, shape, dtype=float):
-        return _made("fill", np.zeros(shape, dtype=dtype))
-
-    def ones(self, shape, dtype=float):
-        return _made("fill", np.ones(shape, dtype=dtype))
-
-    def full(self, shape, value, dtype=None):
-        return _made("fill", np.full(shape, value, dtype=dtype))
-
     def zeros_like(self, x):
         return self.zeros(x.shape, x.dtype)
 
@@ -237,12 +224,6 @@ class _Namespace:
 
     def empty_like(self, x):
         return self.empty(x.shape, x.dtype)
-
-    def arange(self, *arguments, dtype=None):
-        return _made("arange", np.arange(*arguments, dtype=dtype))
-
-    def eye(self, n, dtype=float):
-        return _made("fill", np.eye(n, dtype=dtype))
 
     def asarray(self, x, dtype=None, copy=None):
         if isinstance(x, CountedArray):
@@ -267,25 +248,11 @@ class _Namespace:
     def permute_dims(self, x, axes):
         return CountedArray(x.held.transpose(axes))
 
-    def concat(self, parts, axis=0):
-        bare = [part.held for part in parts]
-        return _made("concat", np.concatenate(bare, axis=axis), *bare)
-
-    def stack(self, parts, axis=0):
-        bare = [part.held for part in parts]
-        return _made("concat", np.stack(bare, axis=axis), *bare)
-
     def take(self, x, indices, axis=None):
         return _made("take", np.take(x.held, indices.held, axis=axis))
 
     def flip(self, x, axis=None):
         return CountedArray(np.flip(x.held, axis=axis))
-
-    def sort(self, x):
-        return _made("sort", np.sort(x.held), x.held)
-
-    def argsort(self, x, kind=None):
-        return _made("sort", np.argsort(x.held, kind=kind), x.held)
 
     def diagonal(self, x, *arguments):
         return CountedArray(np.diagonal(x.held, *arguments))
@@ -308,6 +275,22 @@ class _Namespace:
         return launch
 
 
+def _creation(function):
+    return lambda self, *arguments, **options: _made("fill", function(*arguments, **options))
+
+
+def _joining(name, function):
+    return lambda self, parts, axis=0: _made(
+        name, function([x.held for x in parts], axis=axis), *(x.held for x in parts)
+    )
+
+
+for _name in ("zeros", "ones", "full", "eye", "arange"):
+    setattr(_Namespace, _name, _creation(getattr(np, _name)))
+_Namespace.concat, _Namespace.stack = _joining("concat", np.concatenate), _joining("concat", np.stack)
+for _name in ("sort", "argsort"):
+    _sort = getattr(np, _name)
+    setattr(_Namespace, _name, lambda self, x, _sort=_sort, **options: _made("sort", _sort(x.held, **options), x.held))
 NAMESPACE = _Namespace()
 
 

@@ -17,7 +17,6 @@ import shallows
 from engine_example import sample
 from promises_example import outputs, targets, unfitted
 from shallows import KernelRidgeClassifier, KernelRidgeRegressor
-from shallows.kernel_approximation import FourierFeatures
 from shallows.solvers import EigenPro
 from workflow_runs import PROJECT
 
@@ -105,14 +104,3 @@ def test_a_search_in_processes_finds_what_it_finds_in_one():
             for n_jobs in (1, 2)
         ]
     assert np.allclose(*scores, atol=1e-12)
-
-
-@pytest.mark.gpu
-def test_arrays_of_cupy_are_taken():
-    cupy = pytest.importorskip("cupy")
-    if not shallows.arrays.gpu_is_available():
-        pytest.skip("no GPU")
-    there = FourierFeatures(n_features=20, random_state=0).fit(cupy.asarray(X)).transform(cupy.asarray(NEW))
-    here = FourierFeatures(n_features=20, random_state=0).fit(X).transform(NEW)
-    assert isinstance(there, np.ndarray)
-    assert np.abs(here - there).max() < 1e-9

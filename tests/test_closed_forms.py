@@ -10,8 +10,8 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from engine_example import sample
-from shallows import FeatureRidgeClassifier, FeatureRidgeRegressor, KernelRidgeRegressor, kernels
-from shallows.errors import ShallowsError, UnknownNameError
+from shallows import FeatureRidgeClassifier, FeatureRidgeRegressor, KernelRidgeRegressor
+from shallows.errors import ShallowsError
 from shallows.estimators.feature_maps.specification import TRANSFORMERS
 from shallows.features.hidden_units import ACTIVATIONS
 from shallows.kernel_approximation import HiddenUnits, RandomBinning
@@ -73,18 +73,6 @@ def test_cosine_units_tend_to_kernel_ridge_regression():
     assert np.abs(model.fit(X, y).predict(new) - exact.predict(new)).mean() < 0.05
 
 
-def test_random_binning_tends_to_kernel_ridge_regression_with_the_laplacian():
-    X, y = problem()
-    y = y - y.mean()
-    features = RandomBinning(n_grids=3000, n_bins=1024, bandwidth=3.0)
-    model = FeatureRidgeRegressor(features, alpha=0.1, random_state=0).fit(X, y)
-    K = kernels.LaplaceProduct(3.0)
-    new = sample(50, 3, seed=1)
-    expected = K(new, X) @ np.linalg.solve(K(X, X) + 0.1 * np.eye(150), y)
-    assert np.abs(model.predict(new) - expected).mean() < 0.05
-    assert model.n_iter_ == 1
-
-
 def test_sparse_features_are_solved_like_dense_ones(monkeypatch):
     rng = np.random.default_rng(0)
     H = scipy.sparse.random_array((80, 5000), density=0.004, rng=rng, format="csr")  # most columns are empty
@@ -127,24 +115,6 @@ def test_a_transformer_is_cloned_and_takes_the_seed_of_the_model():
     model = FeatureRidgeRegressor(given, random_state=3).fit(X, y)
     assert not hasattr(given, "bandwidth_")
     assert (model.transformer_.n_grids, model.transformer_.n_bins, model.transformer_.random_state) == (7, 64, 3)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"features": HiddenUnits("relu")}, "activation 'relu'"),
-        ({"features": HiddenUnits(n_units=0)}, "n_units must be a whole number"),
-        ({"solver": NormalEquations(form="primal")}, "form must be one of 'auto', 'features', 'rows', got 'primal'"),
-        ({"features": "fuorier"}, "feature map 'fuorier'"),
-        ({"alpha": 0}, "alpha=0 cannot be used with solver='normal_equations'"),
-        ({"features": 3}, "a name, such as 'fourier', or a transformer"),
-        ({"calibration": "auto"}, r"calibration='auto' cannot be used .* Use solver='feature_eigenpro'"),
-    ],
-)
-def test_impossible_parameters_are_refused(parameters, message):
-    X, y = problem(30)
-    with pytest.raises((ShallowsError, UnknownNameError), match=message):
-        FeatureRidgeClassifier(**parameters).fit(X, y > 0)
 
 
 def test_a_solver_without_steps_refuses_a_checkpoint():

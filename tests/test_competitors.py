@@ -17,13 +17,13 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from engine_example import sample
 from resumed_example import StopAt
 from shallows import EarlyStopping, Options, features, kernels, losses, training
-from shallows.errors import DivergenceError, ShallowsError, TrainingInterrupted
+from shallows.errors import DivergenceError, TrainingInterrupted
 from shallows.estimators import (
     RegularizedRiskClassifier,
     RegularizedRiskRegressor,
 )
 from shallows.kernel_approximation import FourierFeatures, NystroemFeatures, RBFNetwork
-from shallows.solvers import LBFGS, NORMA, SAG, SDCA
+from shallows.solvers import NORMA, SAG, SDCA
 from shallows.training.steps import InOrderThenDrawn, InOrderThenShuffled
 from solved_by import constructor
 
@@ -271,29 +271,6 @@ def test_batches_come_in_order_first_and_then_in_the_order_that_was_asked_for():
 
 
 # ---------------------------------------------------------------------------------------------- bad input
-
-
-@pytest.mark.parametrize(
-    ("model", "message"),
-    [
-        (RegularizedRiskClassifier(solver=LBFGS()), "cannot use the solver LBFGS. Its solvers are"),
-        (RegularizedRiskClassifier(solver=SDCA), r"solver=SDCA is a class. Give an object: solver=SDCA\(\)"),
-        (
-            RegularizedRiskClassifier(bandwidth=1.0, features=NystroemFeatures(bandwidth=2.0)),
-            "NystroemFeatures has its own bandwidth, 2.0, and bandwidth=1.0 of",
-        ),
-        (RegularizedRiskClassifier(loss="softmax"), "not 'softmax'"),
-        (RegularizedRiskClassifier(loss="novelty"), "not a loss for RegularizedRiskClassifier"),
-        (RegularizedRiskClassifier(solver="pegasos", loss="square"), "bounded slopes"),
-        (RegularizedRiskClassifier(solver="svrg", features="fourier", loss="hinge"), "need a smooth loss"),
-        (RegularizedRiskClassifier(solver="svrg", features=None), "works on explicit features"),
-    ],
-    ids=str,
-)
-def test_wrong_parameters_are_told(model, message):
-    X, y, _ = table(model)
-    with pytest.raises(ShallowsError, match=message):
-        model.fit(X, y)
 
 
 def test_a_step_of_the_users_that_is_too_long_is_an_error_and_leaves_the_model_before_it():

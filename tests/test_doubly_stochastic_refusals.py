@@ -9,33 +9,8 @@ import pytest
 
 from doubly_stochastic_example import moons, waves
 from shallows import DoublyStochasticClassifier, DoublyStochasticRegressor
-from shallows.errors import DivergenceError, ShallowsError
+from shallows.errors import DivergenceError
 from shallows.solvers import DoublyStochastic, TheoryStep
-from shallows.svm import DoublyStochasticNoveltyDetector
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"solver__reuse": "sgd"}, "reuse must be one of 'fresh', UniformReuse"),
-        ({"solver__schedule": "slow"}, "schedule must be one of 'auto', 'line_search', 'constant', DecayingStep.*got"),
-        ({"solver__preconditioning": "full"}, "preconditioning must be one of 'auto', 'block', 'decoupled', None, got"),
-        ({"loss": "hinges"}, "no loss 'hinges'.*Did you mean 'hinge'"),
-        ({"kernel": "heat_circle"}, "'heat_circle' draws no random features"),
-        ({"solver__schedule": "theory_step", "regularization": 0.0}, "regularization, which must be positive"),
-        ({"solver__schedule": "theory_step", "solver__schedule__theta_nu": -1.0}, "theta_nu must be a positive number"),
-        ({"solver__reuse": "checked_reuse", "solver__reuse__cap": 0.5}, "cap must be a number of at least 1"),
-        ({"solver__reuse": "uniform_reuse", "solver__reuse__fresh": 0}, "fresh must be a whole number of at least 1"),
-        (
-            {"solver__reuse": "uniform_reuse", "solver__reuse__reused": -1},
-            "reused must be a whole number of at least 0",
-        ),
-    ],
-    ids=str,
-)
-def test_a_parameter_out_of_its_range_is_one_clear_error(options, message):
-    with pytest.raises(ShallowsError, match=message):
-        DoublyStochasticClassifier().set_params(**options).fit(*moons())
 
 
 def test_old_parameters_are_answered_with_the_present_call():
@@ -45,27 +20,6 @@ def test_old_parameters_are_answered_with_the_present_call():
         " The call is now DoublyStochasticClassifier(solver=DoublyStochastic(reuse=UniformReuse(fresh=2, reused=3)), "
         "regularization='auto', options=Options(device='cpu'))."
     )
-
-
-@pytest.mark.parametrize(
-    ("solver", "message"),
-    [
-        (DoublyStochastic(schedule="constant"), "schedule must be TheoryStep"),
-        (DoublyStochastic(preconditioning="block"), "preconditioning must be None for novelty"),
-        (DoublyStochastic(step_size=0.1), "step_size must be None for novelty"),
-    ],
-    ids=str,
-)
-def test_steps_without_an_end_are_refused_for_novelty(solver, message):
-    with pytest.raises(ShallowsError, match=message):
-        DoublyStochasticNoveltyDetector(solver=solver).fit(waves(30)[0])
-
-
-def test_a_loss_for_classes_is_refused_for_numbers():
-    with pytest.raises(ShallowsError, match="'hinge' is not for numbers"):
-        DoublyStochasticRegressor(loss="hinge").fit(*waves())
-    with pytest.raises(ShallowsError, match=r"fraction .* must be a number in \(0, 1\]"):
-        DoublyStochasticNoveltyDetector(fraction=0.0).fit(waves()[0])
 
 
 def test_a_product_of_theta_and_nu_outside_the_theory_warns():

@@ -18,11 +18,8 @@ from feature_forms import feature_eigenpro_regressor
 from flat import flat
 from forms import centers_regressor, eigenpro_classifier
 from shallows import arrays, estimators, kernels
-from shallows.decomposition import DoublyStochasticKernelPCA
 from shallows.errors import DivergenceError, MissingExtraError, ShallowsError, UnknownNameError
-from shallows.kernel_approximation import FourierFeatures
 from shallows.solvers import settings
-from shallows.svm import CoreVectorMachineRegressor, LowRankLinearizedSVMClassifier, RandomKitchenSinksClassifier
 from solved_by import constructor
 
 pytestmark = brief
@@ -193,37 +190,6 @@ def test_a_kernel_without_frequencies_is_told_of_landmarks_where_the_estimator_h
     with pytest.raises(ShallowsError, match=r"Kernels that have them: 'gaussian'.*features='nystrom'"):
         Estimator(kernel=kernels.Polynomial(2), max_epochs=1).fit(X, y)
     Estimator(kernel=kernels.Polynomial(2), features="nystrom", max_epochs=1, n_features=30).fit(X, y)
-
-
-def test_a_kernel_without_frequencies_is_told_of_other_kernels_where_there_are_no_landmarks():
-    X, *_ = table(shallows.DoublyStochasticRegressor)
-    with pytest.raises(ShallowsError, match=r"'polynomial' has no .*Kernels that have them: 'gaussian'") as raised:
-        DoublyStochasticKernelPCA(2, kernel="polynomial").fit(X)
-    assert "Nystr" not in str(raised.value)
-    assert "nystrom" not in str(raised.value)
-
-
-@pytest.mark.parametrize(
-    ("make", "says"),
-    [
-        (lambda: shallows.KernelSVMClassifier(C=0), "^C must be a positive number, got 0"),
-        (lambda: RandomKitchenSinksClassifier(bound=None), "^bound must be a positive number, got None"),
-        (lambda: CoreVectorMachineRegressor(epsilon=0), "^epsilon must be a positive number, got 0"),
-        (lambda: DoublyStochasticKernelPCA(2, bandwidth="auto"), "a positive number or 'median', the median distance"),
-        (lambda: FourierFeatures(bandwidth=None), "a positive number, 'auto' or 'median', got None"),
-        (lambda: shallows.DoublyStochasticClassifier(loss="huber"), "not for classes.*: hinge, logistic"),
-        (lambda: shallows.DoublyStochasticRegressor(loss="hinge"), "not for numbers.*: epsilon_insensitive, huber"),
-        (lambda: LowRankLinearizedSVMClassifier(kernel="precomputed"), "a number of centers, KernelSVM"),
-    ],
-)
-def test_a_refusal_names_what_would_be_taken(make, says):
-    X, y, _ = table(eigenpro_classifier)
-    numbers = np.arange(len(y), dtype=float)
-    with pytest.raises(ShallowsError, match=says):
-        model = make()
-        model.fit(
-            X @ X.T if getattr(model, "kernel", "") == "precomputed" else X, y if is_classifier(model) else numbers
-        )
 
 
 def test_a_first_batch_of_one_class_is_told_where_to_name_the_others():

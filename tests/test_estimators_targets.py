@@ -22,7 +22,6 @@ from estimators_example import (
     table,
 )
 from promises_example import EVERY, unfitted
-from shallows import KernelRidgeClassifier
 
 pytestmark = brief
 
@@ -177,16 +176,3 @@ def test_probabilities_sum_to_one_and_agree_with_the_prediction(Estimator, n_cla
     assert shares.min() >= 0
     assert np.abs(shares.sum(axis=1) - 1).max() < 1e-14
     assert np.array_equal(model.classes_[shares.argmax(axis=1)], model.predict(new))
-
-
-@pytest.mark.parametrize(
-    "scores", [[1.1, 1.5, -1.0], [-1.2, -1.1, -3.0], [-1.0, -1.0, -1.0], [0.2, 0.3, 0.1], [1e-12], [-1e-12], [7.0]]
-)
-def test_probabilities_of_any_scores_agree_with_the_prediction(scores, monkeypatch):
-    n_classes = max(2, len(scores))
-    X, y = make_blobs(60, centers=n_classes, random_state=0)
-    model = KernelRidgeClassifier(solver="eigenpro", random_state=0).fit(X, y)
-    monkeypatch.setattr(model, "_raw_predict", lambda X: np.array([scores]))
-    shares = model.predict_proba(X)
-    assert shares.sum() == pytest.approx(1, abs=1e-14)
-    assert model.classes_[shares[0].argmax()] == model.predict(X)[0]

@@ -11,12 +11,11 @@ from sklearn.base import is_classifier
 import shallows
 from engine_example import sample
 from estimators_example import brief, each, each_eigenpro, outputs, published, table, uncalibrated
-from forms import centers_regressor, eigenpro_classifier, eigenpro_regressor, kernel_sgd_regressor, known, ridge
+from forms import centers_regressor, eigenpro_classifier, kernel_sgd_regressor, known
 from resumed_example import StopAt
-from shallows import KernelRidgeRegressor, arrays, kernels, spectrum, streams, training
+from shallows import arrays, kernels, spectrum, streams, training
 from shallows.errors import ShallowsError, TrainingInterrupted
 from shallows.models.centering import Centering
-from shallows.solvers import EigenPro
 from solved_by import constructor
 
 pytestmark = brief
@@ -42,15 +41,6 @@ def test_a_preconditioner_that_is_handed_in_serves_as_the_fits_own(Estimator, ho
     handed = Estimator(preconditioner=given, **options).fit(X, y)
     assert np.array_equal(own.support_, handed.support_)
     assert np.array_equal(outputs(own, new), outputs(handed, new))
-
-
-def test_the_file_of_a_preconditioner_is_read_once_a_fit(tmp_path, monkeypatch):
-    X, y, _ = table(eigenpro_regressor, 200)
-    internal(X, rank=10, n_subsample=60, seed=7, kernel=kernels.Gaussian(1.5)).save(tmp_path / "p.npz")
-    read, load = [], spectrum.load_preconditioner
-    monkeypatch.setattr(spectrum, "load_preconditioner", lambda path: (read.append(path), load(path))[1])
-    KernelRidgeRegressor(solver=EigenPro(preconditioner=tmp_path / "p.npz", max_epochs=1)).fit(X, y)
-    assert read == [tmp_path / "p.npz"]
 
 
 @each_eigenpro
@@ -165,12 +155,3 @@ def test_support_numbers_the_rows_that_were_handed_over_those_of_weight_zero_too
     found = model.decision_function(X) if is_classifier(model) else model.predict(X)
     # The function is that of these rows: it differs from the outputs by a shift and a scale only.
     assert abs(np.corrcoef(scores[:, 0], found)[0, 1]) > 0.99999
-
-
-def test_a_warm_start_finds_its_rows_again_where_some_have_no_weight():
-    X, y, weights = sample(200, 3), np.sign(sample(200, 1, 1)[:, 0]), np.ones(200)
-    weights[::5] = 0
-    options = {"solver": "conjugate_gradients", "warm_start": True, "tol": 1e-6, "bandwidth": 1.0}
-    model = ridge(shallows.KernelRidgeRegressor, random_state=0, **options).fit(X, y, sample_weight=weights)
-    first = model.n_iter_
-    assert model.fit(X, y, sample_weight=weights).n_iter_ < first

@@ -47,14 +47,13 @@ def double_in(path, monkeypatch):
 
 
 @pytest.mark.parametrize("ending", ["nbi", "nbc"])
-@pytest.mark.parametrize(
-    "damage", [lambda held: b"", lambda held: held[: len(held) // 2], lambda held: bytes(len(held))]
-)
-def test_a_loop_is_compiled_again_where_a_file_of_the_cache_is_damaged(ending, damage, tmp_path, monkeypatch):
+@pytest.mark.parametrize("share", [0.0, 0.5])
+def test_a_loop_is_compiled_again_where_a_file_of_the_cache_is_damaged(ending, share, tmp_path, monkeypatch):
     path = tmp_path / "a_loop.py"
     assert double_in(path, monkeypatch)(2) == 4
     (kept,) = tmp_path.rglob(f"*.{ending}")
-    kept.write_bytes(damage(kept.read_bytes()))
+    held = kept.read_bytes()
+    kept.write_bytes(held[: int(share * len(held))])
     assert double_in(path, monkeypatch)(2) == 4
     repaired = double_in(path, monkeypatch)
     assert repaired(2) == 4
@@ -91,12 +90,6 @@ except ImportError as error:
 
 
 OTHERS = ["pandas", "yaml", "requests", "pooch", "matplotlib", "seaborn", "snakemake", "jsonschema", "tqdm"]
-
-
-def test_every_public_estimator_can_be_imported_without_an_extra():
-    assert (
-        run_without(OTHERS, "from shallows import *; print(KernelRidgeClassifier.__name__)") == "KernelRidgeClassifier"
-    )
 
 
 def test_help_and_tools_can_look_at_the_package_without_an_extra():

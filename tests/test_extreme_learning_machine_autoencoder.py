@@ -10,8 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from engine_example import sample
-from shallows.errors import ShallowsError, UnknownNameError
-from shallows.features.given_units import GivenUnits, orthogonal_units
+from shallows.features.given_units import orthogonal_units
 from shallows.kernel_approximation import ExtremeLearningMachineAutoencoder
 from shallows.solvers.least_squares.normal_equations import solve_with_l1
 
@@ -106,21 +105,3 @@ def test_a_pipeline_of_layers_is_the_layers_one_after_another():
     mean = H.mean(axis=0)
     weights = np.linalg.solve((H - mean).T @ (H - mean) + 0.1 * np.eye(8), (H - mean).T @ (y - y.mean()))
     assert np.abs(model.predict(X) - ((H - mean) @ weights + y.mean())).max() < 1e-7
-
-
-def test_impossible_parameters_are_refused_with_what_can():
-    X = sample(30, 3)
-    refusals = [
-        ({"activation": "gaussian"}, "Known: cosine, hard_limit, sigmoid, tanh"),
-        ({"n_units": 0}, "n_units must be a whole number of at least 1, got 0"),
-        ({"alpha": 0.0}, "alpha must be a positive number, got 0.0"),
-        ({"penalty": "elastic"}, "no penalty 'elastic'. Known: l1, l2"),
-        ({"penalty": "l1", "alpha": 1e4}, "every weight is zero: use a smaller alpha"),
-        ({"bandwidth": -1.0}, "bandwidth must be a positive number"),
-        ({"n_units": 10**9}, "Weights of 1,000,000,000 units"),
-    ]
-    for options, message in refusals:
-        with pytest.raises((ShallowsError, UnknownNameError), match=message):
-            ExtremeLearningMachineAutoencoder(**options).fit(X)
-    with pytest.raises(UnknownNameError, match="Known: cosine"):
-        GivenUnits("relu", np.eye(3))

@@ -33,10 +33,8 @@ from forms import (
     kernel_sgd_regressor,
 )
 from promises_example import EVERY, targets, unfitted
-from shallows import Options, RegularizedRiskRegressor, kernels
+from shallows import RegularizedRiskRegressor, kernels
 from shallows.errors import ShallowsError
-from shallows.solvers import DoublyStochastic
-from shallows.svm import DoublyStochasticNoveltyDetector
 
 pytestmark = pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.exceptions.ConvergenceWarning")
 
@@ -164,18 +162,6 @@ def test_points_beyond_the_precision_of_the_model_are_refused(Estimator):
     for predict in (model.predict, getattr(model, "decision_function", model.predict)):
         with pytest.raises(ShallowsError, match=says):
             predict(new)
-
-
-@pytest.mark.parametrize("partial", [False, True])
-def test_novelty_beyond_the_precision_of_the_model_is_refused(partial):
-    X, _, new = table(eigenpro_regressor)
-    model = DoublyStochasticNoveltyDetector(
-        solver=DoublyStochastic(n_iter=5), random_state=0, options=Options(dtype="float32")
-    )
-    model = model.partial_fit(X) if partial else model.fit(X)
-    for use in (model.predict, model.partial_fit):
-        with pytest.raises(ShallowsError, match=r"as large as .* float32|too large for float64"):
-            use(new * 1e200)
 
 
 @each_regressor_of_least_squares

@@ -255,11 +255,13 @@ def test_a_novelty_detector_keeps_its_threshold_too():
 # The line that a warning names
 
 
-SLOW = KernelRidgeRegressor(solver=EigenPro(step=1e-6, max_epochs=1), bandwidth=1e-3, alpha=0.0)
-UNSOLVED = KernelRidgeRegressor(solver=ConjugateGradients(tol=0.0, max_iterations=1))
-
-
-@pytest.mark.parametrize("model", [SLOW, UNSOLVED])
+@pytest.mark.parametrize(
+    "model",
+    [
+        KernelRidgeRegressor(solver=EigenPro(step=1e-6, max_epochs=1), bandwidth=1e-3, alpha=0.0),
+        KernelRidgeRegressor(solver=ConjugateGradients(tol=0.0, max_iterations=1)),
+    ],
+)
 def test_a_warning_of_a_fit_names_the_line_that_called_it(model):
     X, y = np.random.default_rng(0).normal(size=(2, 200, 1))
     with pytest.warns(ConvergenceWarning) as caught:

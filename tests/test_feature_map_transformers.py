@@ -18,7 +18,7 @@ from estimators_example import table
 from feature_forms import feature_eigenpro_regressor
 from forms import ridge
 from shallows import KernelRidgeRegressor, Options, arrays, kernels
-from shallows.errors import ShallowsError, UnknownNameError
+from shallows.errors import ShallowsError
 from shallows.kernel_approximation import (
     Fastfood,
     FourierFeatures,
@@ -201,31 +201,6 @@ def test_a_fitted_map_of_fourier_features_is_kept_without_its_frequencies():
 
 
 # ------------------------------------------------------------------------------------------- refusals
-
-
-@pytest.mark.parametrize(
-    ("model", "message"),
-    [
-        (FourierFeatures("polynomial"), "or NystroemFeatures"),
-        (FourierFeatures(form="cosine", orthogonal=True), "Known: pair"),
-        (NystroemFeatures(landmarks="random"), "Known: kmeans, leverage, pivoted, randomly_pivoted, sample"),
-        (NystroemFeatures(n_features=0), "n_features must be a whole number of at least 1, got 0"),
-        (Fastfood("laplace_product"), "of ‖x − z‖₂ alone"),
-        (Fastfood(form="tan"), "Known: cosine, pair"),
-        (QuasiMonteCarloFeatures("polynomial"), "spectral draws"),
-        (RandomBinning(n_bins=100), "power of two"),
-        (TensorSketch(degree=0), "degree must be a whole number"),
-        (RBFNetwork(landmarks="random"), "Known: kmeans, sample"),
-        (HiddenUnits("relu"), "Known: cosine, gaussian, hard_limit"),
-        (HiddenUnits(n_units=(20, 0)), "n_units must be a whole number of at least 1, or several"),
-        (SemiRandomFeatures(order=3), "order must be 0, 1 or 2"),
-        (PolynomialFeatures(degree=12, scale=1e-3), "too many to be written out"),
-    ],
-    ids=str,
-)
-def test_impossible_parameters_are_refused_with_what_can(model, message):
-    with pytest.raises((ShallowsError, UnknownNameError), match=message):
-        model.fit(sample(30, 30))
 
 
 def test_points_beyond_the_precision_of_the_features_are_refused():

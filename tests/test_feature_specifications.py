@@ -135,17 +135,3 @@ def test_parameters_of_kernels_and_options_are_reached_by_scikit_learns_paths():
     grid = {"nystroemfeatures__kernel__nu": [0.5, 2.5], "nystroemfeatures__n_features": [5, 20]}
     search = GridSearchCV(make_pipeline(clone(model), Ridge(0.1)), grid, cv=2).fit(X, y)
     assert search.best_params_["nystroemfeatures__n_features"] == 20
-
-
-@pytest.mark.parametrize(
-    ("Estimator", "given", "message"),
-    [
-        (FourierFeatures, {"device": "gpu"}, r"options=shallows.Options\(device='gpu'\)"),
-        (FourierFeatures, {"kernel_params": {"nu": 2.5}}, r"kernel=Matern\(nu=2.5\)"),
-        (SparseRandomFeatures, {"regularisation": 0.1}, "use regularization"),
-        (ExtremeLearningMachineAutoencoder, {"C": 10.0}, r"use alpha \(which is 1/C\)"),
-    ],
-)
-def test_old_parameters_are_refused_with_their_place(Estimator, given, message):
-    with pytest.raises(TypeError, match=message):
-        Estimator(**given)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import pickle
-
 import array_api_strict
 import numpy as np
 import pytest
@@ -155,15 +152,6 @@ def test_the_cache_keeps_what_fits_and_changes_nothing(monkeypatch):
     # Visited in a circle: blocks 0 and 1 stay, the others are drawn every time.
     assert draws == [0, 1, 2, 3, 2, 3, 2, 3]
     assert isinstance(f._cache, BlockCache)
-
-
-def test_features_travel_without_their_cache():
-    f = fourier(form="cosine")
-    f.frequencies(0, np.ones(1))
-    for other in (pickle.loads(pickle.dumps(f)), copy.deepcopy(f)):
-        assert other == f
-        assert not other._cache._held
-        assert np.array_equal(other.frequencies(0, np.ones(1)), f.frequencies(0, np.ones(1)))
 
 
 def test_threads_make_the_same_block(monkeypatch):

@@ -60,11 +60,10 @@ def test_fits_in_eight_threads_are_equal_and_leave_the_threads_of_blas_as_they_w
 
     with two_blas_threads(), ThreadPoolExecutor(8) as pool:
         alone = outputs(Estimator(random_state=0, **options).fit(X, y), new)
-        for _ in range(6):
-            for made in pool.map(fit, range(8)):
-                # A product on one thread of BLAS may be summed in another order than one on two.
-                np.testing.assert_allclose(made, alone, rtol=1e-6, atol=1e-9)
-            assert blas_threads() == {2}
+        for made in pool.map(fit, range(16)):
+            # A product on one thread of BLAS may be summed in another order than one on two.
+            np.testing.assert_allclose(made, alone, rtol=1e-6, atol=1e-9)
+        assert blas_threads() == {2}
 
 
 IN_A_FORK = """

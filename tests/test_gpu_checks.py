@@ -12,7 +12,7 @@ import pytest
 import shallows
 from flat import flat
 from forms import eigenpro_regressor, unfitted
-from shallows import KernelRidgeRegressor, Options, arrays, decomposition, training
+from shallows import KernelRidgeRegressor, Options, arrays, training
 from shallows.arrays import Device
 from shallows.errors import DeviceError, DeviceMemoryError, ShallowsError
 from shallows.gpu import gpu_checks
@@ -182,15 +182,3 @@ def test_an_error_of_something_else_stays_as_it_is(error):
     with pytest.raises(type(error), match=str(error)) as raised:
         KernelRidgeRegressor(solver="eigenpro", random_state=0).fit(X, X[:, 0], observers=[Fails()])
     assert not isinstance(raised.value, ShallowsError)
-
-
-def test_a_stream_of_components_is_checked_where_it_begins_alone(machine, monkeypatch):
-    asked = []
-    monkeypatch.setattr(gpu_checks, "check_gpu", lambda device, dtype: asked.append(device))
-    X = np.random.default_rng(0).normal(size=(200, 3))
-    options = {"bandwidth": 1.0, "random_state": 0, "device": "cpu", "batch_size": 50}
-    model = flat(decomposition.DoublyStochasticKernelPCA, **options)
-    model.partial_fit(np.tile(X, (20, 1)))
-    begun = len(asked)
-    model.partial_fit(X)
-    assert begun == len(asked) > 0 and set(asked) == {"cpu"}

@@ -86,16 +86,16 @@ def test_parameters_of_a_kernel_have_paths():
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("path", "message"),
     [
-        ({"kernel__width": 1.0}, "Gaussian has no parameter 'width'"),
-        ({"alpha_beta__x": 1.0}, "no parameter 'alpha_beta'"),
-        ({"bandwidth__x": 1.0}, "bandwidth='auto' has no parameter 'x'"),
+        ("kernel__width", "Gaussian has no parameter 'width'"),
+        ("alpha_beta__x", "no parameter 'alpha_beta'"),
+        ("bandwidth__x", "bandwidth='auto' has no parameter 'x'"),
     ],
 )
-def test_a_wrong_path_is_refused(given, message):
+def test_a_wrong_path_is_refused(path, message):
     with pytest.raises(ValueError, match=message):
-        shallows.KernelRidgeRegressor().set_params(**given)
+        shallows.KernelRidgeRegressor().set_params(**{path: 1.0})
 
 
 def test_frozen_objects_keep_what_is_not_changed():

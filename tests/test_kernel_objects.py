@@ -47,15 +47,6 @@ def test_the_bandwidth_of_an_own_kernel_is_chosen_like_that_of_a_named_one():
     assert (models[0].predict(X) == models[1].predict(X)).all()
 
 
-def test_the_refusal_names_no_kernel_that_has_no_name():
-    def product(X, Z):
-        return X @ Z.T
-
-    for kernel in (kernels.make(product), kernels.Polynomial(2, 1.0, 0.3)):
-        with pytest.raises(ShallowsError, match=r"Leave bandwidth out\.$"):
-            kernels.make(kernel, 2.0)
-
-
 def test_make_and_choose_refuse_what_a_kernel_object_would_ignore():
     points = kernels.augmented(sample(10, 3))
     for bandwidth, parameters in ((2.0, {}), (None, {"nu": 2.5})):

@@ -23,7 +23,7 @@ from shallows.decomposition import (
     KernelSlicedInverseRegression,
 )
 from shallows.errors import DivergenceError, ShallowsError
-from shallows.solvers import Oja, TwoViewSVD
+from shallows.solvers import Oja
 from shallows.training import Checkpoint, Curve, Observer
 from shallows_papers.baselines.randomised_cca import RandomisedCCA
 
@@ -151,24 +151,6 @@ def test_observers_see_components_during_the_training():
 
 
 # --------------------------------------------------------------------------------------------------- what is refused
-
-
-@pytest.mark.parametrize(
-    ("options", "match"),
-    [
-        ({"method": "qr"}, "method must be one of 'subspace', 'individual', got 'qr'"),
-        ({"scaling": "none"}, "scaling must be one of 'eigenvalues', None, got 'none'"),
-        ({"max_features": 0}, "max_features must be a whole number"),
-        ({"kernel": "linear"}, "no spectral draws"),
-        ({"solver": "feature_oja"}, "no solver of DoublyStochasticKernelPCA 'feature_oja'"),
-        ({"solver": TwoViewSVD()}, "DoublyStochasticKernelPCA cannot use the solver TwoViewSVD"),
-        ({"bandwidth": None}, "bandwidth must be a positive number or 'median'.*got None"),
-        ({"options": {"dtype": "float64"}}, "options must be shallows.Options"),
-    ],
-)
-def test_an_error_names_the_value_of_a_parameter_out_of_range(options, match):
-    with pytest.raises(ShallowsError, match=match):
-        flat(DoublyStochasticKernelPCA, **options).fit(points(50))
 
 
 def test_more_components_than_the_data_have_are_refused():

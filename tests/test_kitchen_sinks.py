@@ -8,7 +8,6 @@ import scipy.optimize
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from engine_example import sample
-from shallows.errors import ShallowsError
 from shallows.kernel_approximation import HiddenUnits
 from shallows.svm import RandomKitchenSinksClassifier, RandomKitchenSinksRegressor
 
@@ -54,35 +53,16 @@ def test_a_bound_that_no_weight_reaches_leaves_least_squares():
     assert model.report_["at_bound"] == 0
 
 
-def test_weights_of_examples_count_as_often_as_the_examples_stand_there():
+def test_only_the_ratios_of_weights_matter():
     X, y = problem()
-    units = HiddenUnits("cosine", n_units=10, bandwidth=1.5)
-    options = {"features": units, "bound": 3.0, "tol": 1e-10, "random_state": 0}
+    model = RandomKitchenSinksRegressor(HiddenUnits("cosine", n_units=10), bound=3.0, tol=1e-10, random_state=0)
     weights = np.where(np.arange(len(X)) < 40, 2.0, 1.0)
-    weighted = RandomKitchenSinksRegressor(**options).fit(X, y, sample_weight=weights)
-    twice = RandomKitchenSinksRegressor(**options).fit(np.concatenate([X, X[:40]]), np.concatenate([y, y[:40]]))
-    # The units start from the mean of the rows, which weights do not move.
-    assert weighted.intercept_ == pytest.approx(twice.intercept_)
-    doubled = RandomKitchenSinksRegressor(**options).fit(X, y, sample_weight=np.full(len(X), 2.0))
-    np.testing.assert_allclose(doubled.coef_, RandomKitchenSinksRegressor(**options).fit(X, y).coef_, atol=1e-6)
+    once, doubled, plain = (model.fit(X, y, sample_weight=w).coef_ for w in (weights, 2 * weights, None))
+    np.testing.assert_allclose(doubled, once, atol=1e-6)
+    assert np.abs(once - plain).max() > 1e-3
 
 
 def test_classes_are_told_apart():
     X, y = problem(300)
     model = RandomKitchenSinksClassifier(random_state=0, features=HiddenUnits("cosine", n_units=200))
     assert model.fit(X[:200], y[:200] > 5).score(X[200:], y[200:] > 5) > 0.85
-
-
-@pytest.mark.parametrize(
-    ("parameters", "problem_named"),
-    [
-        ({"features": HiddenUnits("multiquadric")}, "bounded"),
-        ({"bound": 0.0}, "bound must"),
-        ({"features": HiddenUnits(n_units=(5, 5))}, "one layer"),
-        ({"features": "fourier"}, "features must be 'hidden_units' or HiddenUnits"),
-    ],
-)
-def test_unbounded_units_and_wrong_parameters_are_refused(parameters, problem_named):
-    X, y = problem()
-    with pytest.raises(ShallowsError, match=problem_named):
-        RandomKitchenSinksRegressor(**parameters).fit(X, y)

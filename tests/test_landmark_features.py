@@ -82,15 +82,6 @@ def test_maps_run_on_other_array_libraries():
         assert np.abs(z @ z.T - K @ np.linalg.solve(C, K.T)).max() < 1e-12
 
 
-def test_sampled_landmarks_are_distinct_training_points_and_follow_the_seed():
-    x = sample(50)
-    rows = {tuple(row) for row in x}
-    a, b, c = (features.make("rbf", kernels.Gaussian(1.0), x, 20, seed=s).centers for s in (0, 0, 1))
-    assert np.array_equal(a, b)
-    assert not np.array_equal(a, c)
-    assert len({tuple(row) for row in a} & rows) == 20
-
-
 def test_kmeans_centres_find_separate_clusters():
     x = np.vstack([sample(100, d=2, seed=s) * 0.01 + 10 * s for s in range(4)])
     centres = features.make("rbf_kmeans", kernels.Gaussian(1.0), x.astype(np.float32), 4).centers

@@ -18,8 +18,6 @@ from shallows import LinearSVMClassifier, Options, training
 from shallows.errors import ShallowsError
 from shallows.solvers import (
     LBFGS,
-    SDCA,
-    SVMSGD,
     DualCoordinateDescent,
     LinearPegasos,
 )
@@ -160,27 +158,6 @@ def test_partial_fit_refuses_what_it_cannot_take():
         model.partial_fit(X, y + 5)
     with pytest.raises(ShallowsError, match="balanced"):
         model.set_params(class_weight="balanced").partial_fit(X, y)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"solver": "pegasus"}, "pegasos"),
-        ({"solver": "linear_pegasos", "loss": "squared_hinge"}, "bounded slopes"),
-        ({"solver": "primal_newton", "loss": "hinge"}, "needs gradients"),
-        ({"loss": "logistic"}, "not 'logistic': that one is for 'lbfgs'"),
-        ({"solver": "lbfgs", "loss": "hinge"}, "takes the loss 'squared_hinge' or 'logistic', not 'hinge'"),
-        ({"solver": LinearPegasos(averaging="mean")}, "averaging must be"),
-        ({"solver": SVMSGD(sampling="random")}, "sampling must be"),
-        ({"solver": SDCA()}, "LinearSVMClassifier cannot use the solver SDCA. Its solvers are"),
-        ({"regularization": 0.0}, "regularization must be a positive number or 'auto', got 0.0"),
-        ({"options": Options(device="gpu")}, "runs on the CPU only, got device='gpu'"),
-    ],
-)
-def test_a_wrong_parameter_is_told_by_its_name(options, message):
-    X, y = points(n=20)
-    with pytest.raises(ShallowsError, match=message):
-        LinearSVMClassifier(**options).fit(X, y)
 
 
 @pytest.mark.parametrize(

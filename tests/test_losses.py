@@ -141,17 +141,6 @@ def test_softmax_and_multiclass_hinge_are_their_formulas():
         assert np.abs(losses.make(name).derivative(z, e).sum(axis=1)).max() < 1e-15
 
 
-def test_softmax_with_two_classes_is_logistic_in_the_difference_of_scores():
-    softmax, logistic = losses.make("softmax"), losses.make("logistic")
-    labels = np.arange(40) % 2
-    z = np.random.default_rng(0).normal(size=(40, 2)) * 3
-    u = z[:, 1:] - z[:, :1]
-    e, y = softmax.encode(labels, 2), logistic.encode(labels, 2)
-    assert softmax.value(z, e) == pytest.approx(logistic.value(u, y), rel=1e-13)
-    assert softmax.derivative(z, e)[:, 1:] == pytest.approx(logistic.derivative(u, y), rel=1e-12)
-    assert softmax.probabilities(z) == pytest.approx(logistic.probabilities(u), rel=1e-12)
-
-
 def test_the_best_constant_under_the_quantile_loss_is_the_quantile():
     y = np.random.default_rng(0).exponential(size=(2001, 1))
     for tau in (0.1, 0.5, 0.9):
