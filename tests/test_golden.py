@@ -14,38 +14,47 @@ SMALL, LARGE = dict(cases.cases()), dict(large_cases.cases())
 ESTIMATORS = sorted({name.partition(",")[0] for name in SMALL})
 
 
+OF_A_MODE = ("sparse rows", "float32", "balanced", "two classes", "several outputs", "precomputed", "resumed", "clone")
+TWINS = ("Regressor", "KernelCCA", "KernelSVD")
+"""Ends of estimators that share their fit with another one: they have one mode less each, the other has all."""
+
+
+def is_told_by_another(name):
+    """Whether a case is a mode of an estimator whose twin has the same mode."""
+    estimator, _, mode = name.partition(", ")
+    return mode in OF_A_MODE and estimator.endswith(TWINS)
+
+
 def agree(which, stored):
-    """Run cases with one thread and compare each with its stored numbers."""
+    """Run cases with one thread and compare each, and the purposes of its random numbers, with what is stored.
+
+    The text of a purpose decides the numbers, so no purpose may be reworded.
+    """
     with threadpool_limits(1):
-        found = {
-            name: recording.differences(name, stored[name], recording.summaries(cases.run(case)))
-            for name, case in which.items()
-        }
+        made, drawn = recording.purposes_drawn(lambda: {name: cases.run(case) for name, case in which.items()})
+    found = {
+        name: recording.differences(name, stored["cases"][name], recording.summaries(outputs))
+        for name, outputs in made.items()
+    }
     assert not {name: how for name, how in found.items() if how}
+    assert set(drawn) <= set(STORED["purposes"])
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_small_fits_give_the_numbers_that_were_recorded(estimator):
-    agree({name: case for name, case in SMALL.items() if name.partition(",")[0] == estimator}, STORED["cases"])
+    mine = {name: case for name, case in SMALL.items() if name.partition(",")[0] == estimator}
+    agree({name: case for name, case in mine.items() if not is_told_by_another(name)}, STORED)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", LARGE)
 def test_larger_fits_give_the_numbers_that_were_recorded(name):
-    agree({name: LARGE[name]}, STORED_LARGE["cases"])
+    agree({name: LARGE[name]}, STORED_LARGE)
 
 
 def test_every_case_is_recorded_and_no_other():
     assert SMALL.keys() == STORED["cases"].keys()
     assert LARGE.keys() == STORED_LARGE["cases"].keys()
-
-
-def test_random_numbers_are_drawn_for_the_purposes_that_were_recorded():
-    """The text of a purpose decides the numbers, so no purpose may be reworded."""
-    chosen = {name: case for name, case in SMALL.items() if "," not in name}
-    _, drawn = recording.purposes_drawn(lambda: [cases.run(case) for case in chosen.values()])
-    assert set(drawn) <= set(STORED["purposes"])
-    assert len(drawn) > 25
 
 
 def test_a_gpu_gives_the_numbers_of_the_cpu(monkeypatch):
@@ -57,7 +66,7 @@ def test_a_gpu_gives_the_numbers_of_the_cpu(monkeypatch):
     }
     monkeypatch.setattr(cases, "DEVICE", ["gpu"])
     with pretended_gpu(monkeypatch):
-        agree(which, STORED["cases"])
+        agree(which, STORED)
 
 
 def test_a_changed_number_is_noticed():
