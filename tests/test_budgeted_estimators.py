@@ -10,6 +10,7 @@ from sklearn.datasets import load_digits, make_circles
 from sklearn.svm import SVC, LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from shallows import Options
 from shallows.errors import ShallowsError
 from shallows.svm import AMMClassifier, BudgetedSVMClassifier, LowRankLinearizedSVMClassifier
 

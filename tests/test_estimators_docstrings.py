@@ -21,6 +21,10 @@ PAIRS = [
 ]
 
 
+SHARED = {"bandwidth", "early_stopping", "kernel", "random_state"}
+"""Parameters that all estimators of a family describe alike."""
+
+
 def entries(thing, section):
     """The entries of a section by name: the text after the colon, and the description.
 
@@ -101,10 +105,9 @@ def test_parameters_of_one_name_are_described_alike_in_a_family(family):
     assert len(members) > 1
     for one, other in itertools.combinations(members, 2):
         first, second = (entries(each, "Parameters") for each in (one, other))
-        shared = {"kernel", "early_stopping", "random_state"} & first.keys() & second.keys()
         # Novelty has no targets, and so no bandwidth by their errors.
-        shared |= set() if "Novelty" in one.__name__ + other.__name__ else {"bandwidth"} & first.keys() & second.keys()
-        for name in shared:
+        names = {"early_stopping"} if "Novelty" in one.__name__ + other.__name__ else SHARED
+        for name in names & first.keys() & second.keys():
             of_one, of_other = ((re.sub(", default=.*", "", kind), text) for kind, text in (first[name], second[name]))
             assert of_one == of_other, f"{name} in {one.__name__} and {other.__name__}"
 

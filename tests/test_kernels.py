@@ -340,7 +340,7 @@ def test_a_kernel_is_its_name_and_parameters_and_can_be_written_down_unless_it_i
         ("polynomial", None, {"scale": 0.0}, "scale must be a positive number"),
         ("arc_cosine", None, {"order": 3}, "order must be 0, 1 or 2"),
         ("heat_circle", None, {"time": -1.0}, "time must be a positive number"),
-        (kernels.Gaussian, 1.0, {}, r"give a kernel, such as Gaussian\(\.\.\.\)"),
+        (kernels.Gaussian, 1.0, {}, r"is a class\. Give an object, such as kernel=Gaussian\(\)"),
         *((name, bandwidth, {}, "bandwidth must be") for name, bandwidth in [("gaussian", 0), ("cauchy", np.inf)]),
         ("gausian", 1.0, {}, r"'gausian'.*'gaussian'"),
     ],
