@@ -43,6 +43,8 @@ def with_our_names(known: Any, given: dict[str, Any]) -> dict[str, Any]:
     if given.get("kernel_params") and given.get("kernel") != "precomputed":
         given["kernel"] = kernels.make(given.get("kernel", "gaussian"), **given["kernel_params"])
     given.pop("kernel_params", None)
+    if getattr(given.get("kernel"), "bandwidth", None) is not None and given.get("bandwidth") == "median":
+        del given["bandwidth"]  # which the form sets, and a kernel object has its own
     given = {key: value for key, value in given.items() if not (key == "step_size" and value is None)}
     return {SAME.get(key, key) if SAME.get(key) not in given else key: value for key, value in given.items()}
 
