@@ -15,7 +15,8 @@ from sklearn.preprocessing import StandardScaler
 
 import shallows
 import solved_by
-from shallows import DoublyStochasticClassifier
+from flat import flat
+from shallows import DoublyStochasticClassifier, training
 from shallows.solvers import DoublyStochastic
 from solved_by import constructor
 from test_promises_losses import TAKES
@@ -132,6 +133,27 @@ def test_a_stream_of_noise_comes_to_the_frequencies(shares, rows, tmp_path):
 
 
 SETS = (load_breast_cancer, load_digits, load_wine)
+
+
+def test_a_training_that_was_stopped_goes_on_with_its_intercept(tmp_path):
+    X, y = of_shares(SHARES["5 %"], 200, 0)
+
+    class Stops(training.Observer):
+        def on_batch(self, run):
+            if run.iteration == 3:
+                raise KeyboardInterrupt
+
+    for name in ("DoublyStochasticClassifier", "sdca: RegularizedRiskClassifier", "sag: RegularizedRiskClassifier"):
+        Estimator = constructor(name)
+        options = {"random_state": 0, "max_epochs": 3, "loss": "logistic"}
+        whole = flat(Estimator, **options).fit(X, y)
+        checkpoint = training.Checkpoint(tmp_path / name[:4], "a key", every_seconds=0.0)
+        with pytest.raises(KeyboardInterrupt):
+            flat(Estimator, **options).fit(X, y, observers=[Stops()], checkpoint=checkpoint)
+        checkpoint = training.Checkpoint(tmp_path / name[:4], "a key", every_seconds=0.0)
+        resumed = flat(Estimator, **options).fit(X, y, checkpoint=checkpoint)
+        assert resumed.n_resumes_ == 1
+        assert np.array_equal(resumed.predict_proba(X), whole.predict_proba(X))
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Whole numbers without sense as parameters are refused in a sentence, and memory that is not available beforehand."""
+"""Numbers without sense as parameters are refused in a sentence, and memory that is not available beforehand."""
 
 from __future__ import annotations
 
@@ -13,9 +13,12 @@ from promises_example import EVERY, targets, unfitted
 from shallows import estimators
 from shallows.errors import ShallowsError
 
-#: Counts that no parameter takes, in addition to those of test_estimators_refusals.py.
-NO_COUNT = [10**30, math.inf, 2.5, np.array([1, 2])]
-SIZES_IN_BYTES = {"memory", "cache"}
+#: Values without sense by the kind of number.
+WITHOUT_SENSE = {
+    "int": [10**30, math.inf, math.nan, 2.5, -1, True, "many", [], np.array([1, 2])],
+    "float": [-math.inf, math.nan, -1.0, True, "much", [], np.array([0.1, 0.2])],
+}
+OTHERS = {"memory", "cache", "verbose"}
 
 MUCH = 10**9
 GROWING = {
@@ -37,38 +40,40 @@ GROWING = {
 X = np.random.default_rng(0).normal(size=(60, 4))
 
 
-def counts_of(part):
-    """The parameters whose annotation has whole numbers and no others."""
+def numbers_of(part, kind):
+    """The parameters whose annotation has numbers of a kind and no larger kind."""
     annotations = {name: str(one.annotation) for name, one in inspect.signature(type(part)).parameters.items()}
     words = {name: set(re.findall(r"\w+", annotation)) for name, annotation in annotations.items()}
-    return [name for name, kinds in words.items() if "int" in kinds and not kinds & {"float", "Any", "bool"}]
+    larger = {"Any", "bool", *({"float"} if kind == "int" else ())}
+    return [name for name, kinds in words.items() if kind in kinds and not kinds & larger]
 
 
-def counts(name):
-    """The paths of the counts of an estimator, also of those in its solver, features or options."""
+def numbers(name, kind):
+    """The paths of the numbers of an estimator, also of those in its solver, features or options."""
     model = getattr(estimators, name)()
-    found = counts_of(model)
+    found = numbers_of(model, kind)
     for parameter in inspect.signature(type(model)).parameters:
         try:
             part = model._object(parameter, "")
         except (TypeError, ValueError):  # not a part with parameters
             continue
-        found += [f"{parameter}__{own}" for own in counts_of(part)]
-    return [path for path in found if path.rpartition("__")[2] not in SIZES_IN_BYTES]
+        found += [f"{parameter}__{own}" for own in numbers_of(part, kind)]
+    return [path for path in found if path.rpartition("__")[2] not in OTHERS]
 
 
+@pytest.mark.parametrize("kind", WITHOUT_SENSE)
 @pytest.mark.parametrize("name", EVERY)
-def test_a_count_without_sense_is_refused_by_name(name):
-    for path in counts(name):
-        for value in NO_COUNT:
+def test_a_number_without_sense_is_refused_by_name(name, kind):
+    for path in numbers(name, kind):
+        for value in WITHOUT_SENSE[kind]:
             with pytest.raises((ShallowsError, ValueError), match=path.rpartition("__")[2]) as raised:
                 unfitted(name, **{path: value}).fit(X, targets(name, X))
-            assert repr(value) in str(raised.value)
+            assert type(value) is bool or repr(value) in str(raised.value)
 
 
-def test_counts_are_found_in_all_parts():
-    found = {path for name in EVERY for path in counts(name)}
-    assert {"max_epochs", "n_features", "solver__n_iter", "features__n_features", "options__verbose"} <= found
+def test_numbers_are_found_in_all_parts():
+    found = {path for name in EVERY for kind in WITHOUT_SENSE for path in numbers(name, kind)}
+    assert {"max_epochs", "n_features", "solver__n_iter", "features__n_features", "bandwidth", "solver__tol"} <= found
 
 
 @pytest.mark.parametrize(("name", "parameter"), GROWING)

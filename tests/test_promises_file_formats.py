@@ -238,6 +238,13 @@ def test_the_index_of_a_data_frame_is_no_feature(tmp_path, make, form, told):
     assert told is None or f"Left out: {told} (" in description["told"]
 
 
+def test_a_column_that_is_asked_to_be_categories_may_hold_numbers_and_a_rare_word(tmp_path):
+    path = csv_file(
+        tmp_path / "my.csv", {"c": ["other", *(["1", "2", "3"] * 13)], "a": numbers(), "y": ["u", "v"] * 20}
+    )
+    assert described(path, categorical="c")["entry"]["categorical"] == [0]
+
+
 def test_a_named_index_may_be_the_target_or_a_category(tmp_path):
     pytest.importorskip("pyarrow")
     FRAME.set_index("y").to_parquet(tmp_path / "y.parquet")
@@ -368,6 +375,13 @@ LINE_BREAKS = {
     "next lines of Unicode": ("a\u2028x,b,y\n", "1.5,p\x85q,u\n", "a\u2028x", "p\x85q", "u"),
     "without a header": ("", '1.5,"p\nq",u\n', "column 0", "p\nq", "u"),
 }
+
+
+@pytest.mark.parametrize("kind", ["date", 'date "yyyy-MM-dd"', "DATE 'yyyy-MM-dd'"])
+def test_dates_of_arff_are_left_out_and_told(tmp_path, kind):
+    lines = [f"2024-01-{i % 28 + 1:02},{a},{'uv'[i % 2]}" for i, a in enumerate(numbers())]
+    path = arff_file(tmp_path / "my.arff", {"'on day'": kind, "a": "real", "y": "{u,v}"}, lines)
+    assert "Left out: on day (dates;" in described(path)["told"]
 
 
 @pytest.mark.parametrize(("header", "row", "name", "category", "label"), LINE_BREAKS.values(), ids=LINE_BREAKS)
@@ -508,6 +522,11 @@ CONTENTS = {
     "table": ([f"{i / 8},{i % 2}" for i in range(N)], "table"),
     "table of times": ([f"{i % 2} 1{i % 10}:15 {i}" for i in range(N)], "table"),
 }
+
+
+def test_a_column_may_be_the_target_although_another_array_has_as_many_entries(tmp_path):
+    np.savez(tmp_path / "my.npz", X=np.column_stack([X, np.arange(N) % 2]), a=np.arange(N), b=np.arange(N))
+    check_labels(tmp_path / "my.npz", ["0", "1"] * (N // 2), target=2)
 
 
 @pytest.mark.parametrize("name", ["my.txt", "my"])

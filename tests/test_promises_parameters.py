@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import copy
+import inspect
+import math
 
 import numpy as np
 import pytest
 from sklearn.base import clone, is_classifier
 
 import promises_example
+import shallows
 from promises_example import EVERY, outputs, targets, unfitted
 from shallows import features, kernels, streams
+from shallows.errors import ShallowsError
 from shallows.kernel_approximation import HiddenUnits, QuasiMonteCarloFeatures
 from shallows.kernels import Matern
 from shallows.statistics import two_sample_test
@@ -19,6 +23,29 @@ from solved_by import CLASSIFIERS, REGRESSORS
 
 X = np.random.default_rng(0).normal(size=(60, 3))
 NUMBERS = X[:, 0] + 0.1 * X[:, 1]
+
+
+#: Values that hardly any parameter takes. Switches are on or off, which no other value says, such as "False".
+WRONG = ["abc", [1, 2], {"a": 1}, math.nan]
+NO_SWITCH = [1, "False", None]
+#: The ends of names of parameters that take one of these.
+RIGHT = {"n_units": [1, 2], "_params": {"a": 1}}
+
+
+def refused(name, parameter, value):
+    model = getattr(shallows.estimators, name)(**{parameter: value})
+    with pytest.raises(ShallowsError) as raised:
+        model.fit(X, (NUMBERS > 0).astype(int) if is_classifier(model) else NUMBERS)
+    assert parameter in str(raised.value) or repr(value) in str(raised.value), (parameter, value)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_value_of_a_wrong_kind_is_refused_by_its_name(name):
+    for parameter, known in inspect.signature(getattr(shallows.estimators, name)).parameters.items():
+        right = next((value for end, value in RIGHT.items() if parameter.endswith(end)), None)
+        for value in WRONG + (NO_SWITCH if isinstance(known.default, bool) else []):
+            if value != right:
+                refused(name, parameter, value)
 
 
 #: Values that a parameter is set to after a fit.

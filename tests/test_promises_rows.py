@@ -28,6 +28,13 @@ def test_every_type_of_numbers_is_read_as_what_it_holds(name):
         np.testing.assert_allclose(one, other, rtol=2e-3, atol=2e-3 * np.abs(other).max())
 
 
+@pytest.mark.parametrize("name", EVERY)
+def test_a_new_row_is_predicted_alone_as_together(name):
+    model = unfitted(name, dtype="float64").fit(X, targets(name, X))
+    for one, together in zip(outputs(model, X[7:8]), outputs(model, X), strict=True):
+        np.testing.assert_allclose(one, together[7:8], rtol=1e-6, atol=1e-6 * np.abs(together).max())
+
+
 @pytest.mark.parametrize(("name", "n"), [(name, 1 + number % 3) for number, name in enumerate(EVERY)])
 def test_few_rows_are_fitted_or_refused_in_words(name, n):
     few = X[np.argsort(X[:, 0])[[-1, 0, 5][:n]]]

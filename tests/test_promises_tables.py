@@ -80,6 +80,18 @@ def test_a_number_for_missing_is_found_however_it_is_written(tmp_path):
 # Guesses --------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("na_values", [True, [None], ["?", False], {"a": 1}])
+def test_words_that_yaml_reads_as_something_else_are_refused(tmp_path, na_values):
+    with pytest.raises(DatasetError, match="na_values must be a list of words"):
+        described(with_word(tmp_path, "x"), na_values=na_values)
+
+
+def test_words_for_missing_are_those_of_tables_of_text(tmp_path):
+    np.savez(tmp_path / "a.npz", X=np.zeros((30, 2)), y=np.arange(30) % 2)
+    with pytest.raises(DatasetError, match="na_values and decimal are for tables of text"):
+        described(tmp_path / "a.npz", na_values=["?"])
+
+
 def table_of(path, separator, decimal, header, n_texts, n_numbers, missing, n):
     """A table of columns of text, of numbers with decimals, one of whole numbers and a class; `missing`: a share."""
     rng = np.random.default_rng(0)
