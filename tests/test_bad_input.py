@@ -10,12 +10,10 @@ from bad_input_example import (
     ALL,
     LEAST_SQUARES,
     OTHERS,
-    each,
     each_classifier_of_least_squares,
     each_regressor_of_least_squares,
     every,
     every_regressor,
-    few,
     made,
     outputs,
     table,
@@ -36,20 +34,6 @@ def test_a_single_feature_may_come_as_a_column_of_a_table(Estimator):
     apart, column = np.ascontiguousarray(X[:, :1]), X[:, :1]
     first, second = (made(Estimator).fit(x, y) for x in (apart, column))
     assert np.array_equal(outputs(first, new[:, :1]), outputs(second, np.ascontiguousarray(new[:, :1])))
-
-
-@pytest.mark.slow
-@each
-@pytest.mark.parametrize("kernel", ["laplace_product", "polynomial"])
-def test_the_layout_of_the_data_changes_nothing_whatever_the_kernel(Estimator, kernel):
-    X, y, new = table(Estimator, 1100)
-    # A classifier and a regressor hand their points over alike.
-    form = LAYOUTS["fortran" if (kernel == "polynomial") == is_classifier(Estimator()) else "columns apart"]
-    options = {"kernel": kernel, "random_state": 0, "max_epochs": 1, **few(Estimator)}
-    plain, laid_out = (Estimator(**options).fit(f(X), y) for f in (np.ascontiguousarray, form))
-    expected = outputs(plain, new)
-    assert np.array_equal(expected, outputs(plain, form(new)))
-    assert np.array_equal(expected, outputs(laid_out, new))
 
 
 LAYOUTS = {

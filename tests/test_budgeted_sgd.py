@@ -129,16 +129,6 @@ def test_what_is_said_to_be_lost_is_the_distance_of_the_functions(way, n_outputs
     assert lost == pytest.approx(distance(z, a, new_z, new_a), rel=1e-6)
 
 
-def test_a_merged_pair_has_the_coefficients_of_its_projection():
-    z, a = sample(6, 3), np.abs(sample(6, 2, seed=1)) + 0.1
-    new_z, new_a, _ = compiled(z, a, "merging")
-    i = int(np.argmin((a**2).sum(axis=1)))
-    point = new_z[i]  # the new point takes the number of the smallest
-    (j,) = set(range(6)) - {k for k in range(6) if (np.abs(new_z - z[k]).max(axis=1) < 1e-12).any()} - {i}
-    expected = naive_kernel("gaussian", 1.5, point[None], z[[i, j]]) @ a[[i, j]]
-    assert np.abs(new_a[i] - expected[0]).max() < 1e-12
-
-
 def test_points_of_unlike_signs_are_not_merged_but_dropped():
     z, a = sample(2, 3), np.array([[1.0], [-0.5]])
     new_z, _, lost = compiled(z, a, "merging")

@@ -9,7 +9,6 @@ import pytest
 
 from engine_example import least_squares, naive_kernel, preconditioning_matrix, sample
 from shallows import arrays, gram, kernels, spectrum, training
-from shallows.models.centering import Centering, TrainingRows
 from shallows.solvers.least_squares import projection
 from shallows.solvers.least_squares.eigenpro import EigenProStepper
 from shallows.solvers.least_squares.kernel_problem import KernelProblem
@@ -153,17 +152,3 @@ def test_it_is_the_same_on_another_array_library():
 
 
 # --------------------------------------------------------------------------------- rows of the data
-
-
-@pytest.mark.parametrize("form", ["dense", "map"])
-def test_rows_are_the_same_held_or_read_anew(form, tmp_path):
-    x, order = sample(500, 4), np.random.default_rng(0).permutation(500)
-    if form == "map":
-        np.save(tmp_path / "x.npy", x)
-        x = np.load(tmp_path / "x.npy", mmap_mode="r")
-    coordinates = Centering.of(x)
-    held, anew = (TrainingRows(x, order, coordinates, arrays.Device(), np.float32, held=h) for h in (True, False))
-    assert held.held_bytes == 500 * 6 * 4
-    assert anew.held_bytes == 0
-    for batch in (slice(0, 500), slice(3, 77), slice(499, 500)):
-        assert np.array_equal(held(batch), anew(batch))

@@ -11,7 +11,7 @@ import pytest
 
 from engine_example import sample
 from risk_example import Given
-from shallows import features, kernels, spectrum, training
+from shallows import features, kernels, spectrum
 from shallows.errors import UnknownNameError
 from shallows.features import Blocks, Design, LinearMap
 from shallows.solvers.least_squares.feature_eigenpro import FeatureEigenProStepper, FeatureProblem
@@ -54,10 +54,10 @@ def top_of(H, k):
 
 def states(solver, held, n_steps, batches):
     state = solver.init(held)
-    yield state.coefficients.copy()
+    yield state.coefficients + 0.0
     for t in range(n_steps):
         state = solver.step(held, state, batches[t % len(batches)])
-        yield state.coefficients.copy()
+        yield state.coefficients + 0.0
 
 
 WHOLE = [slice(0, N)]
@@ -76,20 +76,6 @@ def test_the_eigensystem_of_all_rows_is_that_of_the_second_moments(eigensystem, 
     values, vectors = top_of(p.X.T @ (w[:, None] * p.X) / N, 6)
     assert p.p.eigenvalues == pytest.approx(values, rel=1e-10)
     assert np.abs(p.p.vectors @ p.p.vectors.T - vectors[:, :5] @ vectors[:, :5].T).max() < 1e-10
-
-
-@pytest.mark.parametrize("d", [30, 400])
-def test_both_eigensystems_agree_on_a_subsample(d):
-    # SPEC 10.6 (8). In the terms of the paper: eigenvalues, singular values squared over M.
-    X = decaying(300, d, rate=0.9)
-    made = [
-        spectrum.make_feature_preconditioner(Blocks(Given(d)), X, rank=8, n_subsample=100, eigensystem=name)
-        for name in ("nsvd", "rsvd")
-    ]
-    singular = np.linalg.svd(X[:100], compute_uv=False)[:9]
-    assert made[0].eigenvalues == pytest.approx(singular**2 / 100, rel=1e-10)
-    # Two iterations of a block twice as wide, on a spectrum that falls by 0.81 a step.
-    assert made[1].eigenvalues == pytest.approx(singular**2 / 100, rel=1e-3)
 
 
 def test_an_unknown_eigensystem_is_told_the_known_ones():
@@ -254,25 +240,17 @@ def test_batches_that_do_not_fit_are_gone_through_twice_and_move_alike(holds, mo
     assert all(np.abs(a - b).max() < 1e-13 for a, b in zip(*both, strict=True))
 
 
-@pytest.mark.parametrize("weights", [False, True])
-def test_any_array_library_gives_what_numpy_gives(weights):
-    strict = pytest.importorskip("array_api_strict")
-    reached = []
+@pytest.mark.parametrize(("weights", "eigensystem"), [(False, "nsvd"), (True, "rsvd")])
+def test_any_array_library_gives_what_numpy_gives(weights, eigensystem):
+    strict, reached = pytest.importorskip("array_api_strict"), []
     for xp in (np, strict):
         x, y = xp.asarray(sample(60)), xp.asarray(sample(60, 2, seed=1))
         w = xp.asarray(np.random.default_rng(0).uniform(0.2, 1, 60)) if weights else None
         blocks = Blocks(features.FourierMap(kernels.Gaussian(1.5), 3, 4, seed=2), 22)
-        for eigensystem in ("nsvd", "rsvd"):
-            p = spectrum.make_feature_preconditioner(
-                blocks, x, rank=5, n_subsample=30, weights=w, eigensystem=eigensystem, power=0.5
-            )
-            held = FeatureProblem(Design(blocks, x, budget=0), y, None if w is None else w[:, None], p)
-            run = training.train(
-                FeatureEigenProStepper(p.step_size(8)),
-                held,
-                training.Batches(60, 8, 2),
-                training.Stopping(max_epochs=2),
-            )
-            reached.append(np.asarray(run.state.coefficients))
-    assert np.abs(reached[0] - reached[2]).max() < 1e-9
-    assert np.abs(reached[1] - reached[3]).max() < 1e-9
+        options = {"rank": 5, "n_subsample": 30, "eigensystem": eigensystem, "power": 0.5}
+        p = spectrum.make_feature_preconditioner(blocks, x, weights=w, **options)
+        held = FeatureProblem(Design(blocks, x, budget=0), y, None if w is None else w[:, None], p)
+        batches = [slice(8 * t, 8 * t + 8) for t in (5, 1, 6, 3)]
+        *_, last = states(FeatureEigenProStepper(p.step_size(8)), held, 12, batches)
+        reached.append(np.asarray(last))
+    assert np.abs(reached[0] - reached[1]).max() < 1e-9

@@ -114,18 +114,6 @@ def test_a_step_of_conjugate_residuals_on_a_whole_matrix(regularisation, launche
         assert of_one_step(ledger, ConjugateResiduals(1.0, n_batches=N // BATCH), problem, BELOW) == expected
 
 
-@pytest.mark.parametrize("whole", [False, True])
-def test_a_step_of_conjugate_residuals_takes_fewer_products_of_a_whole_matrix(whole, monkeypatch):
-    with pretended_gpu(monkeypatch) as ledger, cuda.off():
-        problem = kernel_problem(128, 0.0, whole=whole)
-        solver = ConjugateResiduals(1.0, n_batches=2)
-        state = solver.init(problem)
-        for start in (0, 320, 0):
-            ledger.clear()
-            state = solver.step(problem, state, slice(start, start + 320))
-        assert ledger.launches["product"] == (7 if whole else 21)
-
-
 # ------------------------------------------------------------------------------------------ whole fits
 
 
@@ -144,29 +132,20 @@ def fits(Estimator, monkeypatch, folder, free=2**30, **options):
 
 
 @needs_compiler
-@pytest.mark.parametrize("Estimator", [pytest.param(eigenpro_classifier, marks=pytest.mark.slow), eigenpro_regressor])
-def test_a_fit_on_a_gpu_keeps_the_matrix_whole_and_takes_lifted_steps(Estimator, monkeypatch, folder):
-    _, model, _ = fits(Estimator, monkeypatch, folder)
-    assert model.report_["stepper"] == "LiftedEigenPro"
-    assert model.report_["kept_fraction"] == 1.0
-
-
-@needs_compiler
-def test_a_fit_for_which_a_gpu_has_too_little_memory_keeps_no_whole_matrix(monkeypatch, folder):
-    _, model, _ = fits(eigenpro_regressor, monkeypatch, folder, free=12 * 2**20)
-    assert model.report_["stepper"] == "EigenPro"
-    assert model.report_["kept_fraction"] < 1.0
-
-
-@pytest.mark.slow
-@needs_compiler
-def test_without_a_matrix_the_fused_product_makes_all_that_a_lifted_step_needs(monkeypatch, folder):
-    monkeypatch.setattr(eigenpro, "SHARE_OF_FUNCTIONS", 1.0)
-    options = {"d": 6, "max_epochs": 1, "bandwidth": 3.0}
-    _, model, ledger = fits(eigenpro_regressor, monkeypatch, folder, 12 * 2**20, **options)
-    assert model.report_["kept_fraction"] < 1.0
-    assert model.report_["stepper"] == "LiftedEigenPro"
-    assert ledger.launches["kernel_product"] >= 32
+@pytest.mark.parametrize(
+    ("Estimator", "free", "stepper"),
+    [
+        (eigenpro_regressor, 2**30, "LiftedEigenPro"),
+        (eigenpro_regressor, 12 * 2**20, "EigenPro"),
+        pytest.param(eigenpro_classifier, 2**30, "LiftedEigenPro", marks=pytest.mark.slow),
+    ],
+)
+def test_a_fit_on_a_gpu_with_room_keeps_the_matrix_whole_and_takes_lifted_steps(
+    Estimator, free, stepper, monkeypatch, folder
+):
+    _, model, _ = fits(Estimator, monkeypatch, folder, free)
+    assert model.report_["stepper"] == stepper
+    assert (model.report_["kept_fraction"] == 1.0) == (stepper == "LiftedEigenPro")
 
 
 def test_a_step_that_is_too_long_is_noticed_before_the_epoch_ends(monkeypatch):

@@ -8,6 +8,7 @@ from sklearn.datasets import load_digits, make_blobs
 
 from engine_example import naive_kernel, preconditioning_matrix, problem, sample
 from shallows import gram, kernels, spectrum, streams, training
+from shallows.solvers import ConjugateResiduals
 from shallows.solvers.least_squares.eigenpro import EigenProStepper
 from shallows.solvers.least_squares.kernel_problem import KernelProblem
 from shallows.solvers.least_squares.kernel_sgd import KernelSGDStepper
@@ -83,9 +84,10 @@ def test_a_weight_of_two_is_a_point_that_is_there_twice():
 # ---------------------------------------------------------------------------------------------- EigenPro
 
 
-def test_without_a_preconditioner_there_is_no_eigenpro():
+@pytest.mark.parametrize("solver", [EigenProStepper(1.0), ConjugateResiduals(1.0)])
+def test_without_a_preconditioner_there_is_no_eigenpro(solver):
     with pytest.raises(ValueError, match="preconditioner"):
-        EigenProStepper(1.0).init(problem().problem)
+        last(solver, problem(), 1)
 
 
 @pytest.mark.parametrize("batch", [WHOLE, BATCHES], ids=["whole", "batches"])

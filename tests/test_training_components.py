@@ -149,9 +149,9 @@ def test_a_mixing_that_is_no_number_is_noticed():
 def test_traces_are_mixed_with_the_blocks_that_they_belong_to():
     state = ExpansionState(np.zeros((0, 4, 2)), np.zeros((0, 2)), 1.0)
     matrix = np.array([[0.9, 0.1], [0.0, 0.8]])
-    state.grow(np.ones((4, 2)), np.array([1.0, 2.0]))
+    state.grow(np.ones((4, 2)), trace=np.array([1.0, 2.0]))
     state.mix(matrix)
-    state.grow(np.ones((4, 2)), np.array([3.0, 4.0]))
+    state.grow(np.ones((4, 2)), trace=np.array([3.0, 4.0]))
     assert np.abs(state.traces - np.array([np.array([-1.0, -2.0]) @ matrix, [-3.0, -4.0]])).max() < 1e-15
 
 

@@ -160,18 +160,6 @@ def test_kernel_cca_ends_in_the_canonical_functions_of_half_their_variance(newto
         assert np.abs(one.T @ one / 200 - 0.5 * np.eye(K)).max() < 0.01
 
 
-@pytest.mark.parametrize("solver", [TwoViewSVDStepper(0.5, max_blocks=3), TwoViewCCAStepper(0.5, max_blocks=3)])
-def test_swapping_the_views_swaps_the_functions(solver):
-    (x, y), (f, g) = two_views(), maps()
-    problem = problem_on(x, y, f, g)
-    swapped = TwoViewProblem(g, f, K, problem.second_start, problem.start, y, x)
-    one, other = (
-        train(solver, p, Batches(200, 100, 0), Stopping(10, tolerance=-np.inf)).state for p in (problem, swapped)
-    )
-    assert np.abs(one.first.coefficients - other.second.coefficients).max() < 1e-10
-    assert np.abs(one.second.coefficients - other.first.coefficients).max() < 1e-10
-
-
 # ----------------------------------------------------------------------------------------------- the guard
 
 

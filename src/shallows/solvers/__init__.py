@@ -1,8 +1,4 @@
-"""Solvers: a module for each algorithm, with its settings and its stepper, which has ``init`` and ``step``.
-
-The families are `least_squares`, `regularized`, `linear_svm`, `support_vectors`, `budgeted`, `expansions` and
-`components`.
-"""
+"""Solvers: a module for each algorithm, with its settings and its stepper, which has ``init`` and ``step``."""
 
 from __future__ import annotations
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -13,9 +12,11 @@ from .. import arrays
 class ArrayState:
     """Checkpoints of a dataclass with ``coefficients``; fields with a leading underscore are not kept."""
 
+    coefficients: arrays.Array
+
     def remember(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """Copies of the arrays on the host, and the other values, for `recall`."""
-        values = {field.name: getattr(self, field.name) for field in fields(self) if not field.name.startswith("_")}
+        values = {name: value for name, value in vars(self).items() if not name.startswith("_")}
         held = {name: arrays.to_numpy(value).copy() for name, value in values.items() if getattr(value, "ndim", 0)}
         return held, {name: value for name, value in values.items() if name not in held}
 

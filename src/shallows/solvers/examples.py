@@ -12,10 +12,10 @@ class Examples:
     """A batch of arrays."""
 
     points: Array  # (m, d)
-    targets: Array | None = None  # (m, c)
-    weights: Array | None = None  # (m, 1)
-    # (m, d'): A second view of the same examples, for methods such as canonical correlation analysis
-    second_view: Array | None = None
+    targets: Array = None  # (m, c), or None
+    weights: Array = None  # (m, 1), or None
+    # (m, d'), or None: a second view of the same examples, for methods such as canonical correlation analysis
+    second_view: Array = None
 
 
 class ExampleSet:
@@ -24,7 +24,10 @@ class ExampleSet:
     Subclasses set ``points`` (n, d), ``targets`` (n, c), ``weights`` (n, 1) and ``second_view`` (n, d') if needed.
     """
 
-    points = targets = weights = second_view = None
+    points: Array = None
+    targets: Array = None
+    weights: Array = None
+    second_view: Array = None
 
     def take(self, batch: slice | Examples) -> Examples:
         """The examples of a batch."""

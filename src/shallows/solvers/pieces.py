@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 
 from .. import arrays
 
@@ -14,6 +14,6 @@ def steps_of_a_piece(operations: float) -> int:
     return max(1, int(OPERATIONS / max(1.0, operations)))
 
 
-def pieces(n: int, operations: float) -> Iterator[slice]:
+def pieces(n: int, operations: float) -> Iterable[slice]:
     """Consecutive slices of n steps with this number of operations each."""
     return arrays.blocks(n, steps_of_a_piece(operations))

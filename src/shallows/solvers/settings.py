@@ -45,9 +45,10 @@ class Parameter:
             return arrays.is_size(value) and arrays.parse_bytes(value) > 0
         if isinstance(value, str):
             return value in self.names
-        if not isinstance(value, self.kind) or isinstance(value, bool) or not self.above < value <= self.most:
+        if isinstance(value, bool) or not isinstance(value, self.kind):
             return False
-        return self.multiple_of == 1 or value % self.multiple_of == 0
+        number: Any = value
+        return bool(self.above < number <= self.most) and (self.multiple_of == 1 or number % self.multiple_of == 0)
 
 
 def positive(default: float | None = None) -> Parameter:
@@ -155,18 +156,8 @@ def chosen(settings: Any, name: str) -> Any:
 def resolve(solver: Any, solvers: Mapping[str, type[Any]], estimator: str) -> Any:
     """The checked settings of a solver that the user gives by its name or as an object.
 
-    Parameters
-    ----------
-    solver : str or Settings
-    solvers : mapping
-        The settings classes that the estimator can use, by name.
-    estimator : str
-        Its name, for messages.
-
-    Raises
-    ------
-    ShallowsError
-        For a solver of another family, an unknown name, or a parameter that is not allowed.
+    ``solvers`` are the settings classes that the estimator can use, by name. Raises a `ShallowsError` for a solver of
+    another family, an unknown name, or a parameter that is not allowed.
     """
     names = ", ".join(map(repr, solvers))
     if isinstance(solver, str):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import time
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -119,7 +120,7 @@ class Preconditioner(SpectralPreconditioner):
         write(self, path, indices=self.indices, n_places=self.n_places, eigensystem=self.eigensystem)
 
 
-def load_preconditioner(path: str | Path) -> Preconditioner:
+def load_preconditioner(path: str | os.PathLike) -> Preconditioner:
     """Read a file that `Preconditioner.save` wrote; a `ShallowsError` if it is not a preconditioner."""
     return read(Preconditioner, path, "indices", "n_places", "eigensystem")
 

@@ -1,8 +1,7 @@
 """Budgeted stochastic gradient descent: Pegasos on a kernel with a bounded number of support vectors.
 
-The points are columns of a matrix, so that a sum over a sparse row runs along the points. The last two rows of the
-matrix are their squared norms and ones. Compiled functions copy and add entry by entry: an assignment to a slice would
-also make numba compile its error message about shapes, which takes longer than the steps of a first fit.
+The points are columns of a matrix, whose last two rows are their squared norms and ones. Compiled functions copy entry
+by entry: with an assignment to a slice numba would also compile its error message, which takes longer than a first fit.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ... import kernels
+from ...arrays import Array
 from ...errors import ShallowsError
 from ...kernels.radial import Gaussian
 from ...utils.compilation import njit
@@ -98,18 +98,17 @@ def table_of_losses() -> np.ndarray:
 
 
 @njit(cache=True)
-def kept_of_merging(h, log_k, a, b, g):
+def kept_of_merging(h: float, log_k: float, a: float, b: float, g: float) -> float:
     """‖f‖² that is left if two points meet at h z + (1 − h) z'; a, b, g: squared norms and product of coefficients."""
     first, second = math.exp((1.0 - h) * (1.0 - h) * log_k), math.exp(h * h * log_k)
     return a * first * first + b * second * second + 2.0 * g * first * second
 
 
 @njit(cache=True)
-def golden_section(log_k, a, b, g, precision):
+def golden_section(log_k: float, a: float, b: float, g: float, precision: float) -> tuple[float, float]:
     """The h for which most of two points is left, and how much is left.
 
-    The search is in the half next to the larger coefficients. If both have the same sign, the maximum is there; for
-    κ < e⁻² the other half has a second, lower peak.
+    The search is in the half next to the larger coefficients; for κ < e⁻² the other half has a second, lower peak.
     """
     low, high = (0.5, 1.0) if a >= b else (0.0, 0.5)
     left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
@@ -128,7 +127,7 @@ def golden_section(log_k, a, b, g, precision):
 
 
 @njit(cache=True)
-def interpolate(table, share, k):
+def interpolate(table: Array, share: float, k: float) -> float:
     """Bilinear interpolation of a table over [0, 1]², its rows for the share and its columns for the kernel value."""
     size = table.shape[0] - 1
     x, y = share * size, k * size
@@ -140,7 +139,7 @@ def interpolate(table, share, k):
 
 
 @njit(cache=True)
-def drop(j, n_points, columns, buffer, gram):
+def drop(j: int, n_points: int, columns: Array, buffer: Array, gram: Array) -> int:
     """Remove a point, whose number the last point gets; returns the number of points."""
     last = n_points - 1
     for k in range(columns.shape[0]):
@@ -157,7 +156,7 @@ def drop(j, n_points, columns, buffer, gram):
 
 
 @njit(cache=True)
-def smallest_point(n_points, buffer):
+def smallest_point(n_points: int, buffer: Array) -> tuple[int, float]:
     """The point with the smallest coefficients, and their squared norm."""
     best, of_best = 0, math.inf
     for j in range(n_points):
@@ -170,7 +169,7 @@ def smallest_point(n_points, buffer):
 
 
 @njit(cache=True)
-def project(i, n_points, columns, buffer, gram):
+def project(i: int, n_points: int, columns: Array, buffer: Array, gram: Array) -> tuple[int, float]:
     """Replace a point by its projection onto the others; returns the number of points, and ‖change of f‖²/s²."""
     own = buffer[i].copy()
     k = gram[i, :n_points].copy()
@@ -206,7 +205,9 @@ def project(i, n_points, columns, buffer, gram):
 
 
 @njit(cache=True)
-def merge(n_points, columns, buffer, gram, gamma, table, precision):
+def merge(
+    n_points: int, columns: Array, buffer: Array, gram: Array, gamma: float, table: Array, precision: float
+) -> tuple[int, float]:
     """Merge the point of the smallest coefficients with the best partner; returns the number of points and loss/s²."""
     d = columns.shape[0] - 2
     i, a = smallest_point(n_points, buffer)
@@ -259,6 +260,7 @@ def merge(n_points, columns, buffer, gram, gamma, table, precision):
 
 @njit(cache=True)
 def go_through(rows, problem, columns, buffer, gram, counts, numbers, settings, table):
+    # type: (Array, tuple[Array, ...], Array, Array, Array, Array, Array, tuple[float, ...], Array) -> None
     """Visit rows one by one; ``problem`` is `SparseRows.arrays`.
 
     ``gram`` has the kernel values of the points, for projections, and ``table`` the losses of merging, or the shape (0,
@@ -348,10 +350,10 @@ def go_through(rows, problem, columns, buffer, gram, counts, numbers, settings, 
 class BudgetedSGDStepper:
     """f ← (1 − 1/t) f + (wᵢ/(λt)) k(xᵢ, ·) (e_y − e_r) if 1 + f_r(xᵢ) − f_y(xᵢ) > 0; then room is made.
 
-    r is the best class other than y. Two classes have one output, ±1, and a violation is y f(xᵢ) < 1. If there are more
-    points than the budget, the point of the smallest coefficients is dropped ("removal"), replaced by its projection
-    onto the others ("projection"), or merged with the point for which f changes least ("merging"), to h z + (1 − h) z'.
-    Sources: Z. Wang, K. Crammer and S. Vucetic (2012), JMLR 13; T. Glasmachers and S. Qaadan (2018) (the table).
+    r is the best class other than y; two classes have one output. Beyond the budget, the point of the smallest
+    coefficients is dropped ("removal"), replaced by its projection onto the others ("projection"), or merged with the
+    point for which f changes least ("merging"), to h z + (1 − h) z'. Sources: Z. Wang, K. Crammer and S. Vucetic
+    (2012), JMLR 13; T. Glasmachers and S. Qaadan (2018) (the table).
     """
 
     kernel: Gaussian
@@ -376,6 +378,7 @@ class BudgetedSGDStepper:
         table = table_of_losses() if by_table else np.zeros((0, 0))
         counts = np.array([state.n_points, state.n_steps, state.n_violations])
         numbers = np.array([state.scale, 0.0, 0.0, state.lost])
+        assert self.kernel.bandwidth is not None  # The fit has chosen it.
         way, gamma = MAINTENANCE.index(self.maintenance), 0.5 / self.kernel.bandwidth**2
         settings = way, gamma, float(self.regularization), PRECISION, FOLD_BELOW
         # Kernel values and room for one point; the exponentials and searches of a point count as a hundred operations.
@@ -412,5 +415,4 @@ class BudgetedSGD(Settings):
     max_epochs: int = setting(count(default=5))
 
     def build(self, kernel: Gaussian, budget: int, regularization: float) -> BudgetedSGDStepper:
-        """The stepper, for the chosen budget."""
         return BudgetedSGDStepper(kernel, budget, regularization, self.maintenance, self.line_search)

@@ -1,7 +1,6 @@
 """The adaptive multi-hyperplane machine: a linear machine with several hyperplanes for each class.
 
-The weights are columns of a matrix, so that a sum over a sparse row runs along the hyperplanes. The last row of the
-matrix is multiplied with the constant.
+The weights are columns of a matrix, whose last row is multiplied with the constant.
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...arrays import Array
 from ...utils.compilation import njit
 from ..array_state import ArrayState
 from ..pieces import pieces
@@ -50,7 +50,7 @@ class HyperplaneState(ArrayState):
 
 
 @njit(cache=True)
-def prune(n_weights, columns, classes, names, threshold):
+def prune(n_weights: int, columns: Array, classes: Array, names: Array, threshold: float) -> tuple[int, float]:
     """Remove the smallest hyperplanes, up to a sum of squared norms, which it returns after the number that is left."""
     norms = np.zeros(n_weights)
     for k in range(columns.shape[0]):
@@ -91,6 +91,7 @@ def prune(n_weights, columns, classes, names, threshold):
 
 @njit(cache=True)
 def go_through(rows, problem, columns, classes, names, assigned, counts, numbers, settings):
+    # type: (Array, tuple[Array, ...], Array, Array, Array, Array, Array, Array, tuple[float, ...]) -> None
     """Visit rows one by one; ``problem`` is `SparseRows.arrays`.
 
     ``assigned`` has a name for each row, or length 0. ``counts`` (hyperplanes, steps, violations, names) and
@@ -185,11 +186,10 @@ class MultiHyperplaneStepper:
     """Subgradient steps on λ/2 ‖W‖² + (1/n) Σ wᵢ max(0, 1 + max_{c≠y} g(c, xᵢ) − w_{y,z}ᵀxᵢ).
 
     g(c, x) = max_j w_{c,j}ᵀx is the score of a class; z is the hyperplane of its class that an example is assigned to.
-    Step t shrinks all weights by 1 − 1/t; if the loss is positive, it adds wᵢxᵢ/(λt) to w_{y,z} and subtracts it from
-    the violating hyperplane. A new hyperplane receives the addition if the best score of the class is not positive and
-    the class has room. Pruning removes the smallest hyperplanes whose squared norms sum up to at most (c/(λt))².
-    Sources: Z. Wang, N. Djuric, K. Crammer and S. Vucetic (2011), KDD; N. Djuric, L. Lan, S. Vucetic and Z. Wang
-    (2013), JMLR 14.
+    Step t shrinks all weights by 1 − 1/t; with a positive loss it adds wᵢxᵢ/(λt) to w_{y,z}, or to a new hyperplane if
+    the class has room and no positive score, and subtracts it from the violating hyperplane. Pruning removes the
+    smallest hyperplanes whose squared norms sum up to at most (c/(λt))². Sources: Z. Wang, N. Djuric, K. Crammer and S.
+    Vucetic (2011), KDD; N. Djuric, L. Lan, S. Vucetic and Z. Wang (2013), JMLR 14.
     """
 
     regularization: float  # λ
@@ -203,7 +203,6 @@ class MultiHyperplaneStepper:
     reserve: bool = False
 
     def init(self, problem: SparseRows) -> HyperplaneState:
-        """A hyperplane of zeros for each class."""
         capacity, n_classes = self.n_hyperplanes * problem.n_classes, problem.n_classes
         return HyperplaneState(
             np.zeros((capacity, problem.n_inputs + 1), order="F"),

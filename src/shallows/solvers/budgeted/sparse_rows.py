@@ -22,7 +22,6 @@ class SparseRows:
 
     @property
     def n_inputs(self) -> int:
-        """Inputs of a point, d."""
         return self.points.shape[1]
 
     @property

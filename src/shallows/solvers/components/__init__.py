@@ -1,5 +1,1 @@
-"""Components of one view or of two, as functions that grow by blocks of streamed random features.
-
-`component_steps` has what all solvers share; `oja` is kernel PCA; `two_view_state` has the problem and state of two
-views, with the solvers `kernel_svd` and `kernel_cca`.
-"""
+"""Components of one view (`oja`) or of two (`kernel_svd`, `kernel_cca`), as growing blocks of features."""

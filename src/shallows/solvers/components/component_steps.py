@@ -31,9 +31,7 @@ LEAST_EIGENVALUE = 1e-7
 class ComponentSettings(Settings):
     """Base of the settings of solvers of components, in one view or in two.
 
-    A solver adds `default_batch_size` for n rows; `choose_start`: functions in the features of the first blocks, from a
-    sample of each view; `build_problem`, with the points of each view on the device; and `build`: the stepper, by the
-    values of the start. CCA alone uses the ridge, in units of k(x, x) = 1.
+    CCA alone uses the ridge, in units of k(x, x) = 1.
     """
 
     step_size: float | None = setting(positive())
@@ -59,19 +57,35 @@ class ComponentSettings(Settings):
         return {name: getattr(self, name) for name in ("method", "scaling") if hasattr(self, name)}
 
     def steps(self, eigenvalues: np.ndarray, n_components: int, *, scaled: bool) -> tuple[float, float]:
-        """η₁ and ρ."""
         step = self.step_size or FIRST_STEP / (1.0 if scaled else float(eigenvalues[0]))
         decrease = self.decrease
         if decrease is None:
             decrease = default_decrease(step, eigenvalues, n_components, scaled=scaled)
         return float(step), float(decrease)
 
+    def default_batch_size(self, n: int, start: Any, n_components: int, block_size: int) -> int:
+        raise NotImplementedError
+
+    def choose_start(
+        self, features: Any, samples: Any, n_components: int, *, n_blocks: int, centered: bool, ridge: float, seed: int
+    ) -> Any:
+        """Functions in the features of the first blocks, from a sample of each view."""
+        raise NotImplementedError
+
+    def build_problem(
+        self, features: Any, start: Any, points: Any, n_components: int, *, centered: bool, budget: int
+    ) -> Any:
+        """The problem, with the points of each view on the device."""
+        raise NotImplementedError
+
+    def build(self, values: np.ndarray, n_components: int, *, ridge: float, max_blocks: int, seed: int) -> Any:
+        raise NotImplementedError
+
 
 def default_decrease(step: float, eigenvalues: np.ndarray, n_components: int, *, scaled: bool = False) -> float:
     """The ρ that makes steps tend to c/t, with c twice the inverse of the relative gap 1 − λ_{k+1}/λ_k.
 
-    With c = 1/gap the error falls as fast as 1/t allows, and with less than half of that more slowly than 1/t. Twice as
-    much costs a third and is safe if the gap is overestimated. ``scaled`` steps are in units of 1/λ_k.
+    c = 1/gap is fastest; twice that is safe if the gap is overestimated. ``scaled`` steps are in units of 1/λ_k.
     """
     smallest = float(eigenvalues[n_components - 1])
     gap = 1.0 if len(eigenvalues) <= n_components else 1.0 - float(eigenvalues[n_components]) / smallest
@@ -87,7 +101,6 @@ class WarmStart:
     variance: float  # trace of that covariance
 
     def report(self, n_components: int) -> dict[str, Any]:
-        """Entries of ``report_``."""
         return {"start_eigenvalues": self.values[:n_components].tolist(), "start_blocks": self.coefficients.shape[0]}
 
 
@@ -134,10 +147,7 @@ def buffer_of(start: Array) -> Array:
 
 
 def next_block(n_blocks: int, n_revisits: int, max_blocks: int | None, seed: int) -> int:
-    """The number of the block for the next step; ``n_blocks`` itself is a new block.
-
-    Old blocks are revisited in rounds, each in a new random order, so that all are moved equally often.
-    """
+    """The block of the next step: a new one, ``n_blocks``, or an old one, in rounds that move all equally often."""
     if max_blocks is None or n_blocks < max_blocks:
         return n_blocks
     turn, place = divmod(n_revisits, n_blocks)

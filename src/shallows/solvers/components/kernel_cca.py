@@ -32,9 +32,8 @@ class TwoViewCCAStepper:
 
         η (ΦᵀΦ/B + ρ_F I)⁻¹ (Φᵀ (v − u|W|)|W̄|⁻¹ / B − ρ_F A_block),        ρ_F = ρ × frequencies of all blocks,
 
-    with the running mean W̄. If W has negative eigenvalues the printed rule grows without bound. In the plain rule they
-    count as zero; with ``newton`` their size counts, and such a pair shrinks until its sign has changed. Source: B.
-    Xie, Y. Liang and L. Song (2015), NIPS 28, Algorithm 4.
+    with the running mean W̄. With negative eigenvalues of W the printed rule grows without bound. In the plain rule
+    they count as zero; with ``newton`` their size counts, and such a pair shrinks until its sign has changed.
     """
 
     step_size: float  # η₁ of the steps η₁ / (1 + decrease (t − 1)); with ``newton`` a share of a whole step
@@ -132,9 +131,7 @@ class TwoViewCCA(TwoViewSettings):
     n_iter, max_epochs : int, optional
         Most steps and passes. If both are None: three passes, and at least 200 steps.
 
-    References
-    ----------
-    B. Xie et al. (2015), "Scale up nonlinear component analysis with doubly stochastic gradients", NIPS 28.
+    Source: B. Xie et al. (2015), "Scale up nonlinear component analysis with doubly stochastic gradients", NIPS 28.
 
     Examples
     --------

@@ -29,8 +29,7 @@ class TwoViewSVDStepper:
 
     and A_j ← A_j (I − η W S), B_j ← B_j (I − η W S) for all earlier blocks. S = I in the plain rule; ``scaled`` uses
     |W̄|⁻¹ with the running mean W̄. The fixed points have FᵀF = GᵀG = ½ I. Negative eigenvalues of W, for which the
-    printed decay is growth, count as zero, and steps are cut off so that no direction changes its sign. Source: B. Xie,
-    Y. Liang and L. Song (2015), NIPS 28, Algorithm 3.
+    printed decay is growth, count as zero, and steps are cut off so that no direction changes its sign.
     """
 
     step_size: float  # η₁ of the steps η₁ / (1 + ρ (t − 1))
@@ -105,9 +104,7 @@ class TwoViewSVD(TwoViewSettings):
     n_iter, max_epochs : int, optional
         Most steps and passes. If both are None: three passes, and at least 200 steps.
 
-    References
-    ----------
-    B. Xie et al. (2015), "Scale up nonlinear component analysis with doubly stochastic gradients", NIPS 28.
+    Source: B. Xie et al. (2015), "Scale up nonlinear component analysis with doubly stochastic gradients", NIPS 28.
 
     Examples
     --------

@@ -37,9 +37,9 @@ class ComponentProblem(ExampleSet):
 
     features: FourierMap  # of the kernel
     n_components: int  # k
-    start: Array | None  # (n_blocks, width, k): coefficients of the first blocks at the start of a training
+    start: Array  # (n_blocks, width, k): coefficients of the first blocks at the start of a training
     start_moment: np.ndarray | None  # (k, k): E[g(x)g(x)ᵀ] of these functions g, approximately
-    points: Array | None = None  # (n, d): a set, whose slices are batches; None for a stream
+    points: Array = None  # (n, d): a set, whose slices are batches; None for a stream
     # Whether functions count as their deviation from their mean, as in `sklearn.decomposition.KernelPCA`: the
     # covariance operator is then E[f(x) k(x, ·)] − E[f(x)] E[k(x, ·)]
     centered: bool = False
@@ -48,7 +48,6 @@ class ComponentProblem(ExampleSet):
     growth: float = 10.0
 
     def without_data(self) -> Self:
-        """The problem of a stream."""
         return replace(self, start=None, start_moment=None, points=None)
 
 
@@ -114,10 +113,9 @@ class OjaStepper:
 
         A_block ← A_block + η Φᵀ H S / (BF),        A_j ← A_j (I − η C S)   for all earlier blocks,        C = HᵀH/B.
 
-    S is the identity in the plain rule, and with ``scaled`` the inverse of the running mean of C: the fixed points are
-    the same, and small eigenvalues converge as fast as large ones. ``individual`` uses only the upper triangle of C
-    (and the diagonal of its mean), so that columns tend to single eigenfunctions instead of their span. Sources: B.
-    Xie, Y. Liang and L. Song (2015), NIPS 28, Algorithm 1; E. Oja (1982); T. D. Sanger (1989) (``individual``).
+    S is the identity in the plain rule, and with ``scaled`` the inverse of the running mean of C. ``individual`` uses
+    only the upper triangle of C (and the diagonal of its mean), so that columns tend to single eigenfunctions instead
+    of their span. Sources: the source of `Oja`; E. Oja (1982); T. D. Sanger (1989) (``individual``).
     """
 
     step_size: float  # η₁ of the steps η₁ / (1 + ρ (t − 1)); in the plain rule in units of one over an eigenvalue
@@ -200,9 +198,7 @@ class Oja(ComponentSettings):
     n_iter, max_epochs : int, optional
         Most steps and passes. If both are None: three passes, and at least 200 steps.
 
-    References
-    ----------
-    B. Xie et al. (2015), "Scale up nonlinear component analysis with doubly stochastic gradients", NIPS 28.
+    Source: B. Xie et al. (2015), "Scale up nonlinear component analysis with doubly stochastic gradients", NIPS 28.
 
     Examples
     --------
@@ -221,7 +217,7 @@ class Oja(ComponentSettings):
     def default_batch_size(self, n: int, start: WarmStart, n_components: int, block_size: int) -> int:
         """B such that the functions outside the components blur the smallest component by a twentieth.
 
-        The part of a batch's covariance between component k and all others has the mean square λ_k Σ_{j>k} λ_j / B.
+        The mean square of a batch's covariance between component k and all others is λ_k Σ_{j>k} λ_j / B.
         """
         smallest = max(float(start.values[n_components - 1]), 1e-12)
         rest = max(0.0, start.variance - float(start.values[:n_components].sum()))
@@ -243,7 +239,6 @@ class Oja(ComponentSettings):
         return ComponentProblem(features[0], n_components, coefficients, moment, points[0], centered, budget)
 
     def build(self, values: np.ndarray, n_components: int, *, ridge: float, max_blocks: int, seed: int) -> OjaStepper:
-        """The stepper, by the eigenvalues of the functions at the start."""
         scaled = self.scaling is not None
         step, decrease = self.steps(values, n_components, scaled=scaled)
         return OjaStepper(step, decrease, scaled, self.method == "individual", max_blocks, seed)

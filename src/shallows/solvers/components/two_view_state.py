@@ -32,17 +32,16 @@ class TwoViewProblem(ExampleSet):
     second_features: FourierMap
     n_components: int  # k
     # (n_blocks, width, k): coefficients of the first blocks at the start of a training, see `random_feature_pairs`
-    start: Array | None
-    second_start: Array | None
-    points: Array | None = None  # a set, whose slices are batches; None for a stream
-    second_view: Array | None = None
+    start: Array
+    second_start: Array
+    points: Array = None  # a set, whose slices are batches; None for a stream
+    second_view: Array = None
     centered: bool = False  # whether functions count as their deviation from their mean
     budget: int = block_sums.DEFAULT_BUDGET  # bytes for features and frequencies during a step
     # If the functions are this many times as large as expected on a batch, the training has diverged
     growth: float = 10.0
 
     def without_data(self) -> Self:
-        """The problem of a stream."""
         return replace(self, start=None, second_start=None, points=None, second_view=None)
 
 
@@ -75,10 +74,12 @@ class TwoViewState:
 
     @classmethod
     def at(cls, problem: TwoViewProblem, step_size: float, expected_size: float) -> TwoViewState:
-        starts, k = (problem.start, problem.second_start), problem.n_components
-        parts = [ViewExpansion(buffer_of(start), n_blocks=start.shape[0]) for start in starts]
+        first, second = (
+            ViewExpansion(buffer_of(start), n_blocks=start.shape[0]) for start in (problem.start, problem.second_start)
+        )
+        k = problem.n_components
         square, line = np.zeros((k, k)), np.zeros(k)
-        return cls(*parts, step_size, square, square, square, line, line, expected_size)
+        return cls(first, second, step_size, square, square, square, line, line, expected_size)
 
     @property
     def device(self) -> Device:
@@ -112,7 +113,6 @@ class TwoViewState:
         return self.cross_moment + self.cross_moment.T
 
     def take_moments(self, problem: TwoViewProblem, n: int) -> None:
-        """Replace the running moments of batches by the moments of the first n examples."""
         for name, value in moments(*self.values(problem, problem.take(slice(0, n))), problem.centered)[2].items():
             setattr(self, name, value)
 
@@ -165,7 +165,6 @@ class TwoViewStart:
     values: np.ndarray  # (at most k + 1,): singular values of the cross-covariance, or canonical correlations
 
     def report(self, n_components: int) -> dict[str, Any]:
-        """Entries of ``report_``."""
         return {"start_values": self.values[:n_components].tolist()}
 
 
@@ -179,11 +178,10 @@ def random_feature_pairs(
     centered: bool = False,
     ridge: float | None = None,
 ) -> TwoViewStart:
-    """Solve kernel SVD, or kernel CCA with a ridge, on the features of the first blocks.
+    """Solve kernel SVD, or kernel CCA with a ridge on both covariances, on the features of the first blocks.
 
-    CCA adds the ridge to both covariances before they are whitened; None is the SVD. The functions have half the size
-    of orthonormal singular functions, or of canonical variables with unit variance, because these are the fixed points
-    of the rules: FᵀF = GᵀG = ½ I for the SVD and FᵀCF = GᵀC'G = ½ I for CCA.
+    The functions have half the size of orthonormal singular functions, or of canonical variables with unit variance,
+    which are the fixed points of the rules: FᵀF = GᵀG = ½ I for the SVD and FᵀCF = GᵀC'G = ½ I for CCA.
     """
     xp, n = arrays.namespace(x), x.shape[0]
     Z = [f.map(points, n_blocks) for f, points in zip(features, (x, y), strict=True)]
@@ -209,7 +207,8 @@ def random_feature_pairs(
     for f, factor, vectors in zip(features, factors, (left[:, :k], right[:k].T), strict=True):
         vectors = np.linalg.solve(factor.T, vectors) / math.sqrt(2.0 * n_blocks * f.block_size)
         found.append(arrays.contiguous(arrays.like(vectors.reshape(n_blocks, -1, k), x, x.dtype)))
-    return TwoViewStart(*found, values[: k + 1])
+    first, second = found
+    return TwoViewStart(first, second, values[: k + 1])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -223,13 +222,14 @@ class TwoViewSettings(ComponentSettings):
     def choose_start(
         self, features: Any, samples: Any, n_components: int, *, n_blocks: int, centered: bool, ridge: float, seed: int
     ) -> TwoViewStart:
+        x, y = samples
         return random_feature_pairs(
-            features, *samples, n_components, n_blocks=n_blocks, centered=centered, ridge=self.start_ridge(ridge)
+            features, x, y, n_components, n_blocks=n_blocks, centered=centered, ridge=self.start_ridge(ridge)
         )
 
     def build_problem(
         self, features: Any, start: TwoViewStart, points: Any, n_components: int, *, centered: bool, budget: int
     ) -> TwoViewProblem:
-        x = points[0]
-        starts = [arrays.like(np.ascontiguousarray(part), x, x.dtype) for part in (start.first, start.second)]
-        return TwoViewProblem(*features, n_components, *starts, *points, centered, budget)
+        (f, g), (x, y) = features, points
+        first, second = (arrays.like(np.ascontiguousarray(part), x, x.dtype) for part in (start.first, start.second))
+        return TwoViewProblem(f, g, n_components, first, second, x, y, centered, budget)

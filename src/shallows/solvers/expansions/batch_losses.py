@@ -1,7 +1,6 @@
 """The loss on a batch for a step of a growing expansion: gradient, sums, and the slope along a direction.
 
-Each has a plain form, and for losses in `shallows.losses.in_c` a form with one launch and one sum on a GPU, where each
-operation of the plain form would be a launch.
+Each has a plain form, and for losses in `shallows.losses.in_c` a form with one launch and one sum on a GPU.
 """
 
 from __future__ import annotations
@@ -97,7 +96,8 @@ def expressions(name: str) -> tuple[FusedExpression, FusedExpression]:
             object.__setattr__(loss, field.name, float(number))
         return loss
 
-    def observed(scores, intercept, targets, weight, kappa, number, gradient, value, zero, square, less_function):
+    def observed(*operands: Array) -> None:
+        scores, intercept, targets, weight, kappa, number, gradient, value, zero, square, less_function = operands
         loss = loss_with(number)
         gradient[...] = weight * loss.derivative(scores + intercept, targets)
         for of, into in ((scores, value), (scores * 0.0, zero)):
@@ -106,7 +106,8 @@ def expressions(name: str) -> tuple[FusedExpression, FusedExpression]:
         less_function[...] = gradient - weight * (kappa * scores)
 
     # With the negative step, so that the positive numbers of an example give scores on both sides of a hinge.
-    def slopes(before, direction, opposite, intercept, targets, weight, number, slope_of_each):
+    def slopes(*operands: Array) -> None:
+        before, direction, opposite, intercept, targets, weight, number, slope_of_each = operands
         loss = loss_with(number)
         at = before - opposite * direction + intercept
         slope_of_each[...] = weight * loss.derivative(at, targets) * direction

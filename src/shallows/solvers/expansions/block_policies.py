@@ -1,7 +1,6 @@
 """Which block a step moves: always a new one (DSG), uniform reuse (UDSG), checked reuse (CDSG).
 
-`UniformReuse` and `CheckedReuse` are settings of users; `Fresh`, `UniformReuse` and `CheckedBlocks` are the policies of
-the stepper.
+Users give `UniformReuse` and `CheckedReuse`; policies of the stepper are `Fresh`, `UniformReuse` and `CheckedBlocks`.
 """
 
 from __future__ import annotations
@@ -46,7 +45,6 @@ class UniformReuse(Checked):
     name = "udsg"
 
     def choose(self, state: Any, gamma: float, g: Array, batch_size: int, seed: int) -> tuple[int | None, float]:
-        """The block (None for a new one) and the step."""
         i = state.n_steps - 1
         if i % (self.fresh + self.reused) < self.fresh:
             return None, gamma
@@ -105,7 +103,6 @@ class CheckedBlocks:
         return share * M2 * self.feature_variance / batch_size
 
     def choose(self, state: Any, gamma: float, g: Array, batch_size: int, seed: int) -> tuple[int | None, float]:
-        """The block (None for a new one) and the step."""
         if state.n_blocks == 0:
             return None, gamma
         steps = admitted_steps(state.traces, g, gamma, self.noise_term(state, batch_size))

@@ -4,12 +4,9 @@ A step takes a batch of B examples and one block of F random features, new or ol
 
     f ← (1 − s ν) f − s · (1/(BF)) block(k, ·) Φᵀ ℓ'(f(X), Y).
 
-A preconditioned step, with ε = F η, κ = ν/η and the weights W of the examples, is
+A preconditioned step, with ε = F η, κ = ν/η and the weights W of the examples, is (docs/methods/doubly_stochastic.rst)
 
     f ← (1 − s κ) f − s · block(k, ·) (ΦᵀWΦ/B + ε I)⁻¹ ΦᵀW (ℓ' − κ f)/B.
-
-docs/methods/doubly_stochastic.rst derives it. The function is its coefficients; the features are computed from their
-numbers when they are needed.
 """
 
 from __future__ import annotations
@@ -139,10 +136,7 @@ class DoublyStochastic(Settings):
         return replace(self, **self._objects(), preconditioning=preconditioning)
 
     def for_novelty(self) -> Self:
-        """The settings for novelty detection, with objects in place of names.
-
-        f and ρ scale together, so that with free steps the function would grow forever. The theory's steps prevent it.
-        """
+        """The settings for novelty detection. With free steps f and ρ would grow together forever."""
         objects = self._objects()
         for name, right, expected in (
             ("schedule", self.schedule == "auto" or isinstance(objects["schedule"], TheoryStep), "TheoryStep()"),
@@ -171,9 +165,9 @@ class DoublyStochastic(Settings):
 class DoublyStochasticStepper:
     """Doubly stochastic gradient descent in the space of a kernel, for the objective E ℓ + ν/2 ‖f‖².
 
-    The step of iteration t is γ_t = γ₁ / (1 + ρ (t − 1)). ρ = 1 gives the steps θ/t of the theory (θ = γ₁); ρ = γ₁/θ
-    gives θ/(t + t₀), which begins at γ₁; ρ = 0 gives a constant. Sources: B. Dai, B. Xie, N. He, Y. Liang, A. Raj,
-    M.-F. Balcan and L. Song (2014), NIPS 27; C.-L. Li and B. Póczos (2016), UAI (reuse of blocks).
+    The step of iteration t is γ_t = γ₁ / (1 + ρ (t − 1)): θ/t of the theory for ρ = 1 (θ = γ₁), θ/(t + t₀) for ρ =
+    γ₁/θ, a constant for ρ = 0. Sources: B. Dai, B. Xie, N. He, Y. Liang, A. Raj, M.-F. Balcan and L. Song (2014), NIPS
+    27; C.-L. Li and B. Póczos (2016), UAI (reuse of blocks).
     """
 
     step_size: float  # γ₁; with ``line_search`` the largest step
@@ -206,12 +200,12 @@ class DoublyStochasticStepper:
         examples = problem.take(batch)
         if examples is batch:
             state.count(examples)
-        x, known = examples.points, state.known if isinstance(batch, slice) else None
-        scores = state.values(problem, x) if known is None else known.at(state, problem, batch)
+        x, (known, rows) = examples.points, (state.known, batch) if isinstance(batch, slice) else (None, slice(0))
+        scores = state.values(problem, x) if known is None else known.at(state, problem, rows)
         if self.line_search and state.direction is not None:
             scores = self._settle(problem, state, examples, scores)
         if known is not None:
-            known.note(state, batch, scores)
+            known.note(state, rows, scores)
 
         shrinkage = self.shrinkage(problem.features.block_size, x.shape[0])
         seen = observe(problem, state, examples, scores, shrinkage if self.preconditioning == "block" else 0.0)
@@ -227,9 +221,9 @@ class DoublyStochasticStepper:
         direction = self._direction(problem, state.n_blocks if block is None else block, examples, seen.less_function)
         state.decay(1.0 - s * shrinkage)
         if block is None:
-            block = state.grow(direction, g, s)
+            block = state.grow(direction, s, g)
         else:
-            state.add(block, direction, g, s)
+            state.add(block, direction, s, g)
             state.n_reused += 1
         state.last_step = s
         state.shrunk += shrinkage
@@ -292,7 +286,7 @@ class DoublyStochasticStepper:
         ratio = (1.0 - best * kappa) / (1.0 - last * kappa)
         if ratio != 1.0:
             state.decay(ratio)
-        state.add(state.direction_block, state.direction, None, best - ratio * last)
+        state.add(state.direction_block, state.direction, best - ratio * last)
         # A step of zero would stay zero, so the next block starts from a small one.
         state.last_step = max(best, 1e-3 * state.step_size)
         state.direction = None
@@ -304,17 +298,14 @@ class DoublyStochasticStepper:
     "before = (scores - last * change) / (T(1) - last * kappa); direction = change - kappa * before",
     *((5, 3), (5, 3), (), ()),
 )
-def before_step(scores, change, last, kappa, before, direction):
+def before_step(scores: Array, change: Array, last: float, kappa: float, before: Array, direction: Array) -> None:
     """The function before the last step, and its change by a step of one, from f after the step."""
     before[...] = (scores - last * change) / (1.0 - last * kappa)
     direction[...] = change - kappa * before
 
 
 def minimize_convex(slope: Any, highest: float, guess: float) -> float:
-    """The minimum of a convex function on [0, highest], from its slope, to a thousandth of the slope at 0.
-
-    Secants within a bracket, with the rule of Illinois; a linear slope needs three calls.
-    """
+    """The minimum of a convex function on [0, highest], from its slope, to a thousandth of the slope at 0."""
     low, at_low = 0.0, slope(0.0)
     small = 1e-3 * abs(at_low)
     if not at_low < 0:
@@ -348,12 +339,12 @@ def stable_step(
     size: float = 1.0,
     moment: float = 1.0,
 ) -> float:
-    """A constant step at half of the edge of stability.
+    """A constant step at half of the edge of stability, 2/(L λ₁) for the mean of a step.
 
-    The mean of a step contracts while γ L λ₁ < 2, with L the smoothness of the loss (1 for a loss with kinks) and λ₁
-    the top eigenvalue of K/n. The batch's examples and the block's features each add noise, κ/B and κμ/F to λ₁, with
-    the ``size`` κ of k(x, x) and the ``moment`` μ of features that vary more than cosines. With the block's covariance
-    inverted λ₁ is 1, and the noise of a regression on the columns of a block is 2F/B.
+    L is the smoothness of the loss (1 for a loss with kinks) and λ₁ the top eigenvalue of K/n. The batch's examples and
+    the block's features each add noise, κ/B and κμ/F to λ₁, with the ``size`` κ of k(x, x) and the ``moment`` μ of
+    features that vary more than cosines. With the block's covariance inverted λ₁ is 1, and the noise of a block is
+    2F/B.
     """
     L = loss.smoothness if loss.smoothness < float("inf") else 1.0
     if preconditioned:

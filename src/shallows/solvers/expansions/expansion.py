@@ -20,7 +20,7 @@ SMALLEST_FACTOR = 1e-200
 
 
 @fused("values = values * scale + known * factor", (), (5, 3), ())
-def update(scale, known, factor, values):
+def update(scale: float, known: Array, factor: float, values: Array) -> None:
     """Values of f from the sums over the new blocks and from its earlier values."""
     values *= scale
     values += known * factor
@@ -29,9 +29,8 @@ def update(scale, known, factor, values):
 class KnownValues:
     """The values of f at the last visit of each batch: at the next visit only the blocks since then are summed.
 
-    Between two visits, a batch's values change by a factor of the whole function and by the new blocks. So an epoch
-    costs n values of every new block, instead of n values of all blocks. A change of an old block makes the values
-    unknown that contain it.
+    Between two visits the values change by a factor and by the new blocks. A change of an old block makes the values
+    that contain it unknown.
     """
 
     def __init__(self, n: int, c: int, like: Array):
@@ -51,7 +50,6 @@ class KnownValues:
         return values
 
     def note(self, state: Any, batch: slice, values: Array) -> None:
-        """Store f at a batch."""
         self.values[batch, :] = values
         self._noted[batch.start] = (state.n_blocks, self.factor)
 
@@ -91,7 +89,7 @@ class ExpansionProblem(ExampleSet):
     features: FeatureStream
     loss: Any  # see `shallows.losses`
     n_outputs: int  # c
-    points: Array | None = None
+    points: Array = None
     targets: Array | None = None
     weights: Array | None = None
     budget: int = block_sums.DEFAULT_BUDGET  # bytes for features and frequencies during a step
@@ -126,7 +124,7 @@ class ExpansionState(GrowingExpansion):
     # loss of the zero function, so divergence is judged by this.
     mean_zero_loss: float = 0.0
     # The direction of the last step, its block and its κ, until the next batch has decided its length (line search)
-    direction: Array | None = None
+    direction: Array = None
     direction_block: int = -1
     direction_shrinkage: float = 0.0
     known: KnownValues | None = None  # f at the points of the set
@@ -155,18 +153,17 @@ class ExpansionState(GrowingExpansion):
         return self.evaluate(problem.features, x, problem.budget)
 
     def decay(self, factor: float) -> None:
-        """Multiply f with a factor."""
         super().decay(factor)
         if self.known is not None:
             self.known.multiply(factor)
 
-    def grow(self, change: Array, trace: Array, step: float = 1.0) -> int:
+    def grow(self, change: Array, step: float = 1.0, trace: Array = 0.0) -> int:
         """Add a block with coefficients ``step`` times ``change`` and trace −``step`` ``trace``; returns its number."""
         block = super().grow(change, step)
         self._store(trace, -step, self.trace_buffer[block, :])
         return block
 
-    def add(self, block: int, change: Array, trace: Array | None, step: float = 1.0) -> None:
+    def add(self, block: int, change: Array, step: float = 1.0, trace: Array | None = None) -> None:
         """Add ``step`` times ``change`` to a block's coefficients, and subtract ``step`` ``trace`` from its trace."""
         super().add(block, change, step)
         if self.known is not None:
@@ -177,8 +174,8 @@ class ExpansionState(GrowingExpansion):
     def count(self, examples: Examples) -> None:
         """Add the targets of a batch of a stream to the counts."""
         if self.counts is not None:
-            targets, w = (None if x is None else arrays.to_numpy(x) for x in (examples.targets, examples.weights))
-            self.counts = self.counts + counts_of(targets, None if w is None else w[:, 0])
+            w = None if examples.weights is None else arrays.to_numpy(examples.weights)[:, 0]
+            self.counts = self.counts + counts_of(arrays.to_numpy(examples.targets), w)
 
     def intercept(self, problem: ExpansionProblem) -> Array | None:
         """b, which is added to f in the loss and in predictions, shape (c,)."""
@@ -188,7 +185,6 @@ class ExpansionState(GrowingExpansion):
         return arrays.like(b, self.buffer, self.buffer.dtype)
 
     def shifted_values(self, problem: ExpansionProblem, x: Array) -> Array:
-        """f(x) + b, shape (m, c)."""
         values, b = self.values(problem, x), self.intercept(problem)
         return values if b is None else values + b
 
@@ -200,7 +196,6 @@ class ExpansionState(GrowingExpansion):
         return parts[0] if len(parts) == 1 else arrays.namespace(parts[0]).concat(parts)
 
     def monitored(self) -> tuple[float, float]:
-        """The loss of the last batch, and the loss of the zero function on it."""
         return self.loss, self.zero_loss
 
     def observe_zero_loss(self, zero_loss: float, n_rows: int) -> None:

@@ -24,13 +24,13 @@ FIRST_CAPACITY = 8
 
 
 @fused("kept = change * step / scale", (5, 3), (), ())
-def store(change, step, scale, kept):
+def store(change: Array, step: float, scale: float, kept: Array) -> None:
     """Store a step along a change of coefficients, divided by the common factor."""
     kept[...] = change * step / scale
 
 
 @fused("kept += change * step / scale", (5, 3), (), ())
-def add(change, step, scale, kept):
+def add(change: Array, step: float, scale: float, kept: Array) -> None:
     """Add a step along a change of coefficients, divided by the common factor."""
     kept[...] += change * step / scale
 
@@ -39,9 +39,9 @@ def add(change, step, scale, kept):
 class GrowingExpansion:
     """f(x) = Σⱼ φⱼ(x)ᵀAⱼ over blocks j of streamed features, with c outputs.
 
-    The coefficients are Aⱼ = s Bⱼ M, so that two changes of all blocks do not depend on the number of blocks: weight
-    decay changes s, and replacing the c components by combinations of them (Oja's rule) changes M. New blocks are
-    stored through M⁻¹/s. Before s or M costs digits it is multiplied into the Bⱼ.
+    The coefficients are Aⱼ = s Bⱼ M, so that weight decay changes only s, and replacing the c components by
+    combinations of them (Oja's rule) only M. New blocks are stored through M⁻¹/s. Before s or M costs digits it is
+    multiplied into the Bⱼ.
     """
 
     buffer: Array  # (capacity, width, c): B of the first ``n_blocks`` blocks
@@ -194,7 +194,6 @@ def _norm(matrix: Array) -> float:
 
 
 def _inverse(matrix: Array) -> Array | None:
-    """The inverse, or None if the matrix is singular."""
     xp = arrays.namespace(matrix)
     try:
         inverse = xp.linalg.inv(matrix)

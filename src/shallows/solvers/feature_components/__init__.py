@@ -1,8 +1,4 @@
-"""Principal components of explicit features, the top eigenvectors of their covariance, from batches of examples.
-
-With features of a kernel it is approximate kernel PCA. `problem` has the problem, state and settings that the solvers
-in `feature_pca` share.
-"""
+"""Principal components of explicit features, the top eigenvectors of their covariance, from batches of examples."""
 
 from ...utils.lazy_tables import LazyTable
 

@@ -22,7 +22,7 @@ from .problem import FeaturePCAPlan, FeaturePCAProblem, FeaturePCASettings, Feat
 class FeatureOjaStepper:
     """W ← orth(W + η_t A_S W), with the covariance A_S = ZᵀZ/m of a batch and η_t = η₁ / (1 + ρ (t − 1)).
 
-    Sources: E. Oja (1982), J. Mathematical Biology 15; A. Balsubramani, S. Dasgupta and Y. Freund (2013), NIPS 26.
+    Sources: the source of `FeatureOja`; A. Balsubramani, S. Dasgupta and Y. Freund (2013), NIPS 26.
     """
 
     step_size: float  # η₁, in units of one over an eigenvalue
@@ -52,10 +52,9 @@ class VRState(FeaturePCAState):
 class VRPCAStepper:
     r"""W ← polar(W + η (A_S (W − W̃B) + A W̃ B)), with a new snapshot W̃ = W after every ``period`` passes.
 
-    A_S is the covariance of a batch, A the covariance of all rows. B is the rotation that brings W̃ nearest to W: VUᵀ
-    for WᵀW̃ = USVᵀ. polar(W) = W (WᵀW)^{−½}. Near the solution W − W̃B vanishes, and with it the noise: the error falls
-    by a factor in each epoch, where with Oja's rule it falls as 1/t. Sources: O. Shamir (2015), ICML 32; (2016), ICML
-    33.
+    A_S is the covariance of a batch, A of all rows. B is the rotation that brings W̃ nearest to W: VUᵀ for WᵀW̃ = USVᵀ.
+    polar(W) = W (WᵀW)^{−½}. Near the solution W − W̃B vanishes, and with it the noise: the error falls by a factor in
+    each epoch, where with Oja's rule it falls as 1/t.
     """
 
     step_size: float  # η, for the mean over a batch
@@ -66,14 +65,13 @@ class VRPCAStepper:
         return VRState.at(problem, snapshot=W, product=arrays.namespace(W).zeros_like(W))
 
     def step(self, problem: FeaturePCAProblem, state: VRState, batch: slice | Examples) -> VRState:
-        """A snapshot if it is due, then one batch."""
         xp = arrays.namespace(state.coefficients)
         if state.left <= 0:
-            state.snapshot, state.left = state.coefficients, max(1, round(self.period * problem.design.n))
+            state.snapshot, state.left = state.coefficients, max(1, round(self.period * problem.training_set.n))
             total = xp.zeros_like(state.snapshot)
             for Z in problem.passes_over(state.mean):
                 total += Z.T @ (Z @ state.snapshot)
-            state.product = total / problem.design.n
+            state.product = total / problem.training_set.n
         W = state.coefficients
         Z, H = state.take(problem, batch)
         state.left -= Z.shape[0]
@@ -100,8 +98,7 @@ class PowerState(FeaturePCAState):
 class NoisyPowerMethodStepper:
     """W ← orth(A_S W), with the covariance A_S of a block of examples, which consists of whole batches.
 
-    The error falls by λ_{k+1}/λ_k for each block, to a level that depends on the noise A_S − A. Sources: M. Hardt and
-    E. Price (2014), NIPS 27; I. Mitliagkas, C. Caramanis and P. Jain (2013), NIPS 26.
+    The error falls by λ_{k+1}/λ_k for each block, to a level that depends on the noise A_S − A.
     """
 
     rows: int  # smallest number of examples of a block
@@ -133,15 +130,13 @@ class MatrixStochasticGradientStepper:
     """M ← P(M + η_t A_S), with the covariance A_S = ZᵀZ/m of a batch and η_t = η₁/√t.
 
     P projects onto the matrices with eigenvalues from 0 to 1, trace k and at most ``rank`` eigenvalues above 0, see
-    `capped_eigenvalues`. The components are the k leading eigenvectors of M, which is stored as U diag(σ) Uᵀ. Source:
-    R. Arora, A. Cotter and N. Srebro (2013), "Stochastic optimization of PCA with capped MSG", NIPS 26.
+    `capped_eigenvalues`. The components are the k leading eigenvectors of M, which is stored as U diag(σ) Uᵀ.
     """
 
     step_size: float  # η₁, in units of one over an eigenvalue
     rank: int  # more than k: a matrix of rank k never gets a new direction
 
     def init(self, problem: FeaturePCAProblem) -> MatrixGradientState:
-        """The projection onto the start of the problem."""
         ones = arrays.namespace(problem.start).ones_like(problem.start[0, :])
         return MatrixGradientState.at(problem, eigenvalues=ones)
 
@@ -191,9 +186,8 @@ class FeatureOja(FeaturePCASettings):
     n_iter, max_epochs : int, optional
         Most steps and passes. If both are None: three passes, and at least 200 steps.
 
-    References
-    ----------
-    E. Oja (1982), "A simplified neuron model as a principal component analyzer", Journal of Mathematical Biology 15.
+    Source: E. Oja (1982), "A simplified neuron model as a principal component analyzer", Journal of Mathematical
+    Biology 15.
 
     Examples
     --------
@@ -226,9 +220,7 @@ class VRPCA(FeaturePCASettings):
     n_iter, max_epochs : int, optional
         Most steps and passes. If both are None: three passes, and at least 200 steps.
 
-    References
-    ----------
-    O. Shamir (2015), "A stochastic PCA and SVD algorithm with an exponential convergence rate", ICML 32.
+    Source: O. Shamir (2015), "A stochastic PCA and SVD algorithm with an exponential convergence rate", ICML 32.
     """
 
     step_size: float | None = setting(positive())
@@ -255,9 +247,7 @@ class NoisyPowerMethod(FeaturePCASettings):
     n_iter, max_epochs : int, optional
         Most steps and passes. If both are None: ten passes, and at least 200 steps.
 
-    References
-    ----------
-    M. Hardt and E. Price (2014), "The noisy power method: a meta algorithm with applications", NIPS 27.
+    Source: M. Hardt and E. Price (2014), "The noisy power method: a meta algorithm with applications", NIPS 27.
     """
 
     rows: int | None = setting(count())
@@ -283,9 +273,7 @@ class MatrixStochasticGradient(FeaturePCASettings):
     n_iter, max_epochs : int, optional
         Most steps and passes. If both are None: three passes, and at least 200 steps.
 
-    References
-    ----------
-    R. Arora, A. Cotter and N. Srebro (2013), "Stochastic optimization of PCA with capped MSG", NIPS 26.
+    Source: R. Arora, A. Cotter and N. Srebro (2013), "Stochastic optimization of PCA with capped MSG", NIPS 26.
     """
 
     step_size: float | None = setting(positive())

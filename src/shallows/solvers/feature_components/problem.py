@@ -29,19 +29,27 @@ class FeaturePCAProblem:
 
     blocks: Blocks  # z, with dense rows
     n_components: int  # k
-    start: Array | None  # (D, k): orthonormal columns at the start of a training
+    start: Array  # None for a stream; (D, k): orthonormal columns at the start of a training
     design: Design | None = None  # the features of a training set, whose rows are batches; None for a stream
     centered: bool = True  # whether features count as their deviation from their mean
+
+    @property
+    def training_set(self) -> Design:
+        """The features of a training set; a stream has none."""
+        if self.design is None:
+            raise ValueError("The rows of a stream are seen only once.")
+        return self.design
 
     def features(self, batch: slice | Examples) -> Array:
         """The features of a batch, shape (m, D), not centered."""
         if not isinstance(batch, Examples):
-            return self.design.rows(batch)
+            return self.training_set.rows(batch)
         return self.blocks.to(arrays.device_of(batch.points)).map(batch.points)
 
     def passes_over(self, mean: Array, most: int | None = None) -> Iterator[Array]:
         """Yield the features of all rows of the training set, or of the first ``most``, less a mean."""
-        for rows in arrays.blocks(min(self.design.n, most or self.design.n), ROWS):
+        n = self.training_set.n
+        for rows in arrays.blocks(min(n, most or n), ROWS):
             yield self.features(rows) - mean
 
 
@@ -135,6 +143,9 @@ class FeaturePCASettings(Settings):
     takes_weights: ClassVar[bool] = False
     takes_outputs: ClassVar[bool] = False  # Principal components have no targets.
     is_online: ClassVar[bool] = True
+
+    def build(self, plan: FeaturePCAPlan) -> Any:
+        raise NotImplementedError
 
 
 def sample_components(Z: Array, n_components: int, seed: int, *, centered: bool) -> tuple[Array, np.ndarray]:

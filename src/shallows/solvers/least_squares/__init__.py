@@ -1,9 +1,6 @@
 """Least squares in the space of a kernel, over the span of centers, or on explicit features.
 
-`kernel_problem` has the problem of kernel least squares, the bases of its settings and the states of most steppers.
-`step_rules` decides how long steps are. The other modules have an algorithm each. `KERNEL_RIDGE_SOLVERS` has the
-settings of the solvers of kernel ridge regression by name, and `FEATURE_RIDGE_SOLVERS` those of ridge regression on
-features.
+`KERNEL_RIDGE_SOLVERS` and `FEATURE_RIDGE_SOLVERS` have the settings of the solvers of ridge regression by name.
 """
 
 from ...utils.lazy_tables import LazyTable

@@ -26,8 +26,7 @@ class BlockDescentStepper:
     """α_S ← α_S + (K_SS + λ W_S⁻¹)⁻¹ (y_S − K_S α − λ W_S⁻¹ α_S) for a block S of the points.
 
     This is the method of Gauss and Seidel for (K + λ W⁻¹) α = y: each step minimizes Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖² over
-    the coefficients of the block. One pass costs n² kernel values and n/b factorizations of b × b. Source: Tu, Roelofs,
-    Venkataraman and Recht (2016), "Large scale kernel learning using block coordinate descent", arXiv:1602.05310.
+    the coefficients of the block. One pass costs n² kernel values and n/b factorizations of b × b.
     """
 
     regularization: float  # λ, for the sum of the losses over all points
@@ -86,9 +85,7 @@ class BlockDescent(RidgeSolver):
     max_passes : int
         The most passes over all blocks, which factor each block.
 
-    References
-    ----------
-    S. Tu, R. Roelofs, S. Venkataraman and B. Recht (2016), "Large scale kernel learning using block coordinate
+    Source: S. Tu, R. Roelofs, S. Venkataraman and B. Recht (2016), "Large scale kernel learning using block coordinate
     descent", arXiv:1602.05310.
 
     Examples
@@ -111,10 +108,10 @@ class BlockDescent(RidgeSolver):
     def max_epochs(self) -> int:
         return self.max_passes
 
-    def sizes(self, n: int, itemsize: int, budget: int, *, all_equal: bool) -> tuple[int]:
+    def sizes(self, n: int, itemsize: int, budget: int, *, all_equal: bool) -> tuple[int, int, int]:
         # A block in double precision, its factor and what they are made from.
         affordable = max(1, math.isqrt(max(0, budget) // 96))
-        return (n if all_equal else min(n, self.block_size or min(BLOCK, affordable)),)
+        return n if all_equal else min(n, self.block_size or min(BLOCK, affordable)), 0, 0
 
     def step_bytes(self, plan: RidgePlan, n_outputs: int, itemsize: int) -> int:
         return 24 * plan.batch_size**2 + 8 * plan.batch_size * n_outputs * itemsize

@@ -52,7 +52,6 @@ class CholeskyStepper:
         return RidgeState(arrays.namespace(problem.targets).zeros_like(problem.targets), 1.0)
 
     def step(self, problem: KernelProblem, state: RidgeState, batch: slice) -> RidgeState:
-        """The solution; the batch has all rows."""
         targets = problem.targets
         xp = arrays.namespace(targets)
         scale = float(xp.sum(targets * targets)) or 1.0
@@ -83,7 +82,6 @@ class CholeskyStepper:
                 )
 
     def _inverse_diagonal(self, factor: Array) -> np.ndarray | None:
-        """Diagonal of the last block of A⁻¹ = L⁻ᵀ L⁻¹, from the last block of L, on the host."""
         if not self.n_left_out:
             return None
         last = np.tril(arrays.to_numpy(factor[-self.n_left_out :, -self.n_left_out :]))
@@ -98,6 +96,7 @@ def dense(gram: Gram) -> Array:
     nothing = xp.zeros((gram.n, 1), dtype=gram.points.dtype)
     for rows in arrays.blocks(gram.n, gram.tile):
         _, columns = gram.rows_dot(rows, nothing, head=gram.n)
+        assert columns is not None  # because the head is not empty
         out[rows, :] = columns.values()
     return out
 
@@ -135,14 +134,13 @@ class Cholesky(RidgeSolver):
 
     @property
     def max_epochs(self) -> int:
-        """One step is the solution."""
         return 1
 
-    def sizes(self, n: int, itemsize: int, budget: int, *, all_equal: bool) -> tuple[int]:
+    def sizes(self, n: int, itemsize: int, budget: int, *, all_equal: bool) -> tuple[int, int, int]:
         remedy = "Use solver='conjugate_gradients', or give more memory."
         needed = DIRECT_BYTES / 8 * itemsize * n * n
         arrays.check_room(f"A factorization of {n:,} points takes", needed, budget, remedy)
-        return (n,)
+        return n, 0, 0
 
     def step_bytes(self, plan: RidgePlan, n_outputs: int, itemsize: int) -> int:
         return int(DIRECT_BYTES / 8 * itemsize * plan.batch_size**2)

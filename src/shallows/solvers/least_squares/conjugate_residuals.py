@@ -15,7 +15,9 @@ CHECK_EVERY = 25
 
 
 @fused("new_direction = direction - known_direction; new_image = image - known_image", (5, 3), (5, 3), (5, 3), (5, 3))
-def beyond(direction, image, known_direction, known_image, new_direction, new_image):
+def beyond(
+    direction: Array, image: Array, known_direction: Array, known_image: Array, new_direction: Array, new_image: Array
+) -> None:
     """A direction and its image without their components along earlier steps."""
     new_direction[...] = direction - known_direction
     new_image[...] = image - known_image
@@ -27,10 +29,10 @@ def beyond(direction, image, known_direction, known_image, new_direction, new_im
     *((1, 3), (1, 3), (1, 3), (), (1, 3), (1, 3), ()),
 )
 def verdicts(going, energy, square, noise, left, own, eps, moves, good, norm):
+    # type: (Array, Array, Array, float, Array, Array, float, Array, Array, Array) -> None
     """For each output: whether it moves, whether its new direction is more than rounding, and the norm of its image.
 
-    An output stays if the image of its residual is only rounding, for instance with different targets of points that
-    coincide. If its new direction is only rounding, it moves along the old one.
+    An output stays if the image of its residual is only rounding. If its new direction is, it moves along the old one.
     """
     moves[...] = going * (energy > noise * square)
     good[...] = left > eps * own
@@ -38,7 +40,7 @@ def verdicts(going, energy, square, noise, left, own, eps, moves, good, norm):
 
 
 @fused("if (good < T(1)) { new_direction = direction; new_image = image; }", (5, 3), (5, 3), (1, 3))
-def chosen(direction, image, good, new_direction, new_image):
+def chosen(direction: Array, image: Array, good: Array, new_direction: Array, new_image: Array) -> None:
     """The new direction and image, or the old ones if the new direction is only rounding."""
     xp = arrays.namespace(image)
     new_direction[...] = xp.where(good < 1, direction, new_direction)
@@ -51,6 +53,7 @@ def chosen(direction, image, good, new_direction, new_image):
     *((5, 3), (5, 3), (5, 3), (5, 3), (1, 3), (1, 3), (1, 3)),
 )
 def moved(before, residual, direction, image, moves, fitting, norm, after, left, kept_direction, kept_image):
+    # type: (Array, Array, Array, Array, Array, Array, Array, Array, Array, Array, Array) -> None
     """Coefficients and residual after a step along a direction, which is remembered."""
     length = moves * ratio(fitting, norm)
     after[...] = before + length * direction
@@ -80,15 +83,15 @@ class ConjugateResidualState(DeviceState):
     coefficients: Array  # (n, c): α
     step_size: float  # Reported, not used
     loss: float = 0.0  # Σ wᵢ ‖f(xᵢ) − yᵢ‖² over the last batch, before the step that used it
-    residual: Array | None = None  # (n, c): y − K α
-    directions: Array | None = None
-    images: Array | None = None
-    norms: Array | None = None  # (c, k): ⟨K d, W K d⟩, and 0 for directions to come
-    checked: Array | None = None
-    checked_residual: Array | None = None
-    going: Array | None = None  # (1, c): 1, or 0 for an output that no longer improves
-    projection: Array | None = None  # (n, q): Ψ, see `ConjugateResiduals`
-    ridge: Array | float | None = None  # (n, 1) or (n, c): λ/w, and 0 for w = 0
+    residual: Array = None  # (n, c): y − K α
+    directions: Array = None
+    images: Array = None
+    norms: Array = None  # (c, k): ⟨K d, W K d⟩, and 0 for directions to come
+    checked: Array = None
+    checked_residual: Array = None
+    going: Array = None  # (1, c): 1, or 0 for an output that no longer improves
+    projection: Array = None  # (n, q): Ψ, see `ConjugateResiduals`
+    ridge: Array = None  # (n, 1) or (n, c): λ/w, and 0 for w = 0
     n_steps: int = 0
 
 
@@ -97,15 +100,13 @@ class ConjugateResiduals:
     """The iteration of `EigenPro` for few and large batches, with steps of the best length.
 
     A step on a batch S goes along d, with the coefficients g = W r on S and −V diag(s) Ψ_Sᵀ g on the subsample M, where
-    r = y − K α, Ψ = K(·, M) V and s is from `shallows.spectrum`. With a ridge, K + λW⁻¹ replaces K. The product
-    K d = K(·, S) g − Ψ diag(s) Ψ_Sᵀ g reads as much of the matrix as K_S α, so r is kept for all points at the cost of
-    a step. Every step minimizes the weighted sum of squared residuals of each output along its own direction and the
-    directions of the steps back to the same place of the previous epoch.
+    r = y − K α, Ψ = K(·, M) V and s is from `shallows.spectrum`. With a ridge, K + λW⁻¹ replaces K. K d = K(·, S) g − Ψ
+    diag(s) Ψ_Sᵀ g reads as much of the matrix as K_S α, so r is known for all points. Every step minimizes the weighted
+    squared residuals of each output along d and the directions of the steps since the same place of the epoch before,
+    so it cannot diverge. The directions take 2 c n (n_batches − 1) numbers.
 
-    If every batch has all points, this is the method of conjugate residuals (Stiefel 1955). In smaller batches it is
-    the truncated method of generalized conjugate residuals (Eisenstat, Elman and Schultz 1983, SIAM J. Numer. Anal.
-    20). It cannot diverge: no step makes the sum larger. For a batch of m points the directions cost
-    4 c (n_batches − 1)/m of the traffic of reading the matrix, and 2 c n (n_batches − 1) numbers.
+    With all points in a batch this is the method of conjugate residuals (Stiefel 1955), otherwise the truncated method
+    of generalized conjugate residuals (Eisenstat, Elman and Schultz 1983, SIAM J. Numer. Anal. 20).
     """
 
     step_size: float  # Reported, not used
@@ -121,8 +122,6 @@ class ConjugateResiduals:
         return n * (rank + 4 * n_outputs * (3 + 2 * self.n_remembered))
 
     def init(self, problem: KernelProblem) -> ConjugateResidualState:
-        if problem.preconditioner is None:
-            raise ValueError("Conjugate residuals need a problem with a preconditioner.")
         return ConjugateResidualState(arrays.namespace(problem.targets).zeros_like(problem.targets), self.step_size)
 
     def step(self, problem: KernelProblem, state: ConjugateResidualState, batch: slice) -> ConjugateResidualState:
@@ -136,7 +135,7 @@ class ConjugateResiduals:
         image = _with_ridge(problem, s, image, direction)
         self._make_room(s)
         energy, square = dots(gradient, image[batch, :]), dots(gradient, gradient)
-        eps, p = float(xp.finfo(s.coefficients.dtype).eps), problem.preconditioner
+        eps, p = float(xp.finfo(s.coefficients.dtype).eps), problem.flattening
         noise = eps * (batch.stop - batch.start) * p.top_eigenvalue
 
         turned = arrays.contiguous(_weighted(problem, image).T)
@@ -159,7 +158,6 @@ class ConjugateResiduals:
         return s
 
     def _make_room(self, s: ConjugateResidualState) -> None:
-        """Allocate the directions before the first step."""
         if s.norms is None:
             xp, dtype = arrays.namespace(s.residual), s.residual.dtype
             (n, c), k = s.residual.shape, self.n_remembered
@@ -169,7 +167,7 @@ class ConjugateResiduals:
 
 def _applied(problem: KernelProblem, s: ConjugateResidualState, g: Array, batch: slice) -> tuple[Array, Array]:
     """The coefficients d of P Σ gᵢ k(xᵢ, ·), shape (n, c), and K d."""
-    gram, p, xp = problem.gram, problem.preconditioner, arrays.namespace(g)
+    gram, p, xp = problem.gram, problem.flattening, arrays.namespace(g)
     whole = batch.start == 0 and batch.stop == gram.n
     if s.projection is None and whole:
         s.projection, values = _projection(problem, g)
@@ -213,15 +211,15 @@ def _weighted(problem: KernelProblem, r: Array) -> Array:
 
 
 def _norms(problem: KernelProblem, r: Array) -> Array:
-    """Weighted sum of squares of each output, shape (1, c)."""
     return dots(r, _weighted(problem, r))
 
 
 def _projection(problem: KernelProblem, g: Array) -> tuple[Array, Array]:
     """Ψ = K(·, M) V, shape (n, q), and K g, from one pass over the rows."""
-    gram, p, xp = problem.gram, problem.preconditioner, arrays.namespace(g)
+    gram, p, xp = problem.gram, problem.flattening, arrays.namespace(g)
     psi, values = xp.empty((gram.n, p.rank), dtype=g.dtype), xp.empty(g.shape, dtype=g.dtype)
     for rows in arrays.blocks(gram.n, gram.tile):
         values[rows, :], columns = gram.rows_dot(rows, g, head=p.n_subsample)
+        assert columns is not None  # because the head is not empty
         psi[rows, :] = columns.values() @ p.vectors
     return psi, values

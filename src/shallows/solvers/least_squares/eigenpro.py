@@ -41,10 +41,8 @@ SHARE_OF_FUNCTIONS = 0.25
 """Share of the budget that values of the flattened directions may take if the matrix is not kept."""
 
 BATCHES = 8
-"""Default number of batches in an epoch on a GPU. With half of the critical batch size the launches of a step take
-longer than its arithmetic. With 8 batches the steps are those of `ConjugateResiduals`, which find their own length, and
-an epoch makes the same progress: held-out errors on MNIST and on noisy targets were equal
-(``benchmarks/RESULTS-gpu.md``)."""
+"""Default number of batches in an epoch on a GPU, where launches of smaller batches take longer than their arithmetic.
+The steps are those of `ConjugateResiduals`, with equal held-out errors (``benchmarks/RESULTS-gpu.md``)."""
 
 SHARE_OF_DIRECTIONS = 0.25
 """Share of the budget that the directions of conjugate residuals may take for that."""
@@ -89,11 +87,9 @@ class EigenPro(KernelSolver):
         Products for float32 kernel values on a GPU. "split" uses tensor cores: 40 % of the time, with errors up to
         2e-5 of the largest squared distance.
 
-    References
-    ----------
-    S. Ma and M. Belkin (2017), "Diving into the shallows: a computational perspective on large-scale shallow learning",
-    NIPS 30. The update in the span of the subsample is that of S. Ma and M. Belkin (2019), "Kernel machines that adapt
-    to GPUs for effective large batch training", MLSys.
+    Source: S. Ma and M. Belkin (2017), "Diving into the shallows: a computational perspective on large-scale shallow
+    learning", NIPS 30. The update in the span of the subsample is that of S. Ma and M. Belkin (2019), "Kernel machines
+    that adapt to GPUs for effective large batch training", MLSys.
 
     Examples
     --------
@@ -175,7 +171,7 @@ class EigenPro(KernelSolver):
         stepper = solver_for(step_size, cycle, plan.batch_size, fit.n_outputs)
         of_steps = 0
         if isinstance(stepper, ConjugateResiduals):
-            budget -= stepper.held_numbers(*targets.shape, p.rank) * arrays.itemsize(targets)
+            budget -= stepper.held_numbers(targets.shape[0], targets.shape[1], p.rank) * arrays.itemsize(targets)
         elif not on_cpu:
             numbers = lifted_numbers(targets.shape[0], p.n_subsample, plan.batch_size, p.rank, targets.shape[1])
             of_steps = numbers * arrays.itemsize(points)
@@ -209,7 +205,7 @@ class EigenPro(KernelSolver):
 
     def _preconditioner(self, fit: KernelFit) -> Preconditioner:
         points, n, ridge = fit.points, fit.points.shape[0], fit.ridge
-        if self.preconditioner is not None:
+        if isinstance(self.preconditioner, Preconditioner):  # `for_size` has read its file
             if fit.weights is not None:
                 raise ShallowsError(
                     "preconditioner was made without sample weights. Leave preconditioner or sample_weight out."
@@ -245,27 +241,22 @@ class EigenProStepper:
 
     For a batch S and the subsample's points M, with g = w (K_S α − y_S):
 
-        α_S ← α_S − η g
-        α_M ← α_M + η V diag((1 − τ λ_{q+1}/λᵢ)/σᵢ) Vᵀ K_{MS} g
+        α_S ← α_S − η g,        α_M ← α_M + η V diag((1 − τ λ_{q+1}/λᵢ)/σᵢ) Vᵀ K_{MS} g
 
-    This is the step −η P Σ gᵢ k(xᵢ, ·) in the kernel's space, with P of `shallows.spectrum`. (The paper extends the
-    eigenvectors to all n points; in the span of the subsample the operator is exact and costs M/n of that.)
-
-    If a cycle averages, `bounded_step` limits η for each output and batch: a batch with several points in one place has
-    a larger eigenvalue than others, and comes again in every epoch. With a ridge λ, g = w (K_S α − y_S) + λ α_S is the
-    residual of the equations (K + λW⁻¹) α = y, and so is the loss, which goes to zero.
+    This is the step −η P Σ gᵢ k(xᵢ, ·) in the kernel's space, with P of `shallows.spectrum`, in the span of the
+    subsample. With a ridge λ, g = w (K_S α − y_S) + λ α_S is the residual of (K + λW⁻¹) α = y, and so is the loss. If a
+    cycle averages, `bounded_step` limits η: a batch with several points in one place has a larger eigenvalue than
+    others.
     """
 
     step_size: float  # η, for a sum over the batch
     cycle: Cycle | None = None  # Factors of η and the average of the iterates. None keeps η and the last iterate
 
     def init(self, problem: KernelProblem) -> AveragedState:
-        if problem.preconditioner is None:
-            raise ValueError("EigenPro needs a problem with a preconditioner.")
         return AveragedState(arrays.namespace(problem.targets).zeros_like(problem.targets), self.step_size)
 
     def step(self, problem: KernelProblem, state: AveragedState, batch: slice) -> AveragedState:
-        return gradient_step(problem, state, batch, self.cycle, problem.preconditioner)
+        return gradient_step(problem, state, batch, self.cycle, problem.flattening)
 
 
 def solver_for(
@@ -279,10 +270,9 @@ def solver_for(
 
 
 def filling_batch(batch_size: int, n: int, n_outputs: int, rank: int, itemsize: int, budget: int) -> int:
-    """The batch size on a GPU, which would wait for launches with smaller batches.
+    """The batch size on a GPU, which would wait for launches with smaller batches: an eighth of the points.
 
-    It is an eighth of the points, unless ``batch_size`` is larger, the directions of conjugate residuals do not fit
-    into memory, or there are too many outputs for them.
+    Or ``batch_size``, if it is larger or the directions of conjugate residuals do not fit or have too many outputs.
     """
     larger = -(-n // BATCHES)
     # A calibration may double the outputs.
@@ -292,11 +282,7 @@ def filling_batch(batch_size: int, n: int, n_outputs: int, rank: int, itemsize: 
 
 
 def suits_lifted_steps(gram: Gram, targets: Array, lifted_bytes: int, budget: int) -> bool:
-    """Whether `LiftedEigenPro` is faster on a GPU: with the whole matrix, or with none of it and few features.
-
-    Without a matrix the plain steps compute the columns of the subsample every time. With tiles of many features both
-    forms cost the same.
-    """
+    """Whether `LiftedEigenPro` is faster on a GPU: with the whole matrix, or with none of it and few features."""
     if isinstance(gram, WholeGram):
         return True
     return fused.is_applicable(gram.kernel, gram.points, targets) and lifted_bytes <= SHARE_OF_FUNCTIONS * budget

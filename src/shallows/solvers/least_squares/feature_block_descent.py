@@ -44,10 +44,9 @@ class FeatureBlockState(ArrayState):
 
 @dataclass(frozen=True)
 class FeatureBlockDescentStepper:
-    """w_b ← (Z_bᵀZ_b + λI)⁻¹ Z_bᵀ(y − Σ_{c ≠ b} Z_c w_c) for one block b of columns after the other.
+    """w_b ← (Z_bᵀZ_b + λI)⁻¹ Z_bᵀ(y − Σ_{c ≠ b} Z_c w_c), the minimum over a block b of columns, one after the other.
 
-    This is the minimum over w_b. A pass takes every block once, in a new order. Source: Tu, Roelofs, Venkataraman and
-    Recht (2016), "Large scale kernel learning using block coordinate descent", arXiv:1602.05310.
+    A pass takes every block once, in a new order. Source: see `BlockDescent`.
     """
 
     # It ends after a pass in which the gradients of the blocks, each before its step, were this share of those at w = 0
@@ -59,7 +58,6 @@ class FeatureBlockDescentStepper:
         return FeatureBlockState(np.zeros((width, problem.targets.shape[1])), problem.targets.copy())
 
     def step(self, problem: FeatureBlockProblem, state: FeatureBlockState, batch: int) -> FeatureBlockState:
-        """``batch`` blocks, or fewer at the end."""
         n_blocks = len(problem.columns.spans)
         for _ in range(batch):
             if state.exhausted:
@@ -136,5 +134,4 @@ class FeatureBlockDescent(FeatureSolver):
     takes_sparse_features: ClassVar[bool] = False
 
     def build(self, seed: int) -> FeatureBlockDescentStepper:
-        """The stepper; the seed decides the orders of the blocks."""
         return FeatureBlockDescentStepper(float(self.tol), seed)

@@ -151,12 +151,9 @@ class FeatureEigenPro(FeatureSolver):
 class FeatureEigenProStepper:
     """The preconditioned iteration of Ma and Belkin (2017), Table 1, for f(x) = φ(x)ᵀA.
 
-    For a batch S, with g = w (Φ_S A − y_S):
+    For a batch S, with g = w (Φ_S A − y_S), it is `EigenPro` with the kernel φ(x)ᵀφ(z), and reads columns in ranges:
 
         A ← A − η (I − E diag(1 − τ (λ_{q+1}/λᵢ)^a) Eᵀ) (Φ_Sᵀ g + λ A |S|/n)
-
-    It is `EigenPro` with the kernel φ(x)ᵀφ(z): the same steps make the same predictions. A step reads the features in
-    ranges of columns, so that not even a whole row has to fit into memory.
     """
 
     step_size: float  # η, for a sum over the batch

@@ -58,8 +58,6 @@ class KernelSolver(Settings):
     """Whether it solves the equations. Others can train further outputs, with other weights, next to the model."""
     is_direct: ClassVar[bool] = False
     """Whether one step in double precision is the solution."""
-    shuffle: ClassVar[bool] = False
-    """Whether the rows of each batch are drawn again in every epoch."""
     solves_singular: ClassVar[bool] = True
     """Whether it has a solution if all points are equal and λ = 0."""
     on_centers: ClassVar[bool] = False
@@ -70,15 +68,31 @@ class KernelSolver(Settings):
     """The parameter that limits the passes over the rows."""
     remedies: ClassVar[str] = "more iterations"
     """What helps if the iterations end above the tolerance, for the warning."""
-    preconditioner: ClassVar[Any] = None
-    """The user's preconditioner of the steps."""
+
+    @property
+    def max_epochs(self) -> int:
+        raise NotImplementedError
+
+    @property
+    def tol(self) -> float:
+        """The share of the zero function's loss, or of the norm of the targets, at which a training stops."""
+        return 1e-4
+
+    @property
+    def shuffle(self) -> bool:
+        """Whether the rows of each batch are drawn again in every epoch."""
+        return False
+
+    @property
+    def preconditioner(self) -> Any:
+        """The user's preconditioner of the steps."""
+        return None
 
     def for_size(self, n: int, budget: int) -> KernelSolver:
         """The solver for n points and this number of bytes, with the user's preconditioner read."""
         return self
 
     def plan(self, fit: KernelFit) -> Any:
-        """Decide the sizes and the steps."""
         raise NotImplementedError
 
     def build(self, plan: Any, fit: KernelFit, targets: Array, weights: Array | None) -> tuple[KernelProblem, Any]:
@@ -115,12 +129,17 @@ class RidgePlan:
 
 @dataclass(frozen=True, kw_only=True)
 class RidgeSolver(KernelSolver):
-    """Base of the settings of exact solvers. A solver adds ``max_epochs, sizes, step_bytes`` and ``stepper``."""
+    """Base of the settings of exact solvers. A solver adds ``max_epochs, sizes, step_bytes, stepper``."""
 
     name: ClassVar[str] = ""
     is_exact: ClassVar[bool] = True
-    tol: ClassVar[float] = 1e-4
-    """Stop when the residual is at most this share of the targets' norm."""
+
+    def sizes(self, n: int, itemsize: int, budget: int, *, all_equal: bool) -> tuple[int, int, int]:
+        """Rows of a step, and the rank and the subsample of a preconditioner, 0 without one."""
+        raise NotImplementedError
+
+    def stepper(self, plan: RidgePlan, points: Array, ridge: float, n_left_out: int, start: Array | None) -> Any:
+        raise NotImplementedError
 
     def plan(self, fit: KernelFit) -> RidgePlan:
         sizes = self.sizes(fit.points.shape[0], arrays.itemsize(fit.points), fit.budget, all_equal=fit.all_equal)
@@ -143,10 +162,11 @@ class RidgeSolver(KernelSolver):
         }
 
 
-def gram_of_rows(kernel: Kernel, points: Array, budget: int, batch_size: int, *, shuffle: bool) -> Gram | ShuffledGram:
+def gram_of_rows(kernel: Kernel, points: Array, budget: int, batch_size: int, *, shuffle: bool) -> Gram:
     """The kernel matrix of the points: in tiles, or with ``shuffle`` in rows for batches of any rows."""
     if shuffle:
-        return ShuffledGram(kernel, points, budget=budget, batch_size=batch_size)
+        matrix: Any = ShuffledGram(kernel, points, budget=budget, batch_size=batch_size)  # has the products of a step
+        return matrix
     return Gram(kernel, points, budget=budget)
 
 
@@ -155,13 +175,20 @@ class KernelProblem:
     """Weighted least squares in the space of a kernel: minimize Σᵢ wᵢ ‖f(xᵢ) − yᵢ‖² over f = Σⱼ αⱼ k(xⱼ, ·)."""
 
     # Kernel matrix of the n training points. The points of the preconditioner's subsample come first
-    gram: Gram | ShuffledGram
+    gram: Gram
     targets: Array  # (n, c)
     # (n, 1) or (n, c): Sample weights, for all outputs or for each. None: all are one. A weight of zero removes a row.
     weights: Array | None = None
     preconditioner: Preconditioner | None = None
     # λ: minimize Σᵢ wᵢ ‖f(xᵢ) − yᵢ‖² + λ ‖f‖². Rows of weight zero must lie outside the preconditioner's subsample.
     regularization: float = 0.0
+
+    @property
+    def flattening(self) -> Preconditioner:
+        """The preconditioner of a solver that needs one."""
+        if self.preconditioner is None:
+            raise ValueError("This solver needs a problem with a preconditioner.")
+        return self.preconditioner
 
     def inverse_weights(self, rows: slice) -> Array | float:
         """1/w of some rows, and 0 for w = 0: the factor of λ in K + λW⁻¹."""
@@ -215,15 +242,13 @@ _SMALLEST_SCALE = 2.0**-20
 class DeviceState:
     """Base of states whose copies stay on their device.
 
-    ``kept`` names the arrays of a checkpoint; the first one decides whether the state is finite. ``counted`` names the
-    numbers.
+    ``kept`` names the arrays of a checkpoint; the first decides whether the state is finite. ``counted`` names numbers.
     """
 
     kept: ClassVar[tuple[str, ...]]
     counted: ClassVar[tuple[str, ...]] = ("n_steps",)
 
     def remember(self) -> tuple[dict[str, Array], dict[str, Any]]:
-        """What a checkpoint keeps."""
         named = {name: getattr(self, name) for name in self.kept if getattr(self, name) is not None}
         held = {name: arrays.namespace(array).asarray(array, copy=True) for name, array in named.items()}
         return held, {name: getattr(self, name) for name in self.counted}
@@ -239,7 +264,6 @@ class DeviceState:
             setattr(self, name, numbers[name])
 
     def is_finite(self) -> bool:
-        """Whether all coefficients are finite."""
         first = getattr(self, self.kept[0])
         xp = arrays.namespace(first)
         return bool(xp.all(xp.isfinite(first)))
@@ -259,7 +283,7 @@ class AveragedState(DeviceState):
     """The state of a solver that counts its steps and whose model may be an average of iterates.
 
     The average ā ← (1 − s) ā + s a is kept as a − ℓ L. After a step δ it is a − (1 − s)(ℓ L + δ): ℓ is multiplied, and
-    L changes only where a changes. So a batch of 256 among 60,000 points needs no pass over all points.
+    L changes only where a changes, so that a batch needs no pass over all points.
     """
 
     kept: ClassVar[tuple[str, ...]] = ("iterate", "lag")
@@ -269,12 +293,16 @@ class AveragedState(DeviceState):
     step_size: float  # η, for a sum over a batch
     loss: float = 0.0  # Σ wᵢ ‖f(xᵢ) − yᵢ‖² over the last batch, of the iterate before the step that used it
     n_steps: int = 0  # Steps taken
-    lag: Array | None = None  # (n, c): L. None if the model is the last iterate
+    lag: Array = None  # (n, c): L. None if the model is the last iterate
     scale: float = 1.0  # ℓ
 
     @property
     def coefficients(self) -> Array:
-        """The model: the average, computed at every call, or the iterate."""
+        """The model, shape (n, c), computed at every call."""
+        return self.model()
+
+    def model(self) -> Array:
+        """The average of the iterates, or the last one."""
         if self.lag is None:
             return self.iterate
         average = self.lag * -self.scale
@@ -282,7 +310,6 @@ class AveragedState(DeviceState):
         return average
 
     def move(self, rows: slice, change: Array) -> None:
-        """Add to some rows of the iterate."""
         self.iterate[rows, :] += change
         if self.lag is not None:
             self.lag[rows, :] += change if self.scale == 1.0 else change / self.scale
@@ -304,8 +331,8 @@ class AveragedState(DeviceState):
 def bounded_step(step_size: float, fitting: Array, energy: Array) -> Array:
     """The step of each output, shape (1, c): the smaller of ``fitting / energy`` and the step size.
 
-    With the gradient g of a batch and its residual r, the step ⟨g, r⟩ / gᵀ K_P(S, S) g along g comes nearest to every
-    function that fits the batch, in the norm of the preconditioner P.
+    The step ⟨g, r⟩ / gᵀ K_P(S, S) g along the gradient g of a batch with the residual r comes nearest to every function
+    that fits the batch, in the norm of the preconditioner P.
     """
     xp = arrays.namespace(energy)
     usual, positive = step_size + xp.zeros_like(energy), energy > 0

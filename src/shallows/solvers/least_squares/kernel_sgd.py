@@ -60,8 +60,10 @@ class KernelSGD(KernelSolver):
 
     def plan(self, fit: KernelFit) -> StepPlan:
         # A preconditioner of rank 0 changes nothing; λ and β, from which the step follows, are measured with it.
-        n, kernel, options = fit.points.shape[0], fit.kernel, {"seed": fit.seed, "weights": fit.weights}
-        bare = spectrum.make_preconditioner(kernel, fit.points, rank=0, n_subsample=1, **options)
+        n, kernel = fit.points.shape[0], fit.kernel
+        bare = spectrum.make_preconditioner(
+            kernel, fit.points, rank=0, n_subsample=1, seed=fit.seed, weights=fit.weights
+        )
         batch_size = min(n, self.batch_size or max(16, round(bare.critical_batch_size())))
         if self.step == "certified" and not fit.all_equal:
             step_size, cycle = step_rules.planned("certified", bare, batch_size, n)
@@ -85,9 +87,7 @@ class KernelSGD(KernelSolver):
 class KernelSGDStepper:
     """α_S ← α_S − η_t (K_S α − y_S) for a batch S of the rows: `EigenProStepper` without a preconditioner.
 
-    With all rows in the batch it is the iteration of Richardson. The Pegasos of Shalev-Shwartz et al. has the hinge
-    loss, a regularizer and steps 1/(λt). If the cycle averages, η_t is for each output at most the step that its own
-    batch allows, see `bounded_step`.
+    With all rows in the batch it is the iteration of Richardson.
     """
 
     step_size: float  # η, for a sum over the batch, not divided by the batch size

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +24,7 @@ READ_EVERY = 32
     *((5, 3), (5, 3), (5, 3), (5, 3), (5, 1), (5, 1)),
 )
 def residuals(values, lifted, target, coefficient, ridge, weight, difference, gradient, ridged):
+    # type: (Array, Array, Array, Array, Array | float, Array | float, Array, Array, Array) -> None
     """The residual of a batch with λ α, the weighted residual, and the weighted residual times λ/w."""
     difference[...] = values + lifted - target + ridge * coefficient
     gradient[...] = weight * difference
@@ -36,6 +38,7 @@ def residuals(values, lifted, target, coefficient, ridge, weight, difference, gr
     *((5, 3), (3,), (3,), (3,), (3,), (), (), ()),
 )
 def bounded_move(direction, fitting, energy, of_ridge, removed, step, sign, over_scale, iterate, lag):
+    # type: (Array, Array, Array, Array | float, Array, float, float, float, Array, Array) -> None
     """A step along a direction, with the length of `bounded_step`, for the iterate and for its average."""
     length = bounded_step(step, fitting, energy + of_ridge - removed)
     change = (sign * length) * direction
@@ -44,7 +47,7 @@ def bounded_move(direction, fitting, energy, of_ridge, removed, step, sign, over
 
 
 @fused("iterate += step * direction", (5, 3), ())
-def move(direction, step, iterate):
+def move(direction: Array, step: float, iterate: Array) -> None:
     """A step along a direction."""
     iterate[...] += step * direction
 
@@ -56,11 +59,11 @@ class LiftedProblem(KernelProblem):
     # (M, q), or (n, q) for `FullLengthEigenPro`: V diag(s)^½ with eigenvectors V and scale s of the preconditioner
     directions: Array = None
     functions: Array = None  # (n, q): K_nM V diag(s)^½: values of the flattened directions at the points
-    ridge: Array | None = None  # (n, 1): λ/w of every row, and 0 for w = 0
+    ridge: Array = None  # (n, 1): λ/w of every row, and 0 for w = 0
     # (at least M, q): the first rows of Φ + ridge [V diag(s)^½; 0]: K + λW⁻¹ instead of K
-    with_ridge: Array | None = None
+    with_ridge: Array = None
     # (n + 1,): cumulative losses of the zero function
-    zero_losses: np.ndarray = field(default=None, repr=False)
+    zero_losses: Array = field(default=None, repr=False)
 
     def functions_of(self, batch: slice) -> Array:
         """The factor of b in the residual of a batch, shape (m, q)."""
@@ -70,7 +73,7 @@ class LiftedProblem(KernelProblem):
 
 def lifted(problem: KernelProblem, batch_size: int) -> LiftedProblem:
     """The problem with the values of the flattened directions at all points, from one product with the matrix."""
-    p, xp = problem.preconditioner, arrays.namespace(problem.targets)
+    p, xp = problem.flattening, arrays.namespace(problem.targets)
     directions = p.vectors * xp.sqrt(xp.clip(p.scale, 0.0, None))[None, :]
     functions = problem.gram.columns_dot(0, p.n_subsample, directions)
     ridge = with_ridge = None
@@ -100,14 +103,13 @@ def lifted_numbers(n: int, n_subsample: int, batch_size: int, rank: int, n_outpu
 
 @dataclass
 class LiftedState(AveragedState):
-    """The state of `LiftedEigenPro`.
+    """The state of `LiftedEigenPro`, whose iterate has coefficients of the points, then of the flattened directions.
 
-    The iterate has n + q rows: coefficients of the points, then of the flattened directions. `remember` adds the second
-    to the first, so that a checkpoint has the form of an `AveragedState`.
+    `remember` adds the second to the first, so that a checkpoint has the form of an `AveragedState`.
     """
 
-    directions: Array | None = None  # (M, q): as in `LiftedProblem`
-    losses: Array | None = None  # (k, c, c): diagonals have the losses of the outputs in the unread batches
+    directions: Array = None  # (M, q): as in `LiftedProblem`
+    losses: Array = None  # (k, c, c): diagonals have the losses of the outputs in the unread batches
     n_unread: int = 0
     unread_zero_loss: float = 0.0  # The loss of the zero function on the unread batches
     # Loss, and loss of the zero function, that a checkpoint has read early
@@ -119,7 +121,7 @@ class LiftedState(AveragedState):
     def coefficients(self) -> Array:
         """The coefficients of the points, shape (n, c), computed at every call."""
         n = self.iterate.shape[0] - self.directions.shape[1]
-        stacked = AveragedState.coefficients.fget(self)
+        stacked = self.model()
         points = arrays.contiguous_copy(stacked[:n, :])
         points[: self.directions.shape[0], :] += self.directions @ stacked[n:, :]
         return points
@@ -139,7 +141,6 @@ class LiftedState(AveragedState):
             self.loss = self.read[0]
 
     def _collect(self) -> None:
-        """Read the losses that are waiting on the device."""
         if self.n_unread:
             waiting = arrays.to_numpy(self.losses[: self.n_unread, :, :]).astype(np.float64)
             found = float(np.trace(waiting, axis1=1, axis2=2).sum())
@@ -155,8 +156,7 @@ class LiftedState(AveragedState):
                 stacked[:m, :] += self.directions @ stacked[n:, :]
                 stacked[n:, :] = 0.0
 
-    def remember(self) -> tuple[dict[str, Array], dict[str, float]]:
-        """As for an `AveragedState`, with the losses that the epoch does not have yet."""
+    def remember(self) -> tuple[dict[str, Array], dict[str, Any]]:
         self._write_out()
         self._collect()
         n = self.iterate.shape[0] - self.directions.shape[1]
@@ -164,7 +164,7 @@ class LiftedState(AveragedState):
         held = {name: arrays.contiguous_copy(array[:n, :]) for name, array in held.items()}
         return held, {**numbers, "carried": list(self.carried)}
 
-    def recall(self, held: dict[str, Array], numbers: dict[str, float]) -> None:
+    def recall(self, held: dict[str, Array], numbers: dict[str, Any]) -> None:
         xp, (q, c) = arrays.namespace(self.iterate), (self.directions.shape[1], self.iterate.shape[1])
         averages, none = self.lag is not None, xp.zeros((q, c), dtype=self.iterate.dtype)
         super().recall(
@@ -174,23 +174,24 @@ class LiftedState(AveragedState):
             # An `AveragedState` has no lag before its first step.
             self.lag = xp.zeros_like(self.iterate)
         self.n_unread, self.unread_zero_loss = 0, 0.0
-        self.carried, self.read = tuple(numbers.get("carried", (0.0, 0.0))), (0.0, 0.0)
+        found, zero = numbers.get("carried", (0.0, 0.0))
+        self.carried, self.read = (found, zero), (0.0, 0.0)
 
 
 @dataclass(frozen=True)
 class LiftedEigenPro:
     """The iteration of `EigenPro` in a form for devices on which a launch costs more than its arithmetic.
 
-    `EigenPro` adds η V diag(s) Vᵀ K_MS g to the coefficients of the subsample M in every step. Here the model is
+    Instead of η V diag(s) Vᵀ K_MS g for the subsample M in every step, the model has coefficients of flattened
+    directions,
 
         f = Σᵢ αᵢ k(xᵢ, ·) + Σⱼ bⱼ φⱼ,        φ = diag(s)^½ Vᵀ k(x_M, ·),
 
-    with the values Φ of the flattened directions φ at all points computed once, so that a step is
+    whose values Φ at all points are computed once, so that a step is
 
         g = w (K_S α + Φ_S b − y_S) + λ α_S,        α_S ← α_S − η g,        b ← b + η Φ_Sᵀ g.
 
-    The iterates are those of `EigenPro` to rounding. b is added to the coefficients of M when they are needed. Inner
-    products of columns are diagonals of products, and the losses stay on the device until they are read. With a
+    The iterates are those of `EigenPro` to rounding. The losses stay on the device until they are read. With a
     `gram.WholeGram` a step has at most twelve launches.
     """
 
@@ -245,7 +246,7 @@ class LiftedEigenPro:
 
 def with_functions(problem: KernelProblem) -> LiftedProblem:
     """As `lifted`, for eigenvectors of length n and without regularization."""
-    p = problem.preconditioner
+    p = problem.flattening
     directions = p.vectors * arrays.namespace(p.vectors).sqrt(p.scale)[None, :]
     return LiftedProblem(**vars(problem), directions=directions, functions=problem.gram.dot(directions))
 
@@ -276,12 +277,9 @@ class FullLengthState:
 class FullLengthEigenPro:
     """The steps of `EigenPro` for eigenvectors V of length n, as in the authors' release.
 
-    `EigenPro` adds η V diag(s) Vᵀ K_nS g to the coefficients in every step, which reads V twice. Here Φ = K V diag(s)^½
-    is computed once, and a step for a batch S is
+    Φ = K V diag(s)^½ is computed once, and a step for a batch S, with the iterates of `EigenPro` to rounding, is
 
         g = w (K_S α + Φ_S b − y_S),        α_S ← α_S − η g,        b ← b + η Φ_Sᵀ g.
-
-    V diag(s)^½ b is added to α when the model is needed. The iterates are those of `EigenPro` to rounding.
     """
 
     step_size: float  # η, for a sum over the batch

@@ -1,8 +1,7 @@
 """Least squares on features from HᵀH and HᵀT: ridge regression, an ℓ₁ penalty, and bounded coefficients.
 
 The minimizer of ½ ‖β‖² + (C/2) Σᵢ wᵢ ‖tᵢ − βᵀhᵢ‖² is β = (HᵀH + I/C)⁻¹ HᵀT and also β = Hᵀ(HHᵀ + I/C)⁻¹ T, with the
-rows of H and T multiplied by √wᵢ. The first form has an equation for each feature, the second one for each row. With
-many sparse features conjugate gradients solve the first.
+rows of H and T multiplied by √wᵢ.
 """
 
 from __future__ import annotations
@@ -111,8 +110,8 @@ def _solve(matrix: np.ndarray, ridge: float, right: np.ndarray) -> np.ndarray:
 def solve_sparse(H: Any, T: np.ndarray, ridge: float, tol: float, max_iterations: int) -> tuple[np.ndarray, int]:
     """(HᵀH + λI)⁻¹ HᵀT for sparse H, and the iterations of the slowest output.
 
-    Up to `DIRECT_ROWS` rows the system of the rows is solved, which counts as one iteration. With more rows conjugate
-    gradients solve the system of the features, until the residual is ``tol`` times the right side.
+    Up to `DIRECT_ROWS` rows the system of the rows is solved, otherwise that of the features by conjugate gradients,
+    until the residual is ``tol`` times the right side.
     """
     H = H.tocsr().astype(np.float64)
     used, places = np.unique(H.indices, return_inverse=True)
@@ -147,12 +146,10 @@ def solve_sparse(H: Any, T: np.ndarray, ridge: float, tol: float, max_iterations
 def solve_with_l1(
     gram: np.ndarray, moments: np.ndarray, penalty: float, tol: float = L1_TOLERANCE, most_steps: int = MOST_L1_STEPS
 ) -> np.ndarray:
-    """The B that minimizes ½ tr BᵀGB − tr MᵀB + λ Σ |bⱼₖ|, shape of M; float64.
+    """The B that minimizes ½ tr BᵀGB − tr MᵀB + λ Σ |bⱼₖ|, shape of M; float64, by FISTA.
 
-    This is FISTA (Beck and Teboulle 2009, SIAM Journal on Imaging Sciences 2): a step from V of 1/‖G‖ along the
-    gradient shrinks each entry by λ/‖G‖ towards zero, and the next V extrapolates. The extrapolation restarts if it
-    leads uphill (O'Donoghue and Candès 2015). It ends after a step below ``tol`` times the largest |M|, in units of
-    1/‖G‖.
+    Beck and Teboulle (2009), SIAM Journal on Imaging Sciences 2. The extrapolation restarts if it leads uphill
+    (O'Donoghue and Candès 2015). It ends after a step below ``tol`` times the largest |M|, in units of 1/‖G‖.
     """
     B = V = np.zeros_like(moments)
     # A Gram matrix of zeros has moments of zero, and so the solution zero.

@@ -71,8 +71,8 @@ def make_preconditioner(
 ) -> NystromPreconditioner:
     """Factor the kernel matrix of the augmented centers (p, d + 2), and the equations with the centers as rows.
 
-    ``n`` is the number of points, and ``weights`` (p,) belong to the centers. ``of_all_points``: whether the centers
-    are all points. The equations are then exact, and in float64 they need no shift. Raises a `ShallowsError` if the
+    ``n`` is the number of points, and ``weights`` (p,) belong to the centers. If the centers are all points
+    (``of_all_points``) the equations are exact, and in float64 they need no shift. Raises a `ShallowsError` if the
     matrix of the centers is singular to rounding.
     """
     xp, p = arrays.namespace(centers), centers.shape[0]
@@ -188,9 +188,7 @@ class NystromConjugateGradients(Settings):
     tol : float
         Stop after an iteration whose training loss is at most this share of the loss of the zero function.
 
-    References
-    ----------
-    A. Rudi, L. Carratino and L. Rosasco (2017), "FALKON: an optimal large scale kernel method", NeurIPS.
+    Source: A. Rudi, L. Carratino and L. Rosasco (2017), "FALKON: an optimal large scale kernel method", NeurIPS.
 
     Examples
     --------
@@ -209,7 +207,6 @@ class NystromConjugateGradients(Settings):
 
     @property
     def max_epochs(self) -> int:
-        """An iteration is a pass."""
         return self.max_iterations
 
 
@@ -217,10 +214,8 @@ class NystromConjugateGradients(Settings):
 class NystromConjugateGradientsStepper:
     """Solves (K_ZX W K_XZ + λ K_ZZ) α = K_ZX W y for all outputs, which share the pass over the rows.
 
-    A pass computes the products with all rows, batch by batch, and ends with an iteration. The first pass computes the
-    residual. Ten to twenty passes reach the minimum. If only part of the matrix is kept, the iteration starts from the
-    solution of the kept rows and needs about half the passes over all rows. Source: Rudi, Carratino and Rosasco (2017),
-    "FALKON: an optimal large scale kernel method", NeurIPS.
+    A pass computes the products with all rows, batch by batch, and ends with an iteration; the first one computes the
+    residual. If only part of the matrix is kept, the iteration starts from the solution of the kept rows.
     """
 
     settled: float = SETTLED
@@ -236,7 +231,6 @@ class NystromConjugateGradientsStepper:
         return NystromState(**made)
 
     def step(self, problem: NystromProblem, state: NystromState, batch: slice) -> NystromState:
-        """The products with a batch, and an iteration at the end of a pass."""
         p, first = problem.preconditioner, state.n_passes == 0
         if problem.n_first and first and state.n_seen == 0:
             self._learn_first_rows(problem, state)
@@ -262,7 +256,6 @@ class NystromConjugateGradientsStepper:
         return state
 
     def _learn_first_rows(self, problem: NystromProblem, state: NystromState) -> None:
-        """Start from the solution of the first rows."""
         part = problem.of_first_rows()
         found = self.init(part)
         while found.n_passes < MOST_PASSES_AT_FIRST and not found.exhausted:
@@ -312,6 +305,5 @@ class NystromConjugateGradientsStepper:
 
 
 def _dots(a: Array, b: Array) -> Array:
-    """Inner products column by column, added up in float64, shape (1, c)."""
     xp = arrays.namespace(a)
     return xp.sum(arrays.astype(a * b, xp.float64), axis=0)[None, :]

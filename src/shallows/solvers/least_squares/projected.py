@@ -81,9 +81,7 @@ class ProjectedEigenPro(Settings):
     tol : float
         Stop after an epoch whose training loss is at most this share of the loss of the zero function.
 
-    References
-    ----------
-    A. Abedsoltan, M. Belkin and P. Pandit (2023), "Toward large kernel models", ICML.
+    Source: A. Abedsoltan, M. Belkin and P. Pandit (2023), "Toward large kernel models", ICML.
 
     Examples
     --------
@@ -105,10 +103,9 @@ class ProjectedEigenPro(Settings):
     takes_ranks: ClassVar[bool] = True
 
     def plan(self, fit: KernelFit, fresh: Array, of_fresh: Array | None, n: int, most_rows: int) -> ProjectedPlan:
-        """Decide the preconditioner, the batch size and the step for n rows.
+        """Decide the preconditioner, the batch size (at most ``most_rows``) and the step for n rows.
 
-        The points of ``fit`` are the centers; ``fresh`` are other points, with the weights ``of_fresh``. ``most_rows``:
-        the largest batch for which there is memory.
+        The points of ``fit`` are the centers; ``fresh`` are other points, with the weights ``of_fresh``.
         """
         kernel, centers, weights, ridge = fit.kernel, fit.points, fit.weights, fit.ridge
         p, xp = centers.shape[0], arrays.namespace(centers)
@@ -152,23 +149,15 @@ class ProjectedEigenPro(Settings):
 class ProjectedEigenProStepper:
     """A step of EigenPro in the span of p centers.
 
-    For a batch S with the residuals g = w (K_SZ α − y_S) the gradient is the function Σ gᵢ k(xᵢ, ·). With P of
-    `shallows.spectrum`, whose eigenfunctions lie in the span since the subsample M is part of the centers, the step
-    along P times the gradient and the projection onto the span commute, and are
+    For a batch S with g = w (K_SZ α − y_S) and P of `shallows.spectrum`, whose eigenfunctions lie in the span since the
+    subsample M is part of the centers, the step along P Σ gᵢ k(xᵢ, ·) and the projection onto the span commute, and are
 
-        α   ← α − η K_ZZ⁻¹ h,                              h = K_ZS g
+        α   ← α − η K_ZZ⁻¹ h,                              h = K_ZS g (with a ridge + λ K_ZZ α |S|/n)
         α_M ← α_M + η V diag((1 − τ λ_{q+1}/λᵢ)/σᵢ) Vᵀ h_M
 
-    With a ridge λ, λ K_ZZ α |S|/n is added to h.
-
-    If the centers are the data, K_ZZ⁻¹ h is g at the places of S and this is `EigenProStepper`. Each step solves a
-    system with p² numbers, which costs little for batches of at least p rows.
-
-    With fewer centers than data the residuals do not go to zero, and steps of constant size leave the iterate away from
-    the minimizer. The average over the last iterates has little of that noise.
-
-    Sources: Abedsoltan, Belkin and Pandit (2023), "Toward large kernel models", ICML, who delay the projection; Shamir
-    and Zhang (2013), "Stochastic gradient descent for non-smooth optimization", ICML (the average).
+    If the centers are the data, this is `EigenProStepper`. With fewer centers the residuals do not go to zero, and
+    steps of constant size leave the iterate away from the minimizer, so the model is an average over the last iterates
+    (Shamir and Zhang 2013, "Stochastic gradient descent for non-smooth optimization", ICML).
     """
 
     step_size: float  # η, for a sum over the batch
@@ -214,8 +203,8 @@ class SpanCertificate:
     def eigenvalue(self, batch_size: int) -> float:
         """λ of a batch of m: in the mean the largest eigenvalue of its matrix is at most β + (m − 1) λ.
 
-        The largest eigenvalue is a concave function of the number of points. So with more points than measured it is at
-        most on the line through both measurements.
+        It is concave in the number of points, so beyond the points measured it is at most on the line through both
+        measurements.
         """
         if batch_size <= self.n:
             return self.top / self.n
@@ -246,8 +235,7 @@ def certificate(
 ) -> SpanCertificate:
     """Measure the operator of `ProjectedEigenProStepper` on fresh points, which are not centers.
 
-    Its kernel is k_Z(x, ·)ᵀ (K_ZZ⁻¹ − D) k_Z(z, ·), where D is what the preconditioner removes. β and λ are smaller
-    than for the preconditioned kernel, since the gradient outside the span is projected away.
+    Its kernel is k_Z(x, ·)ᵀ (K_ZZ⁻¹ − D) k_Z(z, ·), where D is what the preconditioner removes.
     """
     xp = arrays.namespace(fresh)
     m, n = preconditioner.n_subsample, fresh.shape[0]

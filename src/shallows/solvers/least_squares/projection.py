@@ -1,7 +1,6 @@
-"""The projection of functions onto the span of centers.
+"""The projection of functions onto the span of centers, a solve with their kernel matrix, which is factored once.
 
-In the space of the kernel, the nearest function to Σᵢ gᵢ k(xᵢ, ·) in the span is Σⱼ θⱼ k(zⱼ, ·) with K_ZZ θ = K_ZX g.
-So a projection is a solve with the kernel matrix of the centers, which is factored once.
+The nearest function to Σᵢ gᵢ k(xᵢ, ·) in the span is Σⱼ θⱼ k(zⱼ, ·) with K_ZZ θ = K_ZX g.
 """
 
 from __future__ import annotations
@@ -18,8 +17,7 @@ from ...kernels import Kernel
 
 EDGE = 1024
 """Rows of a strip. Inverses of larger blocks on the diagonal lose digits: for 6,000 centers of Covertype in float32 the
-residual of a solve is twice the residual of substitution with blocks of 1,024 rows, and five times with a single
-block."""
+residual of a solve is twice the residual of substitution, and five times with a single block."""
 
 TILE = 256
 """Edge of the contiguous tiles of a strip on a CPU. Products of a few columns read tiles at nearly the speed of memory
@@ -32,8 +30,8 @@ _RETRIES = 4
 class Projection:
     """(K_ZZ + μ I)⁻¹ by Cholesky factors, in a form that needs only products.
 
-    The i-th strip of ``u = L⁻¹ h`` is ``L_ii⁻¹ h_i − L_ii⁻¹ L_i,<i u_<i``. Both factors are next to each other, so that
-    a solve is two products with each strip.
+    The i-th strip of ``u = L⁻¹ h`` is ``L_ii⁻¹ h_i − L_ii⁻¹ L_i,<i u_<i``, so that a solve is two products with each
+    strip.
     """
 
     # ``[−L_ii⁻¹ L_i,<i, L_ii⁻¹]`` for each `EDGE` rows, with L Lᵀ = K_ZZ + μ I: together p²/2 numbers. NumPy strips are
@@ -68,11 +66,7 @@ class Projection:
         return u
 
     def _solve_in_tiles(self, h: Array) -> Array:
-        """A solve at the speed of memory: the workers share each strip and wait for each other after it.
-
-        The products of a tile do not depend on the worker. A call computes many tiles, because threads wait for the
-        interpreter's lock between calls.
-        """
+        """A solve at the speed of memory: the workers share each strip and wait for each other after it."""
         n_tiles, c = -(-self.p // TILE), h.shape[1]
         right = np.zeros((n_tiles, TILE, c), dtype=h.dtype)
         right.reshape(-1, c)[: self.p] = h

@@ -20,7 +20,7 @@ import dataclasses
 import math
 import numbers
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from ... import arrays
 from ...errors import ShallowsError, UnknownNameError
@@ -79,10 +79,7 @@ class Cycle:
     few: int = 0
 
     def at(self, t: int) -> tuple[float, float]:
-        """The factor of step t, from 0, and the weight of its iterate in the average; 0 if the model is the iterate.
-
-        (c + 1)/(t + c + 1) gives the iterates weights of about the c-th power of their number, down to 1/(1 + memory).
-        """
+        """The factor of step t, from 0, and the weight of its iterate in the average; 0 if the model is the iterate."""
         share = max((FORGETTING + 1.0) / (t + FORGETTING + 1.0), 1.0 / (1.0 + self.memory)) if self.memory else 0.0
         done, t = divmod(t, self.length)
         factor = self.head[t] if t < len(self.head) else self.body[(t - len(self.head)) % len(self.body)]
@@ -106,18 +103,15 @@ class Certified(Checked):
     - With hardly any noise (v ≤ 0.05) there are two long steps and a closing step, as in a Chebyshev iteration. The
       closing step minimizes the largest value of (1 − a x)² + a² w x for x from ρ to 1.
     - Otherwise the step is 2/(1 + v), the limit of stability in the mean square, or less if noise would be more than
-      the share g = a w/(2 − a) of the loss. In the kernel form its own batch limits it too, see `bounded_step`. The
-      model is an average of the iterates of the last half epoch; the steps continue from the last iterate.
+      the share g = a w/(2 − a) of the loss. The model is an average of the iterates of the last half epoch.
 
-    A model of fewer functions than points cannot fit all targets, so the noise of its batches does not vanish. It uses
-    the steps for noisy batches, with a share g that falls as one over the number of the epoch. v and w are at least
-    (n − m)/((n − 1) m), the variance of the mean of a batch's targets.
+    A model of fewer functions than points cannot fit all targets. It uses the steps for noisy batches, with a share g
+    that falls as one over the number of the epoch. v and w are at least (n − m)/((n − 1) m), the variance of a batch's
+    mean.
 
-    References
-    ----------
-    S. Lacoste-Julien, M. Schmidt and F. Bach (2012), arXiv:1212.2002, and O. Shamir and T. Zhang (2013), ICML 30
-    (weights that grow); P. Jain, S. M. Kakade, R. Kidambi, P. Netrapalli and A. Sidford (2018), JMLR 18 (the average of
-    a tail with long constant steps).
+    Sources: S. Lacoste-Julien, M. Schmidt and F. Bach (2012), arXiv:1212.2002, and O. Shamir and T. Zhang (2013), ICML
+    30 (weights that grow); P. Jain, S. M. Kakade, R. Kidambi, P. Netrapalli and A. Sidford (2018), JMLR 18 (the
+    average).
     """
 
     # g > 0, the largest share of noise in the loss. The default reaches a training loss soonest. With noisy labels and
@@ -249,14 +243,14 @@ RULES: dict[str, type] = {
 }
 
 
-def make(rule: str | StepRule) -> StepRule:
+def make(rule: float | str | StepRule) -> StepRule:
     """The rule of a name, or the checked rule itself; an unknown name raises an `UnknownNameError`."""
     if isinstance(rule, Checked):
         rule.check()
     if callable(rule):
         return rule
     UnknownNameError.check("step", rule, RULES)
-    return RULES[rule]()
+    return RULES[str(rule)]()
 
 
 def given_step(settings: Any) -> float | None:
@@ -314,6 +308,9 @@ class StepPlan:
         return 0 if self.preconditioner is None else self.preconditioner.n_subsample
 
 
+Plan = TypeVar("Plan", bound=StepPlan)
+
+
 def subsample_size(settings: Any, n: int, itemsize: int, budget: int) -> int:
     """M: ``n_subsample`` of the settings, at most n, or a size chosen from the number of points and the budget."""
     rank = settings.rank
@@ -334,7 +331,7 @@ def plan_steps(
     """The plan for a preconditioner and a batch size, with the step of the settings or of their rule.
 
     ``added`` is what regularization adds to the operator's diagonal, for a sum over the batch. A rule's step is at most
-    2/(β + (m − 1)λ_P) or 1/(nλ_P), and ``added`` counts as part of β. The user's step is not changed.
+    2/(β + (m − 1)λ_P) or 1/(nλ_P), where it counts as part of β.
     """
     rule = cycle = None
     step_size = given_step(settings)
@@ -352,7 +349,7 @@ def plan_steps(
     return one_step(settings, plan, n) if all_equal else plan
 
 
-def one_step(settings: Any, plan: StepPlan, n: int) -> StepPlan:
+def one_step(settings: Any, plan: Plan, n: int) -> Plan:
     """The plan where all points are equal: the fit learns nothing but the mean of the targets, in one step."""
     if settings.batch_size is not None or given_step(settings) is not None:
         return plan

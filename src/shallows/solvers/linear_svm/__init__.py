@@ -1,8 +1,4 @@
-"""Linear support vector machines, on dense or sparse rows, by solvers that choose the rows they use.
-
-`problem` has the objective, the base of the settings, and one machine for each class. `rows` has the rows for compiled
-code and the order in which they are visited. The other modules have one method each; `subgradients` has three.
-"""
+"""Linear support vector machines, on dense or sparse rows, by solvers that choose the rows they use."""
 
 from ...utils.lazy_tables import LazyTable
 

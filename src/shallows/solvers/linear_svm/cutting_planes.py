@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -23,12 +23,13 @@ PAIR_STEPS = 20_000
 
 
 @njit(cache=True, nogil=True)
-def maximize_on_simplex(Q: np.ndarray, b: np.ndarray, a: np.ndarray, tolerance: float, most_steps: int):
-    """Maximize bᵀa − ½ aᵀQa over a ≥ 0, Σ a = 1, from a given start, which is overwritten.
+def maximize_on_simplex(
+    Q: np.ndarray, b: np.ndarray, a: np.ndarray, tolerance: float, most_steps: int
+) -> tuple[float, bool]:
+    """Maximize bᵀa − ½ aᵀQa over a ≥ 0, Σ a = 1, from a given start, which is overwritten; Q (p, p) is semidefinite.
 
-    Each step moves weight to the corner of the largest gradient, from the corner with which this gains most. Q is
-    positive semidefinite, shape (p, p). It stops when no move can gain a gradient of more than the tolerance. Returns
-    the maximum that was reached, and whether it is within the tolerance.
+    Each step moves weight to the corner of the largest gradient, from the corner with which this gains most, until no
+    move can gain more than the tolerance. Returns the maximum that was reached, and whether it is within the tolerance.
     """
     p = len(b)
     gradient, ended = b - Q @ a, False
@@ -62,8 +63,8 @@ def maximize_on_simplex(Q: np.ndarray, b: np.ndarray, a: np.ndarray, tolerance: 
 def maximize_by_active_sets(Q: np.ndarray, b: np.ndarray, a: np.ndarray, tolerance: float) -> None:
     """Solve the problem of `maximize_on_simplex` by Newton steps on the corners with weight, for any condition of Q.
 
-    A step goes to the maximum on these corners, or to the point where the first of them has no weight left. In the
-    first case the corner of the largest gradient is added. The cost depends on the number of corners with weight.
+    A step goes to the maximum on these corners, and the corner of the largest gradient is added, or to the point where
+    the first of them has no weight left.
     """
     used, best, waited = a > 0.0, -np.inf, 0
     while waited < PATIENCE:
@@ -102,11 +103,11 @@ class PlanesState(LinearState):
 
     objective: float = math.inf  # P(w)
     bound: float = -math.inf  # minimum of the model, a lower bound of P
-    planes: np.ndarray | None = None  # (p, d): subgradients of the risk
-    heights: np.ndarray | None = None  # (p,): risk less subgradient times w, at the point of each plane
-    products: np.ndarray | None = None  # (p, p): products of the planes with each other
-    shares: np.ndarray | None = None  # (p,): dual variables of the planes, nonnegative with the sum 1
-    next_point: np.ndarray | None = None  # (d,): where the next plane is computed
+    planes: np.ndarray = field(kw_only=True)  # (p, d): subgradients of the risk
+    heights: np.ndarray = field(kw_only=True)  # (p,): risk less subgradient times w, at the point of each plane
+    products: np.ndarray = field(kw_only=True)  # (p, p): products of the planes with each other
+    shares: np.ndarray = field(kw_only=True)  # (p,): dual variables of the planes, nonnegative with the sum 1
+    next_point: np.ndarray = field(kw_only=True)  # (d,): where the next plane is computed
     by_active_sets: bool = False  # whether steps on pairs have failed to solve the smaller problem
 
 
@@ -114,9 +115,9 @@ class PlanesState(LinearState):
 class CuttingPlanesStepper:
     """w ← argmin λ/2 ‖w‖² + max_j (aⱼᵀw + bⱼ), where each plane touches the risk from below at an earlier point.
 
-    The minimum of this smaller problem is a lower bound of P. The model is the best point so far. It stops when P
-    exceeds the bound by at most ``tolerance`` of P. Sources: T. Joachims (2006), KDD 12; C. H. Teo, S. V. N.
-    Vishwanathan, A. Smola and Q. V. Le (2010), JMLR 11; V. Franc and S. Sonnenburg (2009), JMLR 10 (OCAS).
+    The minimum of this smaller problem is a lower bound of P; the model is the best point so far. Sources: T. Joachims
+    (2006), KDD 12; C. H. Teo, S. V. N. Vishwanathan, A. Smola and Q. V. Le (2010), JMLR 11; V. Franc and S. Sonnenburg
+    (2009), JMLR 10 (OCAS).
     """
 
     tolerance: float = 1e-3
@@ -132,7 +133,6 @@ class CuttingPlanesStepper:
         return PlanesState(np.zeros(d), planes=planes, heights=none, products=gram, shares=none, next_point=np.zeros(d))
 
     def step(self, problem: LinearSVMProblem, state: PlanesState, batch: int) -> PlanesState:
-        """``batch`` planes, or fewer at the end."""
         for _ in range(batch):
             if state.exhausted:
                 break
@@ -147,7 +147,6 @@ class CuttingPlanesStepper:
         return state
 
     def _add_plane(self, problem: LinearSVMProblem, state: PlanesState) -> None:
-        """Add the plane that touches the risk at the next point, and keep the point if it is the best."""
         w = state.next_point
         margins = problem.margins(w)
         risk, plane = problem.risk(margins), problem.risk_gradient(margins)

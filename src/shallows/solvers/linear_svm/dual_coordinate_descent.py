@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 
+from ...arrays import Array
 from ...utils.compilation import njit
 from ..pieces import steps_of_a_piece
 from .problem import HINGE, ConvergingSettings, LinearState, LinearSVMProblem
-from .rows import add, below, dot, key_of, squared_norms
+from .rows import CompiledRows, add, below, dot, key_of, squared_norms
 
 
 @dataclass
 class DualCoordinateState(LinearState):
     """The state of dual coordinate descent."""
 
-    dual: np.ndarray | None = None  # (n,): aᵢ, with w = (1/(λn)) Σ aᵢ yᵢ xᵢ
-    order: np.ndarray | None = None  # (n,): row numbers; the first ``n_active`` are not shrunk
+    dual: np.ndarray = field(kw_only=True)  # (n,): aᵢ, with w = (1/(λn)) Σ aᵢ yᵢ xᵢ
+    order: np.ndarray = field(kw_only=True)  # (n,): row numbers; the first ``n_active`` are not shrunk
     n_active: int = 0
     # (2,): largest and smallest projected gradient of the last pass; a variable at its bound with a gradient beyond
     # them is shrunk
-    bounds: np.ndarray | None = None
+    bounds: np.ndarray = field(kw_only=True)
     violation: float = float("inf")  # largest less smallest projected gradient of the last pass
     _examples: np.ndarray | None = None
 
@@ -31,9 +32,8 @@ class DualCoordinateState(LinearState):
 class DualCoordinateDescentStepper:
     """Set each aᵢ to its best value with all others fixed, and update w, through random permutations of the examples.
 
-    Shrinking skips variables at a bound whose gradients keep them there, until the others have converged. It stops when
-    projected gradients differ by at most ``tolerance`` over a pass with all variables, as LIBLINEAR does. Source:
-    C.-J. Hsieh, K.-W. Chang, C.-J. Lin, S. S. Keerthi and S. Sundararajan (2008), ICML 25.
+    Shrinking skips variables at a bound whose gradients keep them there, until the others have converged. Source: C.-J.
+    Hsieh, K.-W. Chang, C.-J. Lin, S. S. Keerthi and S. Sundararajan (2008), ICML 25.
     """
 
     tolerance: float = 0.01
@@ -46,7 +46,6 @@ class DualCoordinateDescentStepper:
         return DualCoordinateState(w, dual=np.zeros(n), order=np.arange(n), n_active=n, bounds=bounds)
 
     def step(self, problem: LinearSVMProblem, state: DualCoordinateState, batch: int) -> DualCoordinateState:
-        """``batch`` passes, or fewer if the variables have converged."""
         if state._examples is None:
             # In one array, so that a random visit waits for memory only once.
             state._examples = np.column_stack([problem.signs, problem.all_weights, squared_norms(problem.rows)])
@@ -83,7 +82,16 @@ class DualCoordinateDescentStepper:
 
 
 @njit(cache=True, nogil=True)
-def _part_of_pass(problem, w, dual, order, stand, last_draw, bounds, key):
+def _part_of_pass(
+    problem: tuple[CompiledRows, Array, int, float],
+    w: Array,
+    dual: Array,
+    order: Array,
+    stand: tuple[int, int, int, float, float],
+    last_draw: int,
+    bounds: tuple[float, float],
+    key: np.uint64,
+) -> tuple[int, int, int, float, float]:
     # In units of the loss: aᵢ is in [0, cᵢ] for the hinge. For the squared hinge it has no upper bound, and aᵢ/cᵢ is
     # added to its gradient.
     rows, examples, loss, scale = problem

@@ -45,8 +45,7 @@ class LBFGSStepper:
     """w ← w − a H ∇P(w), where H estimates the inverse Hessian from the last ``memory`` changes s of w and v of ∇P.
 
     H is never formed: each pair corrects H⁻¹ s = v, starting from γI with γ = sᵀv/vᵀv of the last pair. a minimizes P
-    along the line, so that sᵀv > 0. It stops when ‖∇P‖ is at most ``tolerance`` times its norm at zero. Source: D. C.
-    Liu and J. Nocedal (1989), Mathematical Programming 45.
+    along the line, so that sᵀv > 0. Source: D. C. Liu and J. Nocedal (1989), Mathematical Programming 45.
     """
 
     tolerance: float = 1e-6
@@ -69,7 +68,6 @@ class LBFGSStepper:
         )
 
     def step(self, problem: LinearSVMProblem, state: LBFGSState, batch: int) -> LBFGSState:
-        """``batch`` iterations, or fewer at the end."""
         for _ in range(batch):
             state.exhausted = float(np.linalg.norm(state.gradient)) <= self.tolerance * state.first_norm
             if state.exhausted:
@@ -103,7 +101,6 @@ class LBFGSStepper:
 
 
 def _length(problem: LinearSVMProblem, state: LBFGSState, direction: np.ndarray, slopes: np.ndarray) -> float:
-    """The a > 0 that minimizes P(w + a d)."""
     own = problem.regularization * float(direction @ direction)
     mixed = problem.regularization * float(state.coefficients @ direction)
 

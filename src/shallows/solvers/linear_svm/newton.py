@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -18,7 +18,7 @@ from .rows import combination, products
 class NewtonState(LinearState):
     """The state of Newton's method."""
 
-    margins: np.ndarray | None = None  # (n,): yᵢ wᵀxᵢ
+    margins: np.ndarray = field(kw_only=True)  # (n,): yᵢ wᵀxᵢ
     first_norm: float = math.nan  # ‖∇P(0)‖, the unit of the tolerance
     n_products: int = 0  # products with X and its transpose
 
@@ -27,8 +27,8 @@ class NewtonState(LinearState):
 class PrimalNewtonStepper:
     """w ← w + a d with (λ I + (1/n) X_Sᵀ C_S X_S) d = −∇P(w), where S are the examples with yᵢ wᵀxᵢ < 1.
 
-    P is piecewise quadratic; a minimizes it along d. It stops when ‖∇P‖ is at most ``tolerance`` times its norm at
-    zero. Sources: S. S. Keerthi and D. DeCoste (2005), JMLR 6; O. Chapelle (2007), Neural Computation 19.
+    a minimizes P along d. Sources: S. S. Keerthi and D. DeCoste (2005), JMLR 6; O. Chapelle (2007), Neural Computation
+    19.
     """
 
     tolerance: float = 1e-6
@@ -42,7 +42,6 @@ class PrimalNewtonStepper:
         return NewtonState(np.zeros(problem.n_features), margins=margins, first_norm=norm)
 
     def step(self, problem: LinearSVMProblem, state: NewtonState, batch: int) -> NewtonState:
-        """``batch`` iterations, or fewer at the end."""
         for _ in range(batch):
             gradient = problem.regularization * state.coefficients + problem.risk_gradient(state.margins)
             size = float(np.linalg.norm(gradient))
@@ -81,7 +80,6 @@ class PrimalNewtonStepper:
 
 
 def _length(problem: LinearSVMProblem, state: NewtonState, direction: np.ndarray, slopes: np.ndarray) -> float:
-    """The a > 0 that minimizes P(w + a d)."""
     lam, weights = problem.regularization, problem.all_weights / problem.n
     own, mixed = lam * float(direction @ direction), lam * float(state.coefficients @ direction)
 

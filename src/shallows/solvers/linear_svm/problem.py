@@ -32,6 +32,10 @@ def slope(loss: int, margin: float) -> float:
     return 1.0 if loss == HINGE else 1.0 - margin
 
 
+CompiledProblem = tuple[CompiledRows, np.ndarray, np.ndarray, int, float]
+"""Rows, signs, weights, loss and λ, for compiled steps."""
+
+
 @dataclass(frozen=True)
 class LinearSVMProblem:
     """Minimize P(w) = λ/2 ‖w‖² + (1/n) Σᵢ cᵢ ℓ(yᵢ wᵀxᵢ)."""
@@ -50,12 +54,10 @@ class LinearSVMProblem:
 
     @property
     def n(self) -> int:
-        """Number of examples."""
         return len(self.signs)
 
     @property
-    def compiled(self) -> tuple[CompiledRows, np.ndarray, np.ndarray, int, float]:
-        """Rows, signs, weights, loss and λ, for compiled steps."""
+    def compiled(self) -> CompiledProblem:
         return self.rows, self.signs, self.all_weights, self.loss, self.regularization
 
     def margins(self, w: np.ndarray) -> np.ndarray:
@@ -82,7 +84,6 @@ class LinearSVMProblem:
         return combination(self.rows, -self.slopes(margins) * self.signs / self.n, self.n_features)
 
     def objective(self, w: np.ndarray) -> float:
-        """P(w)."""
         return 0.5 * self.regularization * float(w @ w) + self.risk(self.margins(w))
 
 
@@ -115,14 +116,12 @@ class SideBySide:
 
     @property
     def exhausted(self) -> bool:
-        """Whether all machines have reached the tolerance."""
         return all(state.exhausted for state in self.states)
 
     def is_finite(self) -> bool:
         return all(state.is_finite() for state in self.states)
 
     def remember(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Copies of the arrays, and the numbers, of all machines."""
         kept = [state.remember() for state in self.states]
         held = {f"{k}.{name}": array for k, (arrays, _) in enumerate(kept) for name, array in arrays.items()}
         return held, {"machines": [numbers for _, numbers in kept]}
@@ -140,11 +139,9 @@ class OneVersusRest:
     solver: Any
 
     def init(self, problems: Sequence[LinearSVMProblem]) -> SideBySide:
-        """The first states of all machines."""
         return SideBySide([self.solver.init(problem) for problem in problems])
 
     def step(self, problems: Sequence[LinearSVMProblem], state: SideBySide, batch: int) -> SideBySide:
-        """A step of every machine."""
         for k, problem in enumerate(problems):
             if not state.states[k].exhausted:
                 state.states[k] = self.solver.step(problem, state.states[k], batch)
@@ -153,7 +150,7 @@ class OneVersusRest:
 
 @dataclass(frozen=True, kw_only=True)
 class LinearSettings(Settings):
-    """Base of the settings of solvers of linear machines, which add ``build(seed)`` of the stepper for one class."""
+    """Base of the settings of solvers of linear machines."""
 
     max_epochs: int | None = setting(count())
 
@@ -169,6 +166,9 @@ class LinearSettings(Settings):
         if self.max_epochs is not None:
             return int(self.max_epochs)
         return max(USUAL_EPOCHS, -(-FEWEST_VISITS // n))
+
+    def build(self, seed: int) -> Any:
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, kw_only=True)

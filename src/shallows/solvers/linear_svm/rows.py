@@ -1,7 +1,4 @@
-"""Rows of a dense or sparse matrix for compiled code, and the order in which solvers visit them.
-
-The order is a function of the seed and of the number of earlier visits.
-"""
+"""Rows of a dense or sparse matrix for compiled code, and the order of visits, from the seed and earlier visits."""
 
 from __future__ import annotations
 
@@ -134,7 +131,7 @@ def mix(key: np.uint64, counter: np.uint64) -> np.uint64:
 
 
 @njit(cache=True, nogil=True)
-def below(key: np.uint64, counter: int, n: int) -> int:
+def below(key: np.uint64, counter: int, n: int) -> np.int64:
     """A pseudo-random number from 0 to n − 1 for each counter, n < 2³²; a product instead of a division."""
     return np.int64(((mix(key, np.uint64(counter)) >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32))
 

@@ -7,10 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from ...arrays import Array
 from ...errors import ShallowsError
 from ...utils.compilation import njit
 from ..pieces import pieces
-from .problem import SQUARED_HINGE, LinearSettings, LinearState, LinearSVMProblem, slope
+from .problem import SQUARED_HINGE, CompiledProblem, LinearSettings, LinearState, LinearSVMProblem, slope
 from .rows import add, dot, draws, key_of, squared_norms
 
 TINY = 1e-3  # k below this is multiplied into the vectors: p grows as k falls, and u and z p would cancel
@@ -42,7 +43,6 @@ class SARAHStepper:
         return SARAHState(np.zeros(problem.n_features), step_size=self.step_size or 0.5 / steepest)
 
     def step(self, problem: LinearSVMProblem, state: SARAHState, batch: int) -> SARAHState:
-        """``batch`` rounds."""
         inner = self.inner or problem.n
         for _ in range(batch):
             w = state.coefficients
@@ -57,7 +57,7 @@ class SARAHStepper:
 
 
 @njit(cache=True, nogil=True)
-def _inner_steps(problem, step, chosen, u, p, scales):
+def _inner_steps(problem: CompiledProblem, step: float, chosen: Array, u: Array, p: Array, scales: Array) -> None:
     rows, signs, weights, loss, lam = problem
     # v = k p and w = u + z p: the regularizer's part of v_t is −λ η v_{t−1}, so that it only scales v, and a step
     # changes the coordinates of one example.

@@ -1,7 +1,6 @@
 """Stochastic subgradient steps of a length that falls as 1/t: Pegasos, FOLOS and Bottou's SVM-SGD.
 
-The iterate is s v and the average of iterates is r u + z v. So a step changes only the coordinates of its examples, and
-shrinking is one multiplication.
+The iterate is s v and the average r u + z v, so that a step changes only the coordinates of its examples.
 """
 
 from __future__ import annotations
@@ -12,10 +11,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ...arrays import Array
 from ...utils.compilation import njit
 from ..pieces import pieces
 from ..settings import choice, count, flag, setting
-from .problem import HINGE, LinearSettings, LinearState, LinearSVMProblem, slope
+from .problem import HINGE, CompiledProblem, LinearSettings, LinearState, LinearSVMProblem, slope
 from .rows import SAMPLINGS, add, dot, permutation, products_of, squared_norms, visits
 
 AVERAGINGS = ("none", "uniform", "weighted")
@@ -33,9 +33,9 @@ MOST_TRIALS = 40
 class SubgradientState(LinearState):
     """The state of subgradient steps."""
 
-    direction: np.ndarray | None = None  # (d,): v of the iterate s v
-    average: np.ndarray | None = None  # (d,): u of the average r u + z v
-    scales: np.ndarray | None = None  # (4,): s, ‖v‖², r, z
+    direction: np.ndarray = field(kw_only=True)  # (d,): v of the iterate s v
+    average: np.ndarray = field(kw_only=True)  # (d,): u of the average r u + z v
+    scales: np.ndarray = field(kw_only=True)  # (4,): s, ‖v‖², r, z
     offset: float = 0.0  # t₀: steps are 1/(λ(t + t₀))
     n_visits: int = 0  # examples visited so far, which determine the next ones
     _held: dict[str, Any] = field(default_factory=dict, repr=False)
@@ -73,7 +73,20 @@ def take_steps(
 
 
 @njit(cache=True, nogil=True)
-def _steps(problem, visited, batch_size, t, offset, forward_looking, projection, averaging, norms, v, u, scales):
+def _steps(
+    problem: CompiledProblem,
+    visited: Array,
+    batch_size: int,
+    t: int,
+    offset: float,
+    forward_looking: bool,
+    projection: bool,
+    averaging: int,
+    norms: Array,
+    v: Array,
+    u: Array,
+    scales: Array,
+) -> None:
     rows, signs, weights, loss, lam = problem
     s, norm, r, z = scales[SCALE], scales[NORM], scales[OLD], scales[OWN]
     gains = np.empty(batch_size)
@@ -129,17 +142,27 @@ class SubgradientStepper:
     seed: int = 0
 
     forward_looking: ClassVar[bool] = False
-    projection: ClassVar[bool] = False
+
+    @property
+    def projection(self) -> bool:
+        """Whether steps are projected onto a ball that contains the optimum."""
+        return False
 
     def init(self, problem: LinearSVMProblem) -> SubgradientState:
         return zero_state(problem)
 
     def step(self, problem: LinearSVMProblem, state: SubgradientState, batch: int) -> SubgradientState:
-        """Visit ``batch`` examples."""
         size = min(self.batch_size, problem.n)
         chosen = visits(self.sampling, self.seed, state.n_visits, batch, problem.n, state._held, size)
-        rule = {"forward_looking": self.forward_looking, "projection": self.projection, "averaging": self.averaging}
-        take_steps(problem, state, chosen, batch_size=size, **rule)
+        take_steps(
+            problem,
+            state,
+            chosen,
+            batch_size=size,
+            forward_looking=self.forward_looking,
+            projection=self.projection,
+            averaging=self.averaging,
+        )
         return state
 
 
@@ -158,8 +181,7 @@ class LinearPegasosStepper(SubgradientStepper):
 class FOLOSStepper(SubgradientStepper):
     """w ← (w + η yᵢ xᵢ [yᵢ wᵀxᵢ < 1])/(1 + ηλ) with η = 1/(λt): a step along the loss, then the regularizer exactly.
 
-    Source: J. Duchi and Y. Singer (2009), "Efficient online and batch learning using forward backward splitting", JMLR
-    10.
+    Source: J. Duchi and Y. Singer (2009), JMLR 10.
     """
 
     forward_looking: ClassVar[bool] = True
@@ -217,7 +239,6 @@ class StochasticSettings(LinearSettings):
     is_online: ClassVar[bool] = True
 
     def _rows(self, seed: int) -> dict[str, Any]:
-        """What the steppers share."""
         return {"averaging": self.averaging, "sampling": self.sampling, "seed": seed}
 
 

@@ -1,8 +1,4 @@
-"""Regularized risks with any loss, over kernel functions of the training points or over explicit features.
-
-`risk` has the problem and the base of states and settings. Each other module has an algorithm with its settings, such
-as `sdca.SDCA`, and the stepper that they build, `sdca.SDCAStepper`.
-"""
+"""Regularized risks with any loss, over kernel functions of the training points or over explicit features."""
 
 from ...utils.lazy_tables import LazyTable
 

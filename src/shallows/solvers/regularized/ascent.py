@@ -1,7 +1,4 @@
-"""The inner loop of dual coordinate ascent, compiled for the CPU and as one launch on a GPU.
-
-It sets the dual variables of a batch to their best values, one after the other.
-"""
+"""The inner loop of dual coordinate ascent, compiled for the CPU and as one launch on a GPU."""
 
 from __future__ import annotations
 
@@ -50,10 +47,9 @@ def best(loss: int, parameter: float, v: float, q: float, y: float) -> float:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _best_probability(m: float, q: float) -> float:
-    """The p that solves p = 1/(1 + e^{m + qp}), whose two sides cross once on (0, 1).
+    """The p that solves p = 1/(1 + e^{m + qp}), by Newton's method on the log-odds within a bracket.
 
-    Newton's method on the log-odds, log(p/(1 − p)) + m + qp = 0, within a bracket. For large q the root is small:
-    log p + qp = −m, whose solution is close to (z − log z)/q with z = log q − m.
+    For large q the root is small: log p + qp = −m, whose solution is close to (z − log z)/q with z = log q − m.
     """
     low, high = 0.0, 1.0
     p = 1.0 / (1.0 + math.exp(min(700.0, max(-700.0, m + 0.5 * q))))
@@ -135,10 +131,10 @@ def _launch(function: Any, parameter: float, scale: float, dual: Array, *inputs:
     """`change_of` with the compiled kernel, of scores, products, targets and weights."""
     xp = arrays.namespace(dual)
     m, c = dual.shape
-    inputs = [arrays.contiguous(arrays.astype(part, dual.dtype)) for part in inputs]
+    given = [arrays.contiguous(arrays.astype(part, dual.dtype)) for part in inputs]
     change, work = xp.empty((m, c), dtype=dual.dtype), xp.empty((c, m), dtype=xp.float64)
     numbers = [np.int64(m), np.int64(c), np.float64(scale), np.float64(parameter)]
-    function((c, 1, 1), (THREADS, 1, 1), (*inputs, dual, change, work, *numbers))
+    function((c, 1, 1), (THREADS, 1, 1), (*given, dual, change, work, *numbers))
     return change
 
 

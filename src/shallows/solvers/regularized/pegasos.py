@@ -21,10 +21,9 @@ class PegasosState(RiskState):
     # (c,) or (1,): ‖f‖² of each output, or of all outputs together, updated if steps are projected
     norms_squared: np.ndarray = field(default_factory=lambda: np.zeros(1))
     largest: float = np.inf  # limit of these
-    iterate: Array | None = None  # f, if the coefficients are its average
+    iterate: Array = None  # f, if the coefficients are its average
 
     def remember(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """As `RiskState`; the norms are numbers, which keep their precision."""
         held, numbers = super().remember()
         return held, {**numbers, "norms_squared": held.pop("norms_squared").tolist()}
 
@@ -37,10 +36,9 @@ class PegasosState(RiskState):
 class PegasosStepper:
     """f ← (1 − 1/t) f − (1/(λ t m)) Σ_{i∈S} ℓ'(f(xᵢ), yᵢ) k(xᵢ, ·), then perhaps projected onto λ‖f‖² ≤ ℓ(0).
 
-    Any loss with a bounded slope can replace the hinge. ℓ(0) is the mean loss of the zero function. Primal and dual
-    objective are equal at the optimum, so that λ‖f‖² is at most the mean of −ℓ*(−aᵢ), which is at most ℓ(0). If the
-    loss is a sum over outputs each output has a ball. Sources: S. Shalev-Shwartz, Y. Singer, N. Srebro and A. Cotter
-    (2011), Mathematical Programming 127; O. Shamir and T. Zhang (2013), ICML 30 (the average).
+    ℓ(0) is the mean loss of the zero function, which bounds λ‖f‖² at the optimum; if the loss is a sum over outputs
+    each output has a ball. Sources: S. Shalev-Shwartz, Y. Singer, N. Srebro and A. Cotter (2011), Mathematical
+    Programming 127; O. Shamir and T. Zhang (2013), ICML 30 (the average).
     """
 
     projection: bool = False
@@ -111,7 +109,6 @@ class Pegasos(RiskSettings):
     averaging: bool = setting(flag())
 
     def why_not(self, loss: Loss) -> str:
-        """Only losses with bounded slopes."""
         bounded = np.isfinite(loss.slope_bound)
         if bounded:
             return ""

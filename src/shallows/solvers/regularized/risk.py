@@ -1,8 +1,7 @@
 """Regularized risk over the span of kernel functions or of explicit features, and the base of solver states.
 
-All solvers minimize P(f) = λ/2 ‖f‖² + (1/n) Σᵢ wᵢ ℓ(f(xᵢ) + b, yᵢ) with a given intercept b. A step along examples S
-changes f by Σ_{i∈S} δᵢ k(xᵢ, ·), where k is a kernel or the product of explicit features. A span evaluates f on
-training rows and makes such a change in its own coefficients.
+All solvers minimize P(f) = λ/2 ‖f‖² + (1/n) Σᵢ wᵢ ℓ(f(xᵢ) + b, yᵢ) with a given intercept b. A span evaluates f on
+training rows, and adds Σ_{i∈S} δᵢ k(xᵢ, ·) to f in its own coefficients; k may be the product of explicit features.
 """
 
 from __future__ import annotations
@@ -32,7 +31,6 @@ class KernelSpan:
 
     @property
     def n(self) -> int:
-        """Number of training points."""
         return self.gram.n
 
     def zero(self, targets: Array) -> Array:
@@ -71,7 +69,6 @@ class FeatureSpan:
 
     @property
     def n(self) -> int:
-        """Number of training points."""
         return self.design.n
 
     def rows(self, batch: slice) -> Any:
@@ -130,8 +127,14 @@ class RiskProblem:
     growth: float = math.inf
     intercept: Array | None = None  # (c,): b, which scores do not include; None is 0
 
+    @property
+    def feature_span(self) -> FeatureSpan:
+        """The span, for solvers of explicit features."""
+        if not isinstance(self.span, FeatureSpan):
+            raise TypeError("This solver needs explicit features.")
+        return self.span
+
     def shifted(self, scores: Array) -> Array:
-        """f(x) + b, from f(x)."""
         return scores if self.intercept is None else scores + self.intercept
 
     def losses(self, scores: Array, batch: slice) -> float:
@@ -189,11 +192,9 @@ class RiskState(ArrayState):
         return scores
 
     def monitored(self) -> tuple[float, float]:
-        """The loss of the last batch, and the loss of the zero function on it."""
         return self.loss, self.zero_loss
 
     def advance(self, batch: slice) -> None:
-        """Count a step over a batch."""
         self.n_steps += 1
         self.n_visited = max(self.n_visited, batch.stop)
 
@@ -222,3 +223,6 @@ class RiskSettings(Settings):
     def growth(self, loss: Loss) -> float:
         """The multiple of the zero function's loss at which a training has diverged."""
         return math.inf
+
+    def build(self, problem: RiskProblem, batch_size: int) -> Any:
+        raise NotImplementedError

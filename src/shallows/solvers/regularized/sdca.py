@@ -10,7 +10,7 @@ q = k(xᵢ, xᵢ)/(λn), the best a solves a = −ℓ'(v + q a).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,7 +23,7 @@ from . import ascent
 from .risk import FeatureSpan, RiskProblem, RiskSettings, RiskState
 
 #: The losses that dual coordinate ascent takes: their number in `ascent`, and the name of their parameter.
-DUALS: dict[type, tuple[int, str]] = {
+DUALS: dict[type[losses.Loss], tuple[int, str]] = {
     losses.Square: (ascent.SQUARE, ""),
     losses.Hinge: (ascent.HINGE, ""),
     losses.SquaredHinge: (ascent.SQUARED_HINGE, ""),
@@ -50,15 +50,14 @@ def dual_of(loss: Any) -> tuple[int, float]:
 class SDCAState(RiskState):
     """A `RiskState` with its dual variables."""
 
-    dual: Array | None = None  # (n, c): a, with f = (1/(λn)) Σ aᵢ k(xᵢ, ·)
+    dual: Array = field(kw_only=True)  # (n, c): a, with f = (1/(λn)) Σ aᵢ k(xᵢ, ·)
 
 
 @dataclass(frozen=True)
 class SDCAStepper:
     """Set one dual variable after the other to its best value, all variables of a batch with one product.
 
-    The products within the batch give how a change of one variable moves the scores of the others, so that the result
-    is the same as for single examples. Source: S. Shalev-Shwartz and T. Zhang (2013), JMLR 14.
+    The result is the same as for single examples. Source: S. Shalev-Shwartz and T. Zhang (2013), JMLR 14.
     """
 
     def init(self, problem: RiskProblem) -> SDCAState:
@@ -78,7 +77,7 @@ class SDCAStepper:
 
     def _step_on_features(self, problem: RiskProblem, state: SDCAState, batch: slice) -> SDCAState:
         """The same in small pieces, because products within a piece cost its square."""
-        Z = problem.span.rows(batch)
+        Z = problem.feature_span.rows(batch)
         size = PIECE if arrays.is_numpy(state.coefficients) else Z.shape[0]
         state.loss = state.zero_loss = 0.0
         state.advance(batch)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from ... import arrays, streams
@@ -21,8 +21,8 @@ ROWS = 4096  # rows at a time of a full gradient
 class SVRGState(RiskState):
     """A `RiskState` with a snapshot."""
 
-    snapshot: Array | None = None  # (D, c): w̃
-    mean_gradient: Array | None = None  # (D, c): (1/n) Σ wᵢ ℓ'(φ(xᵢ)ᵀw̃) φ(xᵢ), without the regularizer
+    snapshot: Array = field(kw_only=True)  # (D, c): w̃
+    mean_gradient: Array = field(kw_only=True)  # (D, c): (1/n) Σ wᵢ ℓ'(φ(xᵢ)ᵀw̃) φ(xᵢ), without the regularizer
     left: int = 0  # examples until the next snapshot
 
 
@@ -42,7 +42,6 @@ class SVRGStepper:
         return SVRGState(w, self.step_size, snapshot=xp.zeros_like(w), mean_gradient=xp.zeros_like(w))
 
     def step(self, problem: RiskProblem, state: SVRGState, batch: slice) -> SVRGState:
-        """A snapshot if it is due, then one batch."""
         if state.left <= 0:
             state.snapshot = arrays.namespace(state.coefficients).asarray(state.coefficients, copy=True)
             state.mean_gradient = full_gradient(problem, state.snapshot)
@@ -50,7 +49,7 @@ class SVRGStepper:
         m = batch.stop - batch.start
         state.left -= m
         # g_S(w) − g_S(w̃) is linear in the difference of slopes, so the rows are used only once.
-        rows = problem.span.rows(batch)
+        rows = problem.feature_span.rows(batch)
         scores = rows @ state.coefficients
         state.loss, state.zero_loss = problem.losses_and_zero_losses(scores, batch)
         slopes = problem.gradient(scores, batch) - problem.gradient(rows @ state.snapshot, batch)
@@ -64,7 +63,7 @@ def full_gradient(problem: RiskProblem, w: Array) -> Array:
     """(1/n) Σ wᵢ ℓ' φ(xᵢ), shape (D, c), without the regularizer."""
     total = arrays.namespace(w).zeros_like(w)
     for rows in arrays.blocks(problem.span.n, ROWS):
-        Z = problem.span.rows(rows)
+        Z = problem.feature_span.rows(rows)
         total += Z.T @ problem.gradient(Z @ w, rows)
     total *= 1.0 / problem.span.n
     return total
@@ -74,8 +73,8 @@ def full_gradient(problem: RiskProblem, w: Array) -> Array:
 class SAGState(RiskState):
     """A `RiskState` with a table of slopes, which for a linear model determine the gradients."""
 
-    slopes: Array | None = None  # (n, c): ℓ' of each example at its last visit; 0 before
-    total: Array | None = None  # (D, c): Σ slopesᵢ φ(xᵢ)
+    slopes: Array = field(kw_only=True)  # (n, c): ℓ' of each example at its last visit; 0 before
+    total: Array = field(kw_only=True)  # (D, c): Σ slopesᵢ φ(xᵢ)
     n_seen: int = 0  # examples visited so far, at most n
 
 
@@ -84,24 +83,22 @@ class SAGStepper:
     """w ← w − η (d + λ w), with d from the mean of the table and from its change by a batch.
 
     SAG: d is the mean of the table after the change. SAGA (``unbiased``): d is its mean before, plus the mean change
-    over the batch. The first pass fills the table and uses the gradients of the batches alone. Otherwise slopes of the
-    zero function would act for a whole pass along the directions that all batches share, and features of a kernel have
-    a strong one. Sources: M. Schmidt, N. Le Roux and F. Bach (2017), Mathematical Programming 162; A. Defazio, F. Bach
-    and S. Lacoste-Julien (2014), NIPS 27 (SAGA).
+    over the batch. The first pass fills the table and uses the gradients of the batches alone. Sources: M. Schmidt, N.
+    Le Roux and F. Bach (2017), Mathematical Programming 162; A. Defazio, F. Bach and S. Lacoste-Julien (2014), NIPS 27
+    (SAGA).
     """
 
     step_size: float  # η, for the mean over the examples
     unbiased: bool = False
 
     def init(self, problem: RiskProblem) -> SAGState:
-        """Coefficients of zero and an empty table."""
         w = problem.span.zero(problem.targets)
         xp = arrays.namespace(w)
         return SAGState(w, self.step_size, slopes=xp.zeros_like(problem.targets), total=xp.zeros_like(w))
 
     def step(self, problem: RiskProblem, state: SAGState, batch: slice) -> SAGState:
         n, m = problem.span.n, batch.stop - batch.start
-        rows = problem.span.rows(batch)
+        rows = problem.feature_span.rows(batch)
         scores = rows @ state.coefficients
         state.loss, state.zero_loss = problem.losses_and_zero_losses(scores, batch)
         state.advance(batch)
@@ -121,15 +118,14 @@ class SAGStepper:
 
 
 def batch_smoothness(problem: RiskProblem, m: int, n_batches: int = 8, n_iterations: int = 30) -> float:
-    """L, the largest Lipschitz constant of the gradients of some batches of m rows, with the regularizer.
+    """L, the largest Lipschitz constant ℓ''·λ_max(Φ_SᵀΦ_S/m) + λ of the gradients of some batches of m rows.
 
-    The batches are fixed slices of the rows, so that the objective is a mean of their risks. The risk of a batch is as
-    smooth as ℓ''·λ_max(Φ_SᵀΦ_S/m) + λ.
+    The batches are fixed slices of the rows, so that the objective is a mean of their risks.
     """
-    like, top = problem.span.design.points, 0.0
+    like, top = problem.feature_span.design.points, 0.0
     xp = arrays.namespace(like)
     for number, batch in enumerate(list(arrays.blocks(problem.span.n, m))[:n_batches]):
-        Z = problem.span.rows(batch)
+        Z = problem.feature_span.rows(batch)
         w = None if problem.weights is None else problem.weights[batch, :]
         v = streams.normal(0, "power iteration", number, (Z.shape[1], 1), like=like, dtype=like.dtype)
         for _ in range(n_iterations):
@@ -151,7 +147,6 @@ class SmoothRiskSettings(RiskSettings):
     divisor: ClassVar[float] = 6.0
 
     def why_not(self, loss: Loss) -> str:
-        """Only smooth losses."""
         if math.isfinite(loss.smoothness):
             return ""
         return (
@@ -160,11 +155,9 @@ class SmoothRiskSettings(RiskSettings):
         )
 
     def growth(self, loss: Loss) -> float:
-        """A training whose loss grows a hundredfold has diverged."""
         return 100.0
 
     def step_on(self, problem: RiskProblem, batch_size: int) -> float:
-        """The given step size, or the default step."""
         return float(self.step_size or 1.0 / (self.divisor * batch_smoothness(problem, batch_size)))
 
 

@@ -1,9 +1,4 @@
-"""Support vector machines in the dual variables of a kernel, by solvers that choose the rows they use.
-
-`dual_problem` has the shared problem and settings; `smo` also has the compiled steps on two variables. `interior_point`
-and `primal_newton` keep the whole kernel matrix, see `dense_problem`. `lasvm` and `core_vectors` have their own
-problems.
-"""
+"""Support vector machines in the dual variables of a kernel, by solvers that choose the rows they use."""
 
 from ...utils.lazy_tables import LazyTable
 

@@ -32,7 +32,7 @@ class CoreProblem:
     """Maximize tᵀλ − ½ λᵀK̃λ for λ ≥ 0 and Σλᵢ = 1, with K̃ᵢⱼ = sᵢsⱼ(k(xᵢ, xⱼ) + 1) + rᵢ[i = j].
 
     It is the dual of the smallest ball around all φ̃ᵢ, where ⟨φ̃ᵢ, φ̃ⱼ⟩ = K̃ᵢⱼ and 2tᵢ + η − K̃ᵢᵢ is added to each
-    squared distance. With t = 0 and rᵢ = 1/C it is the dual of the squared hinge with a penalized intercept.
+    squared distance; with t = 0 and rᵢ = 1/C of the squared hinge with a penalized intercept.
     """
 
     kernel: Kernel
@@ -46,11 +46,7 @@ class CoreProblem:
     budget: int = 0  # bytes for kernel values of core points with all points; 0 keeps none
 
     def keeps_rows(self, m: int, sample_size: int | None) -> bool:
-        """Whether to keep the kernel values of m core points with all points.
-
-        Without them a step computes the values of a sample and of the new core point with all core points. Keeping is
-        cheaper once these are more than the values of one core point with all points.
-        """
+        """Whether to keep the kernel values of m core points with all points, if that is cheaper than samples."""
         n = self.points.shape[0]
         size = _capacity(m, self.most) * arrays.itemsize(self.points)
         return (1 + (sample_size or n)) * m >= n and size * (n + 2 * _capacity(m, self.most)) <= self.budget
@@ -82,7 +78,7 @@ class CoreState(ArrayState):
     enclosed: bool = False  # whether no point is outside the enlarged ball
     # (n, capacity): kernel values of all points with the first ``_n_kept`` core points. A checkpoint leaves them out;
     # the same products compute them again.
-    _kept: np.ndarray | None = None
+    _kept: arrays.Array = None
     _n_kept: int = 0
 
     @property
@@ -110,10 +106,9 @@ class CoreState(ArrayState):
 class EnclosingBallStepper:
     """Add a point outside the ball of (1 + ε) times the radius to the core; then enclose the core by steps on pairs.
 
-    The point is the furthest of ``sample_size`` random points, or of all if it is None. With 95 % probability a sample
-    of 59 contains one of the furthest 5 %. After five samples without a point outside, all points are searched.
-    Sources: I. W. Tsang, J. T. Kwok and P.-M. Cheung (2005), JMLR 6; with J. M. Zurada (2006), IEEE TNN 17 (t,
-    regression).
+    The point is the furthest of ``sample_size`` random points (95 % of samples of 59 contain one of the furthest 5 %),
+    or of all if it is None. After five samples without a point outside, all points are searched. Sources: I. W. Tsang,
+    J. T. Kwok and P.-M. Cheung (2005), JMLR 6; with J. M. Zurada (2006), IEEE TNN 17 (t, regression).
     """
 
     epsilon: float = 1e-6
@@ -134,7 +129,6 @@ class EnclosingBallStepper:
         return state
 
     def step(self, problem: CoreProblem, state: CoreState, batch: int) -> CoreState:
-        """Add up to ``batch`` points to the core."""
         for _ in range(int(batch)):
             if state.exhausted:
                 break
@@ -177,7 +171,6 @@ class EnclosingBallStepper:
         return numbers[far[np.argsort(-squares[far], kind="stable")]]
 
     def _sample(self, problem: CoreProblem, state: CoreState) -> np.ndarray:
-        """Random points outside the core."""
         n = len(problem.signs)
         if self.sample_size is None or self.sample_size >= n:
             return _not_in_core(problem, state, np.arange(n))
@@ -186,7 +179,6 @@ class EnclosingBallStepper:
         return _not_in_core(problem, state, np.unique(drawn.astype(np.int64)))
 
     def _add(self, problem: CoreProblem, state: CoreState, i: int) -> None:
-        """Append a point to the core with the coefficient 0."""
         state.core = np.append(state.core, i)
         state.coefficients = np.append(state.coefficients, 0.0)
         if problem.keeps_rows(len(state.core), self.sample_size):
@@ -285,7 +277,6 @@ def _append_to_matrix(problem: CoreProblem, state: CoreState) -> np.ndarray:
 
 
 def _measure(problem: CoreProblem, state: CoreState) -> None:
-    """R² = η + 2tᵀλ − λᵀK̃λ."""
     t, a = problem.linear[state.core], state.coefficients
     state.radius_squared = problem.largest_norm + float(t @ a) + float(state.gradient @ a)
 

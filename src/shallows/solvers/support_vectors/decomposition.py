@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from ...arrays import Array
 from ...errors import ShallowsError
 from ...utils.compilation import njit
 from ..settings import Parameter, setting
@@ -38,6 +39,7 @@ MOST_PAIRS_PER_VARIABLE = 200  # limit of the steps on pairs within a working se
 
 @njit(cache=True)
 def choose(size, beta, gradient, lower, upper, active, ordered, counted, chosen, is_chosen):
+    # type: (int, Array, Array, Array, Array, Array, Array, Array, Array, Array) -> tuple[int, float, float]
     """The working set: the size/2 largest gradients of βᵢ that may grow, and the size/2 smallest of βᵢ that may fall.
 
     Pairs are added while the k-th of the first is larger than the k-th of the second. ``ordered`` and ``counted`` are
@@ -83,7 +85,9 @@ def choose(size, beta, gradient, lower, upper, active, ordered, counted, chosen,
 
 
 @njit(cache=True)
-def solve_small(tolerance, rounding, beta, gradient, lower, upper, K):
+def solve_small(
+    tolerance: float, rounding: float, beta: Array, gradient: Array, lower: Array, upper: Array, K: Array
+) -> bool:
     """Maximize over a working set in place, by steps on pairs; returns whether a pair had negative curvature."""
     active, diagonal = np.arange(len(beta)), np.diag(K)
     for _ in range(MOST_PAIRS_PER_VARIABLE * len(beta)):
@@ -103,6 +107,7 @@ def solve_small(tolerance, rounding, beta, gradient, lower, upper, K):
 
 @njit(cache=True)
 def count_settled(settled, middle, tolerance, beta, gradient, lower, upper, active):
+    # type: (Array, float, float, Array, Array, Array, Array, Array) -> None
     """Count how often in succession the gradient of each variable kept it at a bound, by more than the tolerance."""
     for a in range(len(active)):
         t = active[a]
@@ -113,6 +118,7 @@ def count_settled(settled, middle, tolerance, beta, gradient, lower, upper, acti
 
 @njit(cache=True)
 def take_working_sets(n_iterations, size, tolerance, rounding, variables, held):
+    # type: (int, int, float, float, tuple[Array, ...], tuple[Array, ...]) -> tuple[int, int, int, float]
     """Take working sets while their rows are available; ``held`` is `KernelRowSlab.compiled`.
 
     Returns how many were taken, why they ended, the row that is missing (with `MISSING`), and the gap.
@@ -174,8 +180,7 @@ class DecompositionStepper:
     """Maximize the dual objective over a working set of q variables at a time, see `choose`.
 
     Its problem is solved to a tenth of the tolerance. Shrinking skips variables that stayed at a bound for ``patience``
-    working sets. It stops as SMO does. Source: T. Joachims (1999), "Making large-scale SVM learning practical"
-    (SVM-light).
+    working sets. Source: T. Joachims (1999), "Making large-scale SVM learning practical" (SVM-light).
     """
 
     tolerance: float = 1e-3
@@ -190,7 +195,6 @@ class DecompositionStepper:
         return DecompositionState.start(problem, until_shrinking=self.patience, settled=settled)
 
     def step(self, problem: DualProblem, state: DecompositionState, batch: int) -> DecompositionState:
-        """Up to ``batch`` working sets."""
         size = max(2, min(self.size, problem.rows.capacity // 2 * 2))
 
         def take(most: int, rounding: float, variables: tuple[np.ndarray, ...]) -> tuple[int, int, int, float]:

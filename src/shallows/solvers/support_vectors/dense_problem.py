@@ -30,7 +30,6 @@ class DenseProblem:
 
     @property
     def n_evaluations(self) -> int:
-        """Kernel values of the matrix."""
         return self.matrix.size
 
     def ending(self, state: DenseState) -> tuple[float, float]:

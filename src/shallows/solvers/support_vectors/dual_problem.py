@@ -54,7 +54,10 @@ class DualProblem:
 
 
 class GapState(ArrayState):
-    """The base of states with a ``gap`` that the solver closes, and ``n_steps``."""
+    """The base of states with a gap that the solver closes."""
+
+    gap: float
+    n_steps: int
 
     def monitored(self) -> tuple[float, float]:
         """The gap, without a limit: for C ≥ 100 it grows before it falls."""
@@ -141,12 +144,7 @@ class Solution:
 
 @dataclass(frozen=True, kw_only=True)
 class TwoClassSettings(Settings):
-    """Base of the settings of solvers that separate two classes and choose the rows they use.
-
-    A solver adds `most_steps` for n rows, `build_problem` of augmented points (n, d + 2) with a budget for kernel
-    values, `build` of the stepper, `solution` at the end of a training, and `left_undone`: what is not solved yet, and
-    what the user can do; None if the problem is solved.
-    """
+    """Base of the settings of solvers that separate two classes and choose the rows they use."""
 
     losses: ClassVar[tuple[str, ...]] = ("hinge", "squared_hinge")
     """The losses that the solver takes; loss="auto" means the first."""
@@ -162,6 +160,25 @@ class TwoClassSettings(Settings):
     """The largest bandwidth that is chosen automatically, as a multiple of the median distance."""
     compares_at_C: ClassVar[bool] = True
     """Whether bandwidths are compared with λ = 1/C."""
+
+    def most_steps(self, n: int) -> int:
+        raise NotImplementedError
+
+    def build_problem(
+        self, kernel: Kernel, points: Array, signs: np.ndarray, C: np.ndarray, squared: bool, budget: int, seed: int
+    ) -> Any:
+        """The problem of augmented points (n, d + 2), with a budget for kernel values."""
+        raise NotImplementedError
+
+    def build(self, seed: int) -> Any:
+        raise NotImplementedError
+
+    def solution(self, problem: Any, state: Any) -> Solution:
+        raise NotImplementedError
+
+    def left_undone(self, state: Any, solution: Solution, most: int) -> tuple[str, str] | None:
+        """What is not solved yet and what the user can do; None if the problem is solved."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, kw_only=True)

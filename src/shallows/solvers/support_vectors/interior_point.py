@@ -11,10 +11,8 @@ from .dense_problem import DenseProblem, DenseSettings, DenseState, factor
 
 LONGEST = 0.995  # share of the step to the nearest bound that is taken
 AT_BOUND = (1e-3, 1e-4)
-"""At the end a variable is set to a bound if its distance, in units of C, is below this share of the multiplier.
-
-The first share is used that keeps the objectives within the tolerance of each other. If none does, iterations continue.
-"""
+"""At the end a variable is set to a bound if its distance, in units of C, is below this share of the multiplier; the
+first share that keeps the objectives within the tolerance of each other."""
 
 NEAREST = 1e-10  # the gap at which iterations end anyway, without setting variables to bounds
 
@@ -37,8 +35,7 @@ class InteriorPointStepper:
     Minimize ½ αᵀQα − Σ αᵢ over 0 ≤ αᵢ ≤ Cᵢ and Σ yᵢαᵢ = 0, with Q = yyᵀ ∘ K (for the squared hinge + diag(1/C), without
     upper bounds). A step makes Qα − 1 + by − z + u and Σ yᵢαᵢ zero, and zᵢαᵢ and uᵢ(Cᵢ − αᵢ) equal to a barrier μ, to
     first order. Each iteration factors Q + diag(z/α + u/(C − α)) once and takes Mehrotra's prediction and correction.
-    It stops when the primal objective exceeds the dual objective by at most the share ``tolerance``. Sources: M. C.
-    Ferris and T. S. Munson (2002), SIAM J. Optimization 13; S. Mehrotra (1992), SIAM J. Optimization 2.
+    Sources: M. C. Ferris and T. S. Munson (2002), SIAM J. Optimization 13; S. Mehrotra (1992), SIAM J. Optimization 2.
     """
 
     tolerance: float = 1e-8
@@ -51,7 +48,6 @@ class InteriorPointStepper:
         return InteriorPointState(np.zeros(n), inner=inner, low=np.ones(n), high=high)
 
     def step(self, problem: DenseProblem, state: InteriorPointState, batch: int) -> InteriorPointState:
-        """``batch`` iterations, or fewer at the end."""
         for _ in range(batch):
             if state.exhausted:
                 break
@@ -82,7 +78,7 @@ class InteriorPointStepper:
         cholesky = factor(matrix)
         of_signs = scipy.linalg.cho_solve(cholesky, y, check_finite=False)
         n_bounds = len(a) * (1 if squared else 2)
-        barrier, da, dlow, dhigh = 0.0, 0.0, 0.0, 0.0
+        barrier, (da, dlow, dhigh) = 0.0, (np.zeros_like(a) for _ in range(3))
         for corrected in (False, True):
             # The second turn corrects for products of the predicted changes, which the linear equations ignore.
             first = (barrier - low * a - (dlow * da if corrected else 0.0)) / a

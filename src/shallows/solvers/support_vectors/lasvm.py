@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ... import arrays, kernels
+from ...arrays import Array
 from ...kernels import Kernel
 from ...utils.compilation import njit
 from ..array_state import ArrayState
@@ -37,7 +38,7 @@ class LASVMState(ArrayState):
 
     numbers: np.ndarray  # (capacity,): of the examples in the slots, −1 for a free slot
     classes: np.ndarray  # (capacity,)
-    points: np.ndarray  # (capacity, d + 2)
+    points: arrays.Array  # (capacity, d + 2), sparse or not
     coefficients: np.ndarray  # (capacity,)
     gradient: np.ndarray  # (capacity,)
     lower: np.ndarray  # (capacity,)
@@ -54,13 +55,15 @@ class LASVMState(ArrayState):
     @classmethod
     def empty(cls, points: arrays.Array) -> LASVMState:
         """No examples, for points like the rows of ``points``, shape (m, d + 2)."""
-        none = np.empty(0)
         return cls(
-            np.empty(0, dtype=np.int64),
-            np.empty(0, dtype=np.int64),
-            points[:0, :] if arrays.is_sparse(points) else np.empty((0, points.shape[1]), dtype=points.dtype),
-            *(none.copy() for _ in range(4)),
-            np.empty((0, 0), dtype=points.dtype),
+            numbers=np.empty(0, dtype=np.int64),
+            classes=np.empty(0, dtype=np.int64),
+            points=points[:0, :] if arrays.is_sparse(points) else np.empty((0, points.shape[1]), dtype=points.dtype),
+            coefficients=np.empty(0),
+            gradient=np.empty(0),
+            lower=np.empty(0),
+            upper=np.empty(0),
+            matrix=np.empty((0, 0), dtype=points.dtype),
         )
 
     @property
@@ -75,10 +78,7 @@ class LASVMState(ArrayState):
 
     @property
     def intercept(self) -> float:
-        """b, the middle between the gradients that a step would move.
-
-        A coefficient within rounding of a bound counts as at the bound. Otherwise its gradient alone could decide b.
-        """
+        """b, the middle between the gradients that a step would move; β within rounding of a bound is at the bound."""
         slots = self.at_hand
         beta, lower, upper = self.coefficients[slots], self.lower[slots], self.upper[slots]
         rounding = 1e-12 * (upper - lower)
@@ -92,13 +92,11 @@ class LASVMState(ArrayState):
 
     @property
     def objective(self) -> float:
-        """Σ αᵢ − ½ βᵀKβ."""
         slots = self.at_hand
         beta = self.coefficients[slots]
         return float(0.5 * (np.abs(beta).sum() + beta @ self.gradient[slots]))
 
     def monitored(self) -> tuple[float, float]:
-        """The gap of the current examples, without a limit."""
         return self.gap, float("nan")
 
     def is_finite(self) -> bool:
@@ -135,11 +133,9 @@ class LASVMStepper:
     """Each example takes a step when it comes (PROCESS); then the best pair of all current examples does (REPROCESS).
 
     REPROCESS also drops examples with β = 0 whose gradients keep them at zero. If all support vectors are at their
-    bounds at the end of a batch, b may be anywhere in an interval. An example that one end of the interval keeps at
-    zero is then needed at the other end: for equal points with both labels, or a small C, each new example would be
-    dropped before one of the other class comes. The batch is then shown again, and up to 1,000 such examples of each
-    class are kept until b is determined. Source: A. Bordes, S. Ertekin, J. Weston and L. Bottou (2005), JMLR 6; here
-    pairs are of second order.
+    bounds at the end of a batch, b may be anywhere in an interval, and an example that one end keeps at zero may be
+    needed at the other. The batch is then shown again, and up to 1,000 such examples of each class are kept until b is
+    determined. Source: A. Bordes, S. Ertekin, J. Weston and L. Bottou (2005), JMLR 6; here pairs are of second order.
     """
 
     tolerance: float = 1e-3
@@ -148,7 +144,6 @@ class LASVMStepper:
         return LASVMState.empty(problem.points)
 
     def step(self, problem: ExampleProblem, state: LASVMState, batch: slice) -> LASVMState:
-        """PROCESS and REPROCESS for each example of a batch, in its order."""
         self._show(problem, state, batch)
         undetermined = state.room_of_intercept > self.tolerance
         if undetermined and not state.waits:
@@ -205,7 +200,6 @@ class LASVMStepper:
 
 
 def _place(problem: ExampleProblem, state: LASVMState, rows: np.ndarray, slots: np.ndarray) -> None:
-    """Put examples into slots with β = 0."""
     signs, C = problem.signs[rows], problem.C[rows]
     state.numbers[slots], state.classes[slots] = problem.numbers[rows], problem.classes[rows]
     if arrays.is_sparse(state.points):
@@ -217,7 +211,7 @@ def _place(problem: ExampleProblem, state: LASVMState, rows: np.ndarray, slots: 
 
 
 @njit(cache=True)
-def _smallest_to_fall(beta, gradient, lower, active):
+def _smallest_to_fall(beta: Array, gradient: Array, lower: Array, active: Array) -> int:
     """The slot with the smallest gradient whose βᵢ may fall, or −1."""
     best, smallest = -1, np.inf
     for a in range(len(active)):
@@ -228,8 +222,7 @@ def _smallest_to_fall(beta, gradient, lower, active):
 
 
 @njit(cache=True)
-def _move(i, j, variables, active, diagonal, matrix):
-    """Take the best step of a pair within its bounds."""
+def _move(i: int, j: int, variables: tuple[Array, ...], active: Array, diagonal: Array, matrix: Array) -> None:
     beta, gradient, lower, upper = variables
     curvature = max(diagonal[i] + diagonal[j] - 2.0 * matrix[i, j], SMALLEST_CURVATURE)
     step = (gradient[i] - gradient[j]) / curvature
@@ -237,7 +230,9 @@ def _move(i, j, variables, active, diagonal, matrix):
 
 
 @njit(cache=True)
-def _bounds_of_intercept(beta, gradient, lower, upper, active):
+def _bounds_of_intercept(
+    beta: Array, gradient: Array, lower: Array, upper: Array, active: Array
+) -> tuple[float, float]:
     """The largest gradient of a support vector whose βᵢ may grow, and the smallest of one whose βᵢ may fall."""
     lowest, highest = -np.inf, np.inf
     for a in range(len(active)):
@@ -253,6 +248,7 @@ def _bounds_of_intercept(beta, gradient, lower, upper, active):
 
 @njit(cache=True)
 def _reprocess(tolerance, variables, active, n_active, diagonal, matrix, most_waiting):
+    # type: (float, tuple[Array, ...], Array, int, Array, Array, int) -> tuple[int, bool, float]
     """One REPROCESS; returns how many examples remain, whether a pair was moved, and the gap."""
     beta, gradient, lower, upper = variables
     at_hand = active[:n_active]
@@ -291,7 +287,7 @@ def _reprocess(tolerance, variables, active, n_active, diagonal, matrix, most_wa
 
 @njit(cache=True)
 def _process_all(slots, tolerance, signs, variables, active, n_active, diagonal, matrix, most_waiting):
-    """PROCESS and REPROCESS of examples in slots that are not active yet."""
+    # type: (Array, float, Array, tuple[Array, ...], Array, int, Array, Array, int) -> tuple[int, int, float]
     beta, gradient, lower, upper = variables
     n_steps, gap = 0, 0.0
     for b in range(len(slots)):
@@ -319,7 +315,7 @@ def _process_all(slots, tolerance, signs, variables, active, n_active, diagonal,
 
 @njit(cache=True)
 def _reprocess_all(most, tolerance, variables, active, n_active, diagonal, matrix):
-    """REPROCESS until no pair is moved, or ``most`` times."""
+    # type: (int, float, tuple[Array, ...], Array, int, Array, Array) -> tuple[int, int, float]
     for n_steps in range(most):
         n_active, moved, gap = _reprocess(tolerance, variables, active, n_active, diagonal, matrix, 0)
         if not moved:

@@ -29,11 +29,10 @@ class PrimalNewtonState(DenseState):
 class KernelNewtonStepper:
     """β, b ← β, b + a d, where d leads to the minimum for the examples S that now have yᵢ(f(xᵢ) + b) < 1.
 
-    P(β, b) = ½ βᵀKβ + ½ Σ Cᵢ max(0, 1 − yᵢ(Kβ + b)ᵢ)². For a fixed S its minimum has β = 0 outside S, and
-    (K_SS + C_S⁻¹) β_S + b 1 = y_S with Σ β_S = 0; a minimizes P along d. A random part of the examples is solved first,
-    then twice the number, so that systems have about the size of the support vectors. It stops when each βᵢ is within
-    ``tolerance`` · Cᵢ of Cᵢ yᵢ max(0, 1 − yᵢ(f(xᵢ) + b)), and P is within this share of the dual objective. Source:
-    O. Chapelle (2007), "Training a support vector machine in the primal", Neural Computation 19 (algorithm 1).
+    P(β, b) = ½ βᵀKβ + ½ Σ Cᵢ max(0, 1 − yᵢ(Kβ + b)ᵢ)². For a fixed S its minimum has β = 0 outside S, and (K_SS +
+    C_S⁻¹) β_S + b 1 = y_S with Σ β_S = 0; a minimizes P along d. A random part of the examples is solved first, then
+    twice the number. It stops when each βᵢ is within ``tolerance`` · Cᵢ of Cᵢ yᵢ max(0, 1 − yᵢ(f(xᵢ) + b)), and P is
+    within this share of the dual objective. Source: O. Chapelle (2007), Neural Computation 19 (algorithm 1).
     """
 
     tolerance: float = 1e-6
@@ -46,7 +45,6 @@ class KernelNewtonStepper:
         return PrimalNewtonState(np.zeros(n), values=np.zeros(n), n_used=min(n, FIRST))
 
     def step(self, problem: DenseProblem, state: PrimalNewtonState, batch: int) -> PrimalNewtonState:
-        """``batch`` iterations, or fewer at the end."""
         y, n = problem.signs, len(problem.signs)
         order = streams.permutation(self.seed, "parts of Newton's method", 0, n)
         for _ in range(batch):
@@ -105,7 +103,6 @@ def _minimum_of(problem: DenseProblem, inside: np.ndarray) -> tuple[np.ndarray, 
 def _length(
     problem: DenseProblem, state: PrimalNewtonState, goal: np.ndarray, b: float, values: np.ndarray, part: np.ndarray
 ) -> float:
-    """The a > 0 that minimizes P on the line to the goal."""
     y, C = problem.signs[part], problem.C[part]
     change, toward = goal - state.coefficients, values - state.values
     bare = toward - (b - state.intercept)

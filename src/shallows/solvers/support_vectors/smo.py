@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ...arrays import Array
 from ...utils.compilation import njit
 from ..pieces import steps_of_a_piece
 from .dual_problem import (
@@ -35,7 +36,7 @@ SMALLEST_CURVATURE = 1e-12  # lower limit of k(x, x) + k(z, z) − 2k(x, z), whi
 
 
 @njit(cache=True)
-def largest_to_grow(beta, gradient, upper, active):
+def largest_to_grow(beta: Array, gradient: Array, upper: Array, active: Array) -> int:
     """The place in ``active`` of the row with the largest gradient whose βᵢ may grow, or −1."""
     place, largest = -1, -np.inf
     for a in range(len(active)):
@@ -46,7 +47,9 @@ def largest_to_grow(beta, gradient, upper, active):
 
 
 @njit(cache=True)
-def best_partner(i, beta, gradient, lower, active, diagonal, row):
+def best_partner(
+    i: int, beta: Array, gradient: Array, lower: Array, active: Array, diagonal: Array, row: Array
+) -> tuple[int, float]:
     """The row whose β may fall with the largest gain next to row i, or −1; and the smallest gradient of such rows."""
     best, most, smallest = -1, -np.inf, np.inf
     g, own = gradient[i], diagonal[i]
@@ -66,6 +69,7 @@ def best_partner(i, beta, gradient, lower, active, diagonal, row):
 
 @njit(cache=True)
 def move_pair(i, j, step, beta, gradient, lower, upper, active, row_i, row_j):
+    # type: (int, int, float, Array, Array, Array, Array, Array, Array, Array) -> None
     """β ← β + s (eᵢ − eⱼ), with s cut off at the bounds; update the gradient of the active rows."""
     room_i, room_j = upper[i] - beta[i], beta[j] - lower[j]
     step = min(step, room_i, room_j)
@@ -82,7 +86,9 @@ def move_pair(i, j, step, beta, gradient, lower, upper, active, row_i, row_j):
 
 
 @njit(cache=True)
-def take_steps(n_steps, tolerance, rounding, variables, held):
+def take_steps(
+    n_steps: int, tolerance: float, rounding: float, variables: tuple[Array, ...], held: tuple[Array, ...]
+) -> tuple[int, int, int, int, float]:
     """Take steps while the rows are available, each on the pair of second order (Fan, Chen and Lin 2005).
 
     ``variables`` are β, its gradient, the bounds and the active rows; ``held`` is `KernelRowSlab.compiled`. Returns the
@@ -120,10 +126,10 @@ def take_steps(n_steps, tolerance, rounding, variables, held):
 def steps_until_change(
     problem: DualProblem, state: DualState, batch: int, take: Callable[..., Any], reads: int, *, shrinks: bool
 ) -> Iterator[bool]:
-    """Take up to ``batch`` steps; yields where the active rows should change: True if they are optimal, but not all.
+    """Take up to ``batch`` steps; yields True if the active rows are optimal, but not all, and False to remove rows.
 
-    False: it is time to remove rows. ``take(most, rounding, variables)`` returns the steps that it took, each of which
-    reads the active rows ``reads`` times, why it ended, the row that is missing, and the gap.
+    ``take(most, rounding, variables)`` returns the steps that it took, each of which reads the active rows ``reads``
+    times, why it ended, the row that is missing, and the gap.
     """
     rows, left = problem.rows, int(batch)
     rounding = 1e-3 if rows.dtype == np.float32 else 1e-6
@@ -161,7 +167,6 @@ class SMOStepper:
         return DualState.start(problem, until_shrinking=min(problem.rows.n, SHRINKING_INTERVAL))
 
     def step(self, problem: DualProblem, state: DualState, batch: int) -> DualState:
-        """Up to ``batch`` pairs."""
         rows = problem.rows
 
         def take(most: int, rounding: float, variables: tuple[np.ndarray, ...]) -> tuple[int, int, int, float]:

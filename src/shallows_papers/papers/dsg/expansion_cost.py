@@ -70,7 +70,7 @@ def _step(m: int, d: int, B: int, F: int, seed: int) -> tuple[Callable[[], None]
         solver = DoublyStochasticStepper(1e-3, 0.0, 0.0, preconditioning=None)
         state = ExpansionState.zero(problem, 1e-3, x)
         for _ in range(m // F):
-            state.grow(np.full((F, 1), 1e-3, dtype=np.float32), np.zeros(1, dtype=np.float32))
+            state.grow(np.full((F, 1), 1e-3, dtype=np.float32), trace=np.zeros(1, dtype=np.float32))
 
         def step() -> None:
             n_blocks = state.n_blocks
