@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -57,7 +58,7 @@ class FeaturePreconditioner(SpectralPreconditioner):
         write(self, path, n_subsample=self.n_subsample, seed=self.seed)
 
 
-def load_feature_preconditioner(path: str | Path) -> FeaturePreconditioner:
+def load_feature_preconditioner(path: str | os.PathLike) -> FeaturePreconditioner:
     """Read a file that `FeaturePreconditioner.save` wrote; a `ShallowsError` if it is not such a preconditioner."""
     return read(FeaturePreconditioner, path, "n_subsample", "seed")
 

@@ -94,15 +94,17 @@ class FeatureEigenPro(FeatureSolver):
     def plan(self, blocks: Blocks, fit: KernelFit, *, by_kernel: bool) -> StepPlan:
         """Preconditioner, batch size and step; eigenvalues of features ``by_kernel`` are squares of the kernel's."""
         n, ridge = fit.points.shape[0], fit.ridge
-        p = self._make(blocks, fit, by_kernel=by_kernel) if self.preconditioner is None else self._given(blocks, fit)
+        given = self.preconditioner
+        p = self._make(blocks, fit, by_kernel=by_kernel) if given is None else self._checked(given, blocks, fit)
         whole = n <= SMALL and p.n_subsample == n
         critical = n if whole else max(16, p.critical_batch_size() / 2)
         batch_size = int(min(n, self.batch_size or critical))
         return plan_steps(self, fit.kernel, p, batch_size, n, ridge * batch_size / n, all_equal=fit.all_equal)
 
-    def _given(self, blocks: Blocks, fit: KernelFit) -> FeaturePreconditioner:
+    def _checked(
+        self, given: FeaturePreconditioner | str | os.PathLike, blocks: Blocks, fit: KernelFit
+    ) -> FeaturePreconditioner:
         """The user's preconditioner, if it was made for the features of this fit."""
-        given = self.preconditioner
         if not isinstance(given, FeaturePreconditioner):
             given = spectrum.load_feature_preconditioner(given)
         made_for = given.kernel, given.seed, given.vectors.shape[0]
