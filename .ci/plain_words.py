@@ -22,7 +22,7 @@ LIMIT = 0.8
 #: Name of a group of files -> how their paths begin. The first that matches counts; the last takes all others.
 GROUPS = {
     "library": ("src/shallows/",),
-    "reproduction": ("src/shallows_papers/",),
+    "reproduction": ("src/",),
     "workflow": ("workflow/", "Snakefile", ".test/"),
     "configuration": ("config/", "data/"),
     "documentation": ("docs/",),

@@ -8,32 +8,30 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-#: Page -> the command that writes it, to the file that follows.
-PAGES = {
-    "data/README.md": "-m shallows_papers.cli data table --out",
-    "docs/to_a_billion_points.rst": "benchmarks/road.py --out",
-}
+#: Commands that write pages below the folder that follows.
+COMMANDS = ("-m shallows_papers.cli data table --out {}/data/README.md", "benchmarks/pages.py --out {}")
 
 
-def stale(root: Path, pages: dict[str, str]) -> Iterator[str]:
+def stale(root: Path, commands: Iterable[str]) -> Iterator[str]:
     """Yield a sentence for each page that is not what its command writes."""
-    with tempfile.TemporaryDirectory() as folder:
-        for page, command in pages.items():
-            fresh = Path(folder) / "page"
-            subprocess.run(
-                [sys.executable, *command.split(" "), fresh], cwd=ROOT, check=True, stdout=subprocess.DEVNULL
-            )
-            if fresh.read_bytes() != (root / page).read_bytes():
-                yield f"{page} is stale. Write it again: .venv/bin/python {command} {page}"
+    for command in commands:
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "data").mkdir()
+            words = [word.format(folder) for word in command.split(" ")]
+            subprocess.run([sys.executable, *words], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+            for fresh in sorted(Path(folder).rglob("*.*")):
+                page = fresh.relative_to(folder)
+                if fresh.suffix in (".md", ".rst") and fresh.read_bytes() != (root / page).read_bytes():
+                    yield f"{page} is stale. Write it again: .venv/bin/python {command.format('.')}"
 
 
 def main(root: Path) -> None:
     """Print the stale pages, and exit with 1 if there is one."""
-    if wrong := list(stale(root, PAGES)):
+    if wrong := list(stale(root, COMMANDS)):
         raise SystemExit("\n".join(wrong))
 
 

@@ -23,7 +23,7 @@ class MeasurementFailedError(Exception):
 
 @dataclass
 class Row:
-    """One number held against its target.
+    """One number with its target.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class Row:
         ``value`` should be at most (or, with ``below``, less than) this.
     unit : str
     rates : list of float
-        sgemm in GFLOP/s, measured beside each value.
+        sgemm in GFLOP/s, measured next to each value.
     below : bool
     note : str
     """

@@ -32,7 +32,7 @@ class Problem:
     n_train : int
         Training rows; the rest of the rows, at most `MOST_TEST`, is for testing.
     load : callable
-        Given a seed, a folder for downloads and a number of rows, returns X and y of so many rows, or of all there are.
+        Given a seed, a folder for downloads and a number of rows, returns X and y of as many rows, or all.
     """
 
     name: str
@@ -122,7 +122,7 @@ def _generated(name: str, **parameters: object) -> Callable[[int, int], tuple[np
 
 
 def _checkerboard(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Four by four fields of two colours, and an input that says nothing."""
+    """Four by four fields of two colors, and an input without information."""
     rng = np.random.default_rng(seed)
     x = rng.uniform(0, 4, (n, 2))
     y = np.floor(x).sum(axis=1).astype(int) % 2

@@ -1,10 +1,9 @@
-"""How the time and the memory of the defaults grow with rows, inputs, outputs, centres and random features.
+"""How the time and the memory of the defaults grow with rows, inputs, outputs, centers and random features.
 
-``python benchmarks/growth.py --seeds 3`` fits each estimator to Friedman's first function with noise, every fit in a
-process of its own on one thread, and prints for each quantity the power of it with which processor seconds and the
-memory of a fit grow, with the interval that holds 95 % of such powers by the scatter of the seeds and of the sizes
-around the power law. ``--only`` names estimators, ``--quantities`` what is varied; ``--share 0.05`` takes a twentieth
-of the rows. ``snakemake --cores 2 growth`` does the same as a target.
+``python benchmarks/growth.py --seeds 3`` fits each estimator to Friedman's first function with noise. Every fit runs in
+a separate process on one thread. For each quantity it records the power with which processor seconds and memory of a
+fit grow, with its 95 % interval over seeds and sizes. ``--only`` names estimators, ``--quantities`` what is varied;
+``--share 0.05`` takes a twentieth of the rows. ``snakemake --cores 2 growth`` does the same as a target.
 """
 
 from __future__ import annotations
@@ -21,29 +20,32 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from models import MODELS, make
+from record import Record, markdown
 from scipy.stats import linregress, t
 from sklearn.datasets import make_friedman1
 
-ALL = ("EigenPro", "EigenProCentres", "FeatureEigenPro", "FeatureRidge", "DoublyStochastic")
+ALL = tuple(name for name in MODELS if name != "exact kernel ridge")
 #: For each quantity its values, and what else differs from `USUAL`.
 QUANTITIES: dict[str, tuple[tuple[int, ...], dict[str, int]]] = {
     "rows": ((100_000, 200_000, 400_000), {}),
     "inputs": ((16, 64, 256), {}),
     "outputs": ((4, 16, 64), {}),
-    "centres or features": ((1_000, 2_000, 4_000, 8_000), {"rows": 50_000}),
+    "centers or features": ((1_000, 2_000, 4_000, 8_000), {"rows": 50_000}),
 }
 USUAL = {"rows": 20_000, "inputs": 10, "outputs": 1}
-#: What stands above a table of fewer rows.
+#: A note for a table of fewer rows.
 FEW_ROWS = (
-    "With {:g} of the rows of the full measurement, what a fit costs at any size counts for much, and of more centres "
-    "than rows as many as rows are taken: powers for large data need all rows.\n\n"
+    "This table has {:g} of the rows of the full measurement. Fixed costs of a fit count for much, and the number of "
+    "centers is at most the number of rows. Powers for large data need all rows."
 )
-#: Where every point is a centre, time is the square of the rows, and fewer of them show it.
+TITLE = "Powers of each quantity"
+#: If every point is a center, time is the square of the rows, and fewer rows show it.
 ROWS_OF_SQUARES = (50_000, 100_000)
 
 
 def main() -> None:
-    """Fit everything, print a line a fit and a table of powers."""
+    """Fit everything and record the table of powers."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", nargs="+", choices=ALL, default=ALL)
     parser.add_argument("--quantities", nargs="+", choices=list(QUANTITIES), default=list(QUANTITIES))
@@ -56,22 +58,24 @@ def main() -> None:
         print(json.dumps(measure(asked.one[0], *map(int, asked.one[1:]))))
         return
     columns = ("estimator", "quantity", "values", "seconds", "MB", "power of the seconds", "of the memory")
-    lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
+    rows: list[list[str]] = []
+    record = None if asked.out else Record("growth")
     for quantity in asked.quantities:
         for name in asked.only:
-            if quantity == "centres or features" and name in ("EigenPro", "DoublyStochastic"):
-                continue  # whose number is that of the rows, or of the steps
-            lines += [one_line(name, quantity, asked.seeds, asked.share)]
-            print(lines[-1], flush=True)
-    table = "\n".join(lines)
-    print(table)
+            if quantity == "centers or features" and name in ("EigenPro", "doubly stochastic gradients"):
+                continue  # their number equals the number of rows, or of steps
+            rows += [one_row(name, quantity, asked.seeds, asked.share)]
+            print(*rows[-1], sep=", ", flush=True)
+            if record:
+                record.add(TITLE, columns, rows, "" if asked.share == 1 else FEW_ROWS.format(asked.share))
     if asked.out:
         title = __doc__.splitlines()[0].rstrip(".")
         few = "" if asked.share == 1 else FEW_ROWS.format(asked.share)
-        asked.out.write_text(f"# {title}\n\n{few}{table}\n", encoding="utf-8")
+        few = few and f"{few}\n\n"
+        asked.out.write_text(f"# {title}\n\n{few}{markdown(columns, rows)}\n", encoding="utf-8")
 
 
-def one_line(name: str, quantity: str, seeds: int, share: float) -> str:
+def one_row(name: str, quantity: str, seeds: int, share: float) -> list[str]:
     """Fit an estimator to all values of a quantity, with a share of the rows; a row of the table."""
     values, others = QUANTITIES[quantity]
     values = ROWS_OF_SQUARES if (quantity, name) == ("rows", "EigenPro") else values
@@ -83,7 +87,7 @@ def one_line(name: str, quantity: str, seeds: int, share: float) -> str:
     seconds, megabytes = np.moveaxis(found, 2, 0)
     shown = [" to ".join(f"{mean:.3g}" for mean in np.median(each, axis=1)[[0, -1]]) for each in (seconds, megabytes)]
     powers = [power(values, each) for each in (seconds, megabytes)]
-    return f"| {name} | {quantity} | {values[0]:,} to {values[-1]:,} | {' | '.join(shown + powers)} |"
+    return [name, quantity, f"{values[0]:,} to {values[-1]:,}", *shown, *powers]
 
 
 def fit(name: str, sizes: dict[str, int], quantity: str, value: int, seed: int) -> tuple[float, float]:
@@ -93,9 +97,9 @@ def fit(name: str, sizes: dict[str, int], quantity: str, value: int, seed: int) 
     command += [str(each) for each in (sizes["rows"], sizes["inputs"], sizes["outputs"], sizes["units"], seed)]
     threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=os.environ | threads)
-    told = json.loads(done.stdout.splitlines()[-1])
-    print(f"{name}, {quantity} {value:,}, seed {seed}: {told}", file=sys.stderr, flush=True)
-    return told["seconds"], told["megabytes"]
+    found = json.loads(done.stdout.splitlines()[-1])
+    print(f"{name}, {quantity} {value:,}, seed {seed}: {found}", file=sys.stderr, flush=True)
+    return found["seconds"], found["megabytes"]
 
 
 def power(values: tuple[int, ...], found: np.ndarray) -> str:
@@ -107,22 +111,18 @@ def power(values: tuple[int, ...], found: np.ndarray) -> str:
 
 
 def measure(name: str, rows: int, inputs: int, outputs: int, units: int, seed: int) -> dict[str, Any]:
-    """One fit at the defaults: what the processor took, and how much the process held above what it held before."""
+    """One fit at the defaults: processor seconds, and the growth of the memory of the process."""
     import psutil
-
-    import shallows
 
     X, _ = make_friedman1(rows, n_features=inputs, random_state=seed)
     X, noise = X.astype(np.float32), np.random.default_rng(seed)
-    # Every output is the function of five inputs, one further on than those of the output before.
+    # Every output is the function of five inputs, shifted by one for each output.
     columns = [np.roll(np.arange(inputs), -shift)[:5] for shift in range(outputs)]
     y = np.stack([friedman(X[:, of]) + noise.normal(size=rows) for of in columns], axis=1)
-    parameters: dict[str, Any] = {"random_state": seed}
+    parameters: dict[str, Any] = {}
     if units:
-        parameters |= {"centres": units} if name == "EigenProCentres" else {"features__n_features": units}
-    if name == "FeatureEigenPro":
-        name, parameters = "FeatureRidge", {"solver": "feature_eigenpro", **parameters}
-    model = getattr(shallows.estimators, f"{name}Regressor")().set_params(**parameters)
+        parameters |= {"centers" if name == "EigenPro with centers" else "features__n_features": units}
+    model = make(name, "regression", seed, **parameters)
     process, held, ended = psutil.Process(), [], threading.Event()
 
     def watch() -> None:
@@ -130,7 +130,7 @@ def measure(name: str, rows: int, inputs: int, outputs: int, units: int, seed: i
             held.append(process.memory_info().rss)
 
     before = process.memory_info().rss
-    watcher = threading.Thread(target=watch)
+    watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()
     clock = time.process_time()
     with warnings.catch_warnings():

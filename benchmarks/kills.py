@@ -1,9 +1,9 @@
-"""Kill a training at random moments, go on from its checkpoint, and compare the model with that of no kill, bit by bit.
+"""Kill trainings at random moments, resume them from their checkpoints, and compare the models bit by bit.
 
     python benchmarks/kills.py --kills 20
 
-Every training runs in a process group of its own, which is ended by SIGKILL as a whole: nothing can be saved on the
-way out. It is started again until it comes to its end.
+Every training runs in a separate process group that SIGKILL ends as a whole, so nothing can be saved on the way out. It
+is started again until it finishes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from shallows.solvers import EigenPro
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+from record import Record  # noqa: E402
+
+from shallows.solvers import EigenPro  # noqa: E402
 
 BEGUN = "the training begins"
 
@@ -81,7 +86,7 @@ def run(folder: Path, n: int, epochs: int, kill_after: float | None = None) -> t
         process.wait()
         return None, time.perf_counter() - began
     if status:
-        raise SystemExit(f"A training ended with status {status}; its messages stand above.")
+        raise SystemExit(f"A training ended with status {status}; its messages are above.")
     return json.loads((folder / "model.json").read_text()), time.perf_counter() - began
 
 
@@ -122,12 +127,19 @@ def main() -> None:
         return
     whole, *killed = drill(chosen.kills, chosen.n, chosen.epochs)
     print(f"a training of {whole['seconds']:.1f} s that is not killed")
+    outcomes: list[list[Any]] = []
     for number, one in enumerate(killed, start=1):
         end = f"killed after {one['seconds']:.2f} s, resumed {one['resumes']} times" if one["killed"] else "not reached"
-        print(f"{number:3}  {end}: {'the same model' if one['same'] else 'ANOTHER MODEL'}")
+        outcomes.append([number, end, "the same model" if one["same"] else "ANOTHER MODEL"])
+        print(*outcomes[-1], sep=", ")
     n_same, n_killed = sum(one["same"] for one in killed), sum(one["killed"] for one in killed)
-    print(f"{n_same} of {len(killed)} models are identical to the bit; {n_killed} trainings were killed,")
-    print(f"{sum(one['resumes'] > 0 for one in killed)} of them after their first checkpoint")
+    resumed = sum(one["resumes"] > 0 for one in killed)
+    note = (
+        f"{n_same} of {len(killed)} models are identical to the bit; {n_killed} trainings were killed, "
+        f"{resumed} of them after their first checkpoint."
+    )
+    print(note)
+    Record("kills").add("Trainings", ("training", "killed", "model"), outcomes, note)
     if n_same < len(killed):
         raise SystemExit(1)
 

@@ -39,7 +39,7 @@ H100 = Card("NVIDIA H100 80 GB", 4.8e13, 2.0e-11, 5.0e-12)
 
 @dataclass(frozen=True)
 class Training:
-    """One training: n points of d inputs and c outputs, beside m centers or random features, for some epochs."""
+    """One training: n points of d inputs and c outputs, with m centers or random features, for some epochs."""
 
     name: str
     n: float
@@ -146,9 +146,9 @@ def page() -> str:
             f"""What would trainings as large as the papers' take today, and what would a billion points take? The
             numbers follow from constants that were measured on an {H100.title}: {H100.flops / 1e12:.0f} TFLOP/s of
             float32 products, {H100.value_seconds * 1e12:.0f} ps of elementwise work and traffic for a kernel value
-            in addition to its product, and {H100.fused_seconds * 1e12:.0f} ps where at most {FUSED_FEATURES} inputs let both be
-            made in one pass. Nine measured runs were within a factor of 1.8 of such estimates. The network's constants
-            are of a data sheet ({NETWORK / 1e9:.0f} GB/s a card) and an assumption
+            in addition to its product, and {H100.fused_seconds * 1e12:.0f} ps if at most {FUSED_FEATURES}
+            inputs let one pass make both. Nine measured runs were within a factor of 1.8 of such estimates. The
+            network's constants are of a data sheet ({NETWORK / 1e9:.0f} GB/s a card) and an assumption
             ({MESSAGE_SECONDS * 1e6:.0f} µs a message); nothing of
             many cards was measured."""
         ),
@@ -175,9 +175,9 @@ def page() -> str:
             with n², and the network is no limit. With a million centers the network takes
             {duration(million.network(2))} an epoch on two cards, and the points as bytes take
             {duration(million.n * million.d / DISK)} to be read from a
-            disk of {DISK / 1e9:.0f} GB/s, while the work continues. So the road leads through fewer centers than points,
-            or through random features, and then through several cards. Faster products alone would shorten an epoch to
-            its elementwise part."""
+            disk of {DISK / 1e9:.0f} GB/s, while the work continues. So the road leads through fewer centers than
+            points, or through random features, and then through several cards. Faster products alone would shorten an
+            epoch to its elementwise part."""
         ),
         filled(
             """Not counted are the eigensystem of the subsample, the corrections of EigenPro, evaluation, and cards that

@@ -1,16 +1,13 @@
-"""Measures what the cases say, prints a table and keeps it in results/ (latest.md and .json; quick.* with --quick).
+"""Measure what the cases ask for, print the tables and write them to results/latest.json (quick.json with --quick).
 
-Nothing but the standard library, since what is measured runs in processes and environments of its own.
+It needs the standard library alone, because what is measured runs in separate processes and environments. ``--record``
+writes the record that the repository keeps, which `pages.py` draws.
 """
 
 from __future__ import annotations
 
 import argparse
-import datetime
-import json
 import os
-import platform
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -19,9 +16,9 @@ import environments
 import tables
 from bench import Bench, MeasurementFailedError
 from cases import CASES, WITHOUT_DATA
+from record import MEASURED, Record, markdown
 
 RESULTS = environments.HERE / "results"
-RECORD = environments.HERE / "RESULTS.md"
 N_CORES = 2
 BUSY = 0.5
 
@@ -29,13 +26,11 @@ BUSY = 0.5
 def main() -> int:
     """Run the cases that were asked for; 1 if one of them could not be measured."""
     options = _options()
-    cores = use_cores(N_CORES)
+    use_cores(N_CORES)
     chosen = options.case or list(CASES)
+    # A quick check must not replace what took half an hour.
+    record = Record("run", RESULTS / ("quick.json" if options.quick else "latest.json"))
     results: dict[str, Any] = {
-        "started": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        "quick": options.quick,
-        "code": _code(),
-        "machine": _machine(cores),
         "removed": environments.removed_variables(),
         "environments": {},
         "data": "",
@@ -64,18 +59,20 @@ def main() -> int:
         for used in sorted({one["environment"] for one in bench.measurements} - set(results["environments"])):
             results["environments"][used] = Bench(None).work(used, "describe", f"environment {used}")
         results["cases"][name] = {"load": load, "rows": rows, "measurements": bench.measurements, "failure": failure}
-        # After each case, so that one that is stopped leaves those before it.
-        page = _write(results)
+        # After each case, so that an interruption loses one case at most.
+        _write(record, results, options.quick)
 
-    print(page)
+    for table in record.content["tables"]:
+        print(markdown(table["columns"], table["rows"]), table["note"], sep="\n\n")
     failed = any(found["failure"] for found in results["cases"].values())
     if options.record and not failed:
-        RECORD.write_text(page, encoding="utf-8")
+        record.path = MEASURED / "run.json"
+        record.save()
     return int(failed)
 
 
 def use_cores(n: int) -> int:
-    """Keep this process, and all that it starts, on so many cores; returns how many there are."""
+    """Keep this process, and all that it starts, on this number of cores; returns how many there are."""
     if not hasattr(os, "sched_setaffinity"):
         return os.cpu_count() or 1
     allowed = sorted(os.sched_getaffinity(0))[:n]
@@ -86,9 +83,9 @@ def use_cores(n: int) -> int:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="benchmarks/run.sh", description=__doc__.splitlines()[0])
     parser.add_argument("--case", action="append", choices=CASES, metavar="NAME", help=f"one of {', '.join(CASES)}")
-    parser.add_argument("--runs", type=int, metavar="N", help="rounds (3; 5 for start-up, 1 for steps)")
+    parser.add_argument("--runs", type=int, metavar="N", help="rounds (3; 5 for start-up)")
     parser.add_argument("--quick", action="store_true", help="tiny data, one round: whether it works, not how fast")
-    parser.add_argument("--record", action="store_true", help=f"also write {RECORD.name}, the committed copy")
+    parser.add_argument("--record", action="store_true", help="also write the record that the repository keeps")
     options = parser.parse_args()
     if options.runs is not None and options.runs < 1:
         parser.error("--runs must be at least 1")
@@ -97,37 +94,14 @@ def _options() -> argparse.Namespace:
     return options
 
 
-def _write(results: dict[str, Any]) -> str:
-    page = tables.markdown(results)
-    RESULTS.mkdir(exist_ok=True)
-    # A check must not take the place of what took half an hour.
-    name = "quick" if results["quick"] else "latest"
-    (RESULTS / f"{name}.md").write_text(page, encoding="utf-8")
-    (RESULTS / f"{name}.json").write_text(json.dumps(results, indent=1), encoding="utf-8")
-    return page
-
-
-def _code() -> str:
-    def git(*arguments: str) -> str:
-        command = ["git", "-C", str(environments.ROOT), "--no-optional-locks", *arguments]
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-
-    try:
-        return git("rev-parse", "--short=12", "HEAD") + (" with changes" if git("status", "--porcelain") else "")
-    except (OSError, subprocess.CalledProcessError):
-        return "unknown (no git here)"
-
-
-def _machine(cores: int) -> dict[str, Any]:
-    cpu = platform.processor() or platform.machine()
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-        found = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in lines)}
-        cpu = f"{found['model name']} (family {found['cpu family']}, model {found['model']})"
-    except (OSError, KeyError):
-        pass
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
-    return {"cpu": cpu, "cores": cores, "memory_gb": memory, "system": f"{platform.system()} {platform.release()}"}
+def _write(record: Record, results: dict[str, Any], quick: bool) -> None:
+    rows = tables.targets(results["cases"], quick)
+    note = "A quick check on tiny data says nothing of the targets." if quick else ""
+    record.add("Medians and their targets", tables.TARGETS, rows, note)
+    columns = ("case", "program", "rounds", *tables.COLUMNS.values())
+    conditions = "\n".join(f"- {line}" for line in tables.conditions(results))
+    note = f"Every program in a fresh process; medians over the rounds, min–max in brackets.\n\n{conditions}"
+    record.add("All measurements", columns, tables.measurements(results["cases"]), note)
 
 
 if __name__ == "__main__":

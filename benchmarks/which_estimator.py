@@ -1,19 +1,17 @@
 """Which estimator? Error against time of every estimator at its defaults, for more and more rows.
 
-``python benchmarks/which_estimator.py --sizes 1000 4000 16000`` fits each of them to data that have no end (MNIST's
-digits and then deformations of them, and Friedman's first function with noise) and to Covertype, every fit in a process
-of its own with a thread for each core, and writes ``docs/which_estimator.csv``, ``.svg`` and the page
-``docs/which_estimator.md``. What was measured before is kept, and measured again with ``--again``. The clock counts,
-and the processor seconds stand beside it, so the machine should be idle: the share of it that other programs used
-during a fit is kept, and a fit is measured again at the next call where that is above a tenth. ``--limit`` says how
-many seconds a fit may take: one that the growth of its time with the rows puts above that is not begun, one that
-reaches it is stopped, and the page says so of both. ``--draw`` writes page and picture from what is there.
+``python benchmarks/which_estimator.py --sizes 1000 4000 16000`` fits each of them to MNIST's digits (with deformed
+digits beyond 60,000 rows), to Friedman's first function with noise and to Covertype. Every fit runs in a separate
+process with one thread for each core, and goes into the record ``measured/which_estimator.json``. Finished fits are
+kept unless ``--again`` is given. Wall-clock seconds count, so the machine should be idle: the record has the share of
+the machine that other programs used, and a fit is measured again at the next call if this is above a tenth.
+``--limit`` is the time that a fit may take: a longer one is stopped, and one that would take longer by its growth is
+skipped. `pages.py` draws page and picture.
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
 import importlib
 import importlib.metadata
 import inspect
@@ -33,10 +31,13 @@ from pathlib import Path
 from typing import Any
 
 import environments
+import models
 import numpy as np
+from record import MEASURED, Record
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs" / "which_estimator.md"
+PATH = MEASURED / "which_estimator.json"
+TITLE = "All fits"
 COLUMNS = (
     "problem",
     "estimator",
@@ -69,18 +70,16 @@ PROBLEMS = {
     "friedman": ("Friedman 1 with noise, which alone is 0.04; 10 inputs", "test, 1 − R²", "regression"),
     "covertype": ("Covertype, 54 inputs, 7 classes", "test error (%)", "classification"),
 }
-#: Parameters that name the solver.
-GIVEN = {"EigenPro on random features": {"solver": "feature_eigenpro"}}
 #: Rows for the training of the problem that has no more.
 MOST_ROWS = {"covertype": 561_012}
 #: For each estimator where `make` finds it, and the power of the rows with which its time is taken to grow at most.
 ESTIMATORS = {
-    "EigenPro": ("shallows:EigenPro", 2.0),
-    "EigenPro with centres": ("shallows:EigenProCentres", 1.0),
-    "EigenPro on random features": ("shallows:FeatureRidge", 1.0),
-    "ridge on random features": ("shallows:FeatureRidge", 1.0),
-    "doubly stochastic gradients": ("shallows:DoublyStochastic", 1.3),
-    "exact kernel ridge": ("shallows:KernelRidge", 3.0),
+    "EigenPro": ("shallows:", 2.0),
+    "EigenPro with centers": ("shallows:", 1.0),
+    "EigenPro on random features": ("shallows:", 1.0),
+    "ridge on random features": ("shallows:", 1.0),
+    "doubly stochastic gradients": ("shallows:", 1.3),
+    "exact kernel ridge": ("shallows:", 3.0),
     "support vector machine (scikit-learn)": ("sklearn.svm:SV", 2.3),
     "support vector machine (scikit-learn-intelex)": ("sklearnex.svm:SV", 2.3),
     "xRFM": ("xrfm:xRFM", 1.5),
@@ -95,22 +94,20 @@ COLOURS = (
 )
 #: Features of the pipelines of scikit-learn; the bandwidth is the rule of its support vector machines, gamma="scale".
 N_FEATURES = {"Nystroem": 2000, "RBFSampler": 5000}
-#: Modules in an environment of their own, see `environments`, and names of packages that are not scikit-learn's.
+#: Modules in separate environments, see `environments`, and names of packages that are not scikit-learn's.
 OWN_ENVIRONMENTS, PACKAGES = {"sklearnex": "intelex"}, {"sklearnex": "scikit-learn-intelex", "xrfm": "xrfm"}
 CORES = os.cpu_count()
 LAST_PATH = "WHICH_ESTIMATOR_LAST_PATH"
 
 
 def main() -> None:
-    """Measure what was asked for and is not there yet, then write the page."""
+    """Measure what was asked for and is not recorded yet."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES))
     parser.add_argument("--problems", nargs="+", choices=list(PROBLEMS), default=list(PROBLEMS))
     parser.add_argument("--estimators", nargs="+", choices=list(ESTIMATORS), default=list(ESTIMATORS))
     parser.add_argument("--limit", type=float, default=600.0, help="seconds of a fit (default: %(default)s)")
     parser.add_argument("--again", action="store_true", help="measure again what is there")
-    parser.add_argument("--draw", action="store_true", help="measure nothing")
-    parser.add_argument("--page", type=Path, default=PAGE, help="(default: %(default)s)")
     parser.add_argument("--one", nargs=3, metavar=("PROBLEM", "ESTIMATOR", "ROWS"), help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.one:
@@ -118,40 +115,37 @@ def main() -> None:
         sys.path += [os.environ[LAST_PATH]] if LAST_PATH in os.environ else []
         print(json.dumps(measure(asked.one[0], asked.one[1], int(asked.one[2]), asked.limit)))
         return
-    path = asked.page.with_suffix(".csv")
-    found = read(path)
-    for rows in [] if asked.draw else sorted(asked.sizes):
+    found, record = read(), Record("which_estimator")
+    for rows in sorted(asked.sizes):
         for problem in with_rows(rows, asked.problems):
             for estimator in asked.estimators:
                 key = (problem, estimator, rows)
                 if key in found and is_settled(found[key]) and not asked.again:
                     continue
                 found[key] = one_row(problem, estimator, rows, asked.limit, found)
-                told = found[key]["note"] or f"error {found[key]['error']}, {found[key]['fit_seconds']} s"
-                print(f"{problem}, {rows:,} rows, {estimator}: {told}", flush=True)
-                write(path, found)
-    draw(found, asked.page.with_suffix(".svg"))
-    asked.page.write_text(page(found), encoding="utf-8")
+                outcome = found[key]["note"] or f"error {found[key]['error']}, {found[key]['fit_seconds']} s"
+                print(f"{problem}, {rows:,} rows, {estimator}: {outcome}", flush=True)
+                record.add(TITLE, COLUMNS, table_rows(found))
 
 
 def is_settled(one: dict[str, str]) -> bool:
-    """Whether a fit was measured while hardly anything ran beside it."""
+    """Whether a fit was measured while the machine was nearly idle."""
     return not one["note"] and float(one["others"]) <= MOST_OTHERS
 
 
 def with_rows(rows: int, problems: Iterable[str] = PROBLEMS) -> list[str]:
-    """The problems that have so many rows."""
+    """The problems that have this number of rows."""
     return [problem for problem in problems if rows <= MOST_ROWS.get(problem, rows)]
 
 
 def one_row(problem: str, estimator: str, rows: int, limit: float, found: dict[Any, dict[str, str]]) -> dict[str, str]:
-    """Measure in a process of its own, or say why it was not done."""
+    """Measure in a separate process, or say why it was skipped."""
     blank = {"problem": problem, "estimator": estimator, "rows": str(rows), **dict.fromkeys(COLUMNS[3:], "")}
     expected = estimate(problem, estimator, rows, found)
     if math.isinf(expected):
-        return blank | {"note": "not run, since fewer rows were not run either"}
+        return blank | {"note": "skipped: already too slow on fewer rows"}
     if expected > limit:
-        return blank | {"note": f"not run: about {expected:,.0f} s expected by its growth, more than {limit:,.0f} s"}
+        return blank | {"note": f"skipped: expected to take about {expected:,.0f} s (limit {limit:,.0f} s)"}
     try:
         python, path = interpreter(estimator)
     except environments.EnvironmentFailedError as error:
@@ -169,7 +163,7 @@ def one_row(problem: str, estimator: str, rows: int, limit: float, found: dict[A
 
 
 def interpreter(estimator: str) -> tuple[Path, dict[str, str]]:
-    """The interpreter that an estimator is measured with, and variables by which it finds what it has not itself."""
+    """The interpreter that an estimator is measured with, and variables with paths of modules that it lacks."""
     own = OWN_ENVIRONMENTS.get(ESTIMATORS[estimator][0].partition(":")[0].partition(".")[0])
     if own is None:
         return Path(sys.executable), {}
@@ -205,7 +199,7 @@ def measure(problem: str, estimator: str, rows: int, limit: float) -> dict[str, 
     x, y, x_test, y_test = DATA[problem](rows)
     task = PROBLEMS[problem][2]
     model = make(estimator, task)
-    # What does not fit ends with an error of its own, not with the system's.
+    # A fit that needs too much memory ends with a MemoryError, not by the system.
     most = int(0.9 * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     resource.setrlimit(resource.RLIMIT_DATA, (most, most))
     # The peak of what made the data is forgotten.
@@ -246,7 +240,7 @@ def measure(problem: str, estimator: str, rows: int, limit: float) -> dict[str, 
 
 
 def peak_memory() -> float:
-    """Bytes that this process held at most since its peak was forgotten; Linux tells them."""
+    """Bytes that this process held at most since its peak was forgotten; Linux only."""
     lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
     return 1024 * next(float(line.split()[1]) for line in lines if line.startswith("VmHWM"))
 
@@ -271,6 +265,8 @@ def version(estimator: str) -> str:
 def make(estimator: str, task: str) -> Any:
     """The estimator with nothing set but the seed; pipelines of scikit-learn have `N_FEATURES`."""
     module, _, stem = ESTIMATORS[estimator][0].partition(":")
+    if module == "shallows":
+        return models.make(estimator, task)
     if module == "pipeline":
         return FeaturesAndRidge(stem, task)
     if module == "xrfm":
@@ -281,8 +277,7 @@ def make(estimator: str, task: str) -> Any:
     }
     ending = endings.get(stem, {"classification": "Classifier", "regression": "Regressor"})[task]
     kind = getattr(importlib.import_module(module), stem + ending)
-    given = GIVEN.get(estimator, {})
-    return kind(random_state=0, **given) if "random_state" in inspect.signature(kind).parameters else kind()
+    return kind(random_state=0) if "random_state" in inspect.signature(kind).parameters else kind()
 
 
 class FeaturesAndRidge:
@@ -334,7 +329,7 @@ class WithValidation:
 
 
 def digits(rows: int) -> tuple[np.ndarray, ...]:
-    """So many digits of MNIST, deformed ones after 60,000, and MNIST's test."""
+    """Digits of MNIST, deformed ones after 60,000, and MNIST's test."""
     import growing_defaults
 
     return growing_defaults.digits(rows)
@@ -365,23 +360,25 @@ DATA = {"digits": digits, "friedman": friedman, "covertype": covertype}
 # The page -------------------------------------------------------------------------------------------------------------
 
 
-def read(path: Path) -> dict[Any, dict[str, str]]:
-    """What was measured, by problem, estimator and rows."""
-    if not path.is_file():
+def read() -> dict[Any, dict[str, str]]:
+    """The measured fits, by problem, estimator and rows."""
+    if not PATH.is_file():
         return {}
-    with open(path, newline="", encoding="utf-8") as stream:
-        return {(one["problem"], one["estimator"], int(one["rows"])): one for one in csv.DictReader(stream)}
+    (table,) = json.loads(PATH.read_text(encoding="utf-8"))["tables"]
+    fits = [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
+    return {(one["problem"], one["estimator"], int(one["rows"])): one for one in fits}
 
 
-def write(path: Path, found: dict[Any, dict[str, str]]) -> None:
-    """Write what was measured, in the order of problems, rows and estimators."""
+def cores() -> int:
+    """Cores of the machine that measured the record."""
+    return int(json.loads(PATH.read_text(encoding="utf-8"))["machine"]["cores"])
+
+
+def table_rows(found: dict[Any, dict[str, str]]) -> list[list[str]]:
+    """The fits in the order of problems, rows and estimators."""
     names = list(ESTIMATORS)
-    rows = sorted(found.values(), key=lambda one: (one["problem"], int(one["rows"]), names.index(one["estimator"])))
-    path.parent.mkdir(exist_ok=True)
-    with open(path, "w", newline="", encoding="utf-8") as stream:
-        writer = csv.DictWriter(stream, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    fits = sorted(found.values(), key=lambda one: (one["problem"], int(one["rows"]), names.index(one["estimator"])))
+    return [[one[column] for column in COLUMNS] for one in fits]
 
 
 def draw(found: dict[Any, dict[str, str]], path: Path) -> None:
@@ -417,7 +414,7 @@ def draw(found: dict[Any, dict[str, str]], path: Path) -> None:
                 xscale="log",
                 yscale="log",
                 title=textwrap.fill(title, 40),
-                xlabel=f"seconds of a fit, {CORES} cores",
+                xlabel=f"seconds of a fit, {cores()} cores",
                 ylabel=unit,
             )
             ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
@@ -434,7 +431,7 @@ def draw(found: dict[Any, dict[str, str]], path: Path) -> None:
 
 
 def page(found: dict[Any, dict[str, str]]) -> str:
-    """The page, all of whose numbers and names follow from what was measured."""
+    """The page. All its numbers and names follow from the record."""
     measured = [one for one in found.values() if one["error"]]
     sizes = sorted({int(one["rows"]) for one in measured})
     machines = sorted({one["processor"] for one in measured})
@@ -448,44 +445,40 @@ def page(found: dict[Any, dict[str, str]]) -> str:
         "",
         *summary(sizes, found),
         "",
-        "Measured is every estimator at its defaults, with nothing set but the seed, on three problems: two with",
-        "as many rows as one wants, and Covertype, which has half a million. A line of the picture is an",
-        "estimator, its marks grow with the rows:",
-        f"{', '.join(f'{size:,}' for size in sizes)}. Lower is more accurate, further left is faster; dashed",
-        "lines are those of other packages, for reference. A white cross ends a line whose estimator was not fitted",
-        "to more rows: it took, or would have taken, longer than a fit was given, or more memory than there is.",
-        "One fit each, on an idle machine",
-        f"with {CORES} cores, a thread for each; seconds are those of the clock, and small differences say nothing.",
+        "Every estimator was run once with its default settings on three problems. Two can supply any number of rows;",
+        "Covertype has about 580,000. Each line of the picture is an estimator; larger marks mean more training rows:",
+        f"{', '.join(f'{size:,}' for size in sizes)}. Lower is more accurate, further left is faster; dashed lines",
+        "are other packages. A white cross marks the largest size that fitted into the time limit and memory.",
+        f"Times are wall-clock on an idle machine with {cores()} cores; ignore small differences.",
         f"scikit-learn's pipelines have {N_FEATURES['RBFSampler']:,} random features, or {N_FEATURES['Nystroem']:,} of "
         "the Nyström method, and the bandwidth",
-        "of its support vector machines; xRFM learns on four fifths of the rows and tunes itself on the others. Falkon",
-        "is missing, since no package of it could be installed here. Digits are MNIST's, tested on its 10,000; beyond",
-        "60,000 rows deformations of the training digits follow, which resemble these, so errors fall slowly. They",
-        "and Friedman's function are smooth, Covertype's classes are not.",
-        "`python benchmarks/which_estimator.py` measures it and writes this page",
+        "of its support vector machines. xRFM trains on four fifths of the rows and tunes itself on the others. Falkon",
+        "is missing, because no package of it could be installed here. Digits are MNIST's, tested on its 10,000; above",
+        "60,000 rows the training set is extended by deformed copies, so the error falls slowly. MNIST and Friedman 1",
+        "are smooth problems; Covertype is not.",
+        "`python benchmarks/which_estimator.py` measures, `python benchmarks/pages.py` draws this page from",
+        "`benchmarks/measured/which_estimator.json`",
         f"({'; '.join(machines)}; {', '.join(versions)}; commit {', '.join(codes)}).",
         "",
     ]
     if never:
-        lines += [f"**Not measured yet:** {', '.join(never)} rows, for which this machine's time did not suffice.", ""]
+        lines += [f"**Not measured yet:** {', '.join(never)} rows.", ""]
     lines += ["## In short", ""]
     for problem, (title, _, _) in PROBLEMS.items():
         lines += [f"{title}:", ""]
         lines += [f"- {advice(problem, size, found)}" for size in sizes if problem in with_rows(size)] + [""]
     lines += [
-        "These estimators of this package choose bandwidth and regularisation from the training rows. So do ridge",
+        "These estimators of this package choose bandwidth and regularization from the training rows. So do ridge",
         "regression in blocks and on features, extreme learning machines, NORMA, SAG, SDCA, SVRG, core vector",
-        "regression and the low-rank linearised machine; the other support vector machines and Pegasos choose the",
+        "regression and the low-rank linearized machine; the other support vector machines and Pegasos choose the",
         "bandwidth, by the same leave-one-out errors of kernel ridge regression, and leave C at 1. Kernel SGD, random",
         "kitchen sinks, the novelty detector, component analysis and the transformers take the median distance between",
         "points: their defaults are a start for `GridSearchCV`. Linear machines and AMM have no bandwidth.",
-        "`benchmarks/RESULTS-defaults.md` holds all of them on small data beside scikit-learn's.",
+        "[benchmarks/HISTORY.md](../benchmarks/HISTORY.md) compares all of them with scikit-learn's on small data.",
         "",
-        "An error comes near the lowest where it is within a tenth of it, or within the error of counting if that is",
-        "more.",
+        "An error is near the lowest if it is within a tenth of it, or within the error of counting if that is more.",
         "",
-        "Your own data decide: `snakemake --cores 4 compare --config dataset=my.csv` measures the methods on them and",
-        "says which one to take.",
+        "Your own data decide: `shallows compare my.csv` measures the methods on them and recommends one.",
         "",
         "## All numbers",
         "",
@@ -510,12 +503,12 @@ def page(found: dict[Any, dict[str, str]]) -> str:
 
 
 def at(problem: str, size: int, found: dict[Any, dict[str, str]]) -> dict[str, dict[str, str]]:
-    """What was measured of a problem with so many rows, by estimator."""
+    """The measured fits of a problem with this number of rows, by estimator."""
     return {e: one for (p, e, n), one in found.items() if p == problem and n == size and one["error"]}
 
 
 def near_best(problem: str, size: int, found: dict[Any, dict[str, str]]) -> dict[str, dict[str, str]]:
-    """Those whose error is within a tenth of the lowest, or within what counting errors allows, the best first."""
+    """The fits whose error is within a tenth of the lowest, or within the error of counting, the best first."""
     here = at(problem, size, found)
     errors = {estimator: float(one["error"]) for estimator, one in here.items()}
     if not here:
@@ -529,7 +522,7 @@ def near_best(problem: str, size: int, found: dict[Any, dict[str, str]]) -> dict
 
 
 def summary(sizes: list[int], found: dict[Any, dict[str, str]]) -> list[str]:
-    """A sentence for each range of rows: the fastest of those that come near the lowest error on every problem."""
+    """A sentence for each range of rows: the fastest estimator that is near the lowest error on every problem."""
     ranges: list[tuple[str, int, list[int], list[float]]] = []
     for size in sizes:
         here = [measured for problem in PROBLEMS if len(measured := at(problem, size, found)) >= LEAST_MEASURED]
@@ -553,12 +546,12 @@ def summary(sizes: list[int], found: dict[Any, dict[str, str]]) -> list[str]:
     lines = []
     for best, n, rows, ratios_of_best in ranges:
         span = f"{rows[0]:,}" if len(rows) == 1 else f"{rows[0]:,} to {rows[-1]:,}"
-        on = "on every problem" if n == len(PROBLEMS) else "on those problems that have so many"
+        on = "on every problem" if n == len(PROBLEMS) else "on the problems that have this number"
         above = max(1, math.ceil(100 * (max(ratios_of_best) - 1)))
         lines.append(f"- With {span} rows **{best}**: {on} its error is within {above} % of the lowest measured.")
     return [
-        "If nothing is known of the data, take the estimator whose error is near the lowest on every problem, and of",
-        "several that are about as near (within a tenth of the nearest) the fastest:",
+        "If nothing is known of the data, take the estimator whose error is near the lowest on every problem. If",
+        "several are about equally near (within a tenth of the nearest), take the fastest:",
         "",
         *lines,
     ]
@@ -573,13 +566,13 @@ def advice(problem: str, size: int, found: dict[Any, dict[str, str]]) -> str:
     rows = f"{size:,} rows" + (f", of {measured} estimators" if measured < len(ESTIMATORS) else "")
     best = next(iter(near))
     quick = min(near, key=lambda estimator: float(near[estimator]["fit_seconds"]))
-    text = f"{rows}: {best} has the lowest error ({_shown(near[best])})"
+    text = f"{rows}: {best} has the lowest error ({_describe(near[best])})"
     if quick == best:
-        return f"{text}, and nothing that comes near it is faster."
-    return f"{text}; {quick} comes near it in less time ({_shown(near[quick])})."
+        return f"{text}, and none that is near it is faster."
+    return f"{text}; {quick} is near it in less time ({_describe(near[quick])})."
 
 
-def _shown(one: dict[str, str]) -> str:
+def _describe(one: dict[str, str]) -> str:
     return f"{one['error']}{' %' if PROBLEMS[one['problem']][2] == 'classification' else ''} in {one['fit_seconds']} s"
 
 

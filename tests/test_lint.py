@@ -98,12 +98,13 @@ def test_links_that_lead_nowhere_are_refused(project, name, page, wrong):
 
 
 def test_a_stale_page_is_named_with_its_command(tmp_path):
-    (tmp_path / "page").write_text("1\n")
-    command = "-c open(__import__('sys').argv[1],'w').write('1\\n')"
-    assert list(stale_pages.stale(tmp_path, {"page": command})) == []
-    (tmp_path / "page").write_text("2\n")
-    (sentence,) = stale_pages.stale(tmp_path, {"page": command})
-    assert sentence.startswith("page is stale. Write it again: .venv/bin/python -c ") and sentence.endswith(" page")
+    command = "-c open(__import__('sys').argv[1],'w').write('1\\n') {}/page.md"
+    (tmp_path / "page.md").write_text("1\n")
+    assert list(stale_pages.stale(tmp_path, [command])) == []
+    (tmp_path / "page.md").write_text("2\n")
+    (sentence,) = stale_pages.stale(tmp_path, [command])
+    assert sentence.startswith("page.md is stale. Write it again: .venv/bin/python -c ")
+    assert sentence.endswith(" ./page.md")
 
 
 def test_the_project_passes_its_own_checks_of_links():

@@ -11,7 +11,7 @@ SCALES = ("demo", "laptop", "paper")
 
 
 def measure(bench: Bench) -> list[Row]:
-    """Importing the package, and planning the whole graph (``--forceall``: also what stands already) at every scale."""
+    """Importing the package, and planning the whole graph (``--forceall``: also finished jobs) at every scale."""
     python = environments.python_of("shallows")
     snakemake = [Path(python).with_name("snakemake"), "-n", "--forceall"]
     commands: dict[str, tuple[list[str | Path], float | None]] = {
@@ -27,7 +27,7 @@ def measure(bench: Bench) -> list[Row]:
     seconds: dict[str, list[float]] = {name: [] for name in commands}
     rates = []
     for _ in bench.rounds(5):
-        rates.append(bench.work("shallows", "sgemm", "sgemm beside start-up")["sgemm_gflops"])
+        rates.append(bench.work("shallows", "sgemm", "sgemm during start-up")["sgemm_gflops"])
         for name, (command, _target) in commands.items():
             seconds[name].append(bench.time(command, name))
     return [

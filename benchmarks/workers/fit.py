@@ -32,7 +32,7 @@ def intelex() -> Any:
 
 PROGRAMS = {"shallows": shallows, "extra": extra, "intelex": intelex}
 
-asked = measuring.asked()
+asked = measuring.parameters()
 model = PROGRAMS[asked["program"]](**asked["settings"])
 x, y = measuring.load(asked["data"], "train", asked["n_train"], asked["subset"])
 x_test, y_test = measuring.load(asked["data"], "test", asked["n_test"])

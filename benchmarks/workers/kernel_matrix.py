@@ -38,7 +38,7 @@ def product_seconds(x: np.ndarray, scratch: np.ndarray, blocks: list[slice]) -> 
     return time.perf_counter() - started
 
 
-asked = measuring.asked()
+asked = measuring.parameters()
 x, y = measuring.load(asked["data"], "train", asked["n_train"])
 x = np.array(x)
 # What any program would multiply: without the pixels that never vary (67 of 784), so the product is no larger than it

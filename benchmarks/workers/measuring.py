@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import json
 import mmap
 import platform
@@ -12,7 +11,6 @@ import sys
 import time
 from importlib import metadata
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -20,27 +18,18 @@ import numpy as np
 PACKAGES = ("shallows", "scikit-learn-extra", "scikit-learn-intelex", "numpy", "scipy", "scikit-learn")
 
 
-def asked() -> dict[str, Any]:
-    """The parameters that the runner handed over."""
+def parameters() -> dict[str, Any]:
+    """The parameters from the runner."""
     return json.loads(sys.argv[1])
 
 
-def program(name: str) -> ModuleType:
-    """A program of ``benchmarks/`` as a module, although one of ``workers/`` may have its name."""
-    place = Path(__file__).resolve().parents[1] / f"{name}.py"
-    spec = importlib.util.spec_from_file_location(f"benchmark_{name}", place)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def answer(**found: Any) -> None:
-    """Tell the runner: one line of JSON, the last of the output."""
+    """Answer the runner: one line of JSON, the last of the output."""
     print(json.dumps(found))
 
 
 def sgemm_gflops(seconds: float = 1.0, n: int = 4096) -> float:
-    """The rate of a float32 product of n × n matrices in NumPy's BLAS, over about so many seconds."""
+    """The rate of a float32 product of n × n matrices in NumPy's BLAS, over about this number of seconds."""
     a, b = (np.random.default_rng(seed).random((n, n), dtype=np.float32) for seed in (0, 1))
     out = a @ b  # The first one starts BLAS's threads and touches the memory.
     repeats, started = 0, time.perf_counter()
@@ -63,8 +52,8 @@ def touch_memory(n_points: int) -> float:
     """Make as much memory as half a kernel matrix takes the process's own, and give it back; returns the seconds.
 
     The host of a virtual machine takes back what no process holds, and the next who asks waits for it: 1 to 2 s for
-    each GB were seen, 0.05 s where the memory is at hand. Neither a program nor its peers should pay for that, so all
-    do this before their clock starts. With `environments.KEEPS_MEMORY` the C library keeps what is freed, so what
+    each GB were seen, 0.05 s if the memory is available. Neither a program nor its peers should be charged for that, so
+    all do this before their clock starts. With `environments.KEEPS_MEMORY` the C library keeps what is freed, so what
     NumPy asks for next is there; what a program takes from the system by other ways was touched a moment ago.
     """
     n_bytes = 2 * n_points**2 + 10**9

@@ -6,7 +6,7 @@ import measuring
 
 from shallows import KernelRidgeClassifier, Options
 
-asked = measuring.asked()
+asked = measuring.parameters()
 x, y = measuring.load(asked["data"], "train", asked["n_train"])
 x_test, y_test = measuring.load(asked["data"], "test", asked["n_test"])
 started = time.perf_counter()

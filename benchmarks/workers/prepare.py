@@ -9,7 +9,7 @@ from shallows_papers import datasets
 
 STEPS = [{"unit": {}}]
 
-data = Path(measuring.asked()["folder"])
+data = Path(measuring.parameters()["folder"])
 prepared = data / "prepared" / "mnist" / "unit"
 try:
     stands = datasets.load(prepared).info["steps"] == [step.as_data() for step in datasets.check_steps(STEPS)]

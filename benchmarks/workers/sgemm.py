@@ -1,4 +1,4 @@
-"""The rate of the machine now, beside something that does no products itself."""
+"""The rate of the machine now, next to a program that computes no products."""
 
 import measuring
 

@@ -79,7 +79,7 @@ a large product. They fit the measurements below to 20 %."""
 RATES = {"cpu": 2.2e11, "gpu": 5e13}
 """Operations in float32 per second; in float64 half of them. CPU: two cores of an AMD EPYC, from the processor time
 of `forward_and_back` for 2,048 rows, 2,000 centers, 10 to 800 inputs, 1 and 10 outputs, Gaussian and Laplace kernels.
-GPU: products on an H200 (``benchmarks/RESULTS-gpu.md``)."""
+GPU: products on an H200 (``benchmarks/RESULTS.md``)."""
 
 LEAST_FIRST, MOST_KEPT = 0.1, 0.7
 """Conjugate gradients first learn the rows whose kernel values are kept, at least the first share, and then all rows.

@@ -42,7 +42,7 @@ SHARE_OF_FUNCTIONS = 0.25
 
 BATCHES = 8
 """Default number of batches in an epoch on a GPU, where launches of smaller batches take longer than their arithmetic.
-The steps are those of `ConjugateResiduals`, with equal held-out errors (``benchmarks/RESULTS-gpu.md``)."""
+The steps are those of `ConjugateResiduals`, with equal held-out errors (``benchmarks/RESULTS.md``)."""
 
 SHARE_OF_DIRECTIONS = 0.25
 """Share of the budget that the directions of conjugate residuals may take for that."""

@@ -55,7 +55,7 @@ NOISE = 0.6
 
 MEMORY = 0.5
 """How many epochs the average of the iterates is behind. More memory fits less of the noise of the targets
-(``benchmarks/RESULTS-eigenpro.md``), but training takes longer with much more (``benchmarks/steps.py``)."""
+(``benchmarks/HISTORY.md``), but training takes longer with much more."""
 
 FORGETTING = 3.0
 """The first iterates are averaged with weights of this power of their number."""
