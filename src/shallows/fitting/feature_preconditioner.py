@@ -56,8 +56,7 @@ def fit_feature_preconditioner(
         As in `Options`.
     """
     options, n = Options(device=device, memory=memory, dtype=dtype), X.shape[0]
-    of_solver = {"rank": rank, "n_subsample": n_subsample, "eigensystem": eigensystem}
-    solver = FeatureEigenPro(**of_solver, damping=damping, power=power)
+    solver = FeatureEigenPro(rank=rank, n_subsample=n_subsample, eigensystem=eigensystem, damping=damping, power=power)
     solver.check()
     order, on = streams.permutation(random_state, "order", 0, n), options.fit_device()
     kernel = kernels.make(kernel, bandwidth)

@@ -132,7 +132,8 @@ def continue_linear_svm(
     if not begins:
         state.recall(*stream.kept)
         for machine in state.states:
-            machine.n_visits = 0  # Visits count the rows of this call.
+            if hasattr(machine, "n_visits"):
+                machine.n_visits = 0  # Visits count the rows of this call.
     state = stepper.step(problems, state, X.shape[0])
     if not state.is_finite():
         raise ShallowsError("The coefficients are not finite any more: scale the features.")
