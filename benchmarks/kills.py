@@ -1,6 +1,7 @@
 """Kill trainings at random moments, resume them from their checkpoints, and compare the models bit by bit.
 
     python benchmarks/kills.py --kills 20
+    python benchmarks/kills.py --kills 10 --make eigenpro_table6     the same for ``make`` with some targets of the demo
 
 Every training runs in a separate process group that SIGKILL ends as a whole, so nothing can be saved on the way out. It
 is started again until it finishes.
@@ -114,17 +115,65 @@ def drill(n_kills: int, n: int, epochs: int, seed: int = 0) -> Iterator[dict[str
             yield {"same": same, "resumes": found["resumes"], "killed": killed, "seconds": after}
 
 
+PROJECT = Path(__file__).resolve().parents[1]
+
+
+def make(folder: Path, targets: list[str], kill_after: float | None = None) -> bool:
+    """Make targets of the demo in a clone; return whether that ended before it was killed, after some seconds."""
+    command = [sys.executable, "-m", "shallows_papers.experiments.watching", *targets]
+    environment = {**os.environ, "PYTHONPATH": str(folder / "src")}
+    process = subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, start_new_session=True)
+    try:
+        if process.wait(kill_after):
+            raise SystemExit(f"make ended with status {process.returncode}; see {folder}")
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        return False
+    return True
+
+
+def drill_make(n_kills: int, targets: list[str], seed: int = 0) -> bool:
+    """Kill ``make`` at random moments until it ends; print and return whether its runs are those without a kill."""
+    sys.path.insert(0, str(PROJECT / "tests" / "golden"))
+    import demo_runs
+
+    moments = random.Random(seed)
+    with tempfile.TemporaryDirectory() as place:
+        calm, killed = Path(place) / "calm", Path(place) / "killed"
+        for folder in (calm, killed):
+            subprocess.run(["git", "clone", "--quiet", str(PROJECT), str(folder)], check=True)
+        began = time.perf_counter()
+        make(calm, targets)
+        seconds = time.perf_counter() - began
+        print(f"make in {seconds:.0f} s", flush=True)
+        for number in range(n_kills):
+            after = moments.uniform(0.0, 2 * seconds / n_kills)
+            end = "ended before" if make(killed, targets, after) else "killed"
+            n_records = len([*killed.glob("results/demo/runs/*/*/*/record.json")])
+            print(f"{number + 1:3}  {end} after {after:.0f} s, {n_records} runs finished", flush=True)
+        make(killed, targets)
+        (expected, _), (found, _) = demo_runs.runs_of(calm), demo_runs.runs_of(killed)
+    differing = [name for name in expected if demo_runs.names_that_differ(expected[name], found.get(name, {}))]
+    n_numbers = sum(map(len, expected.values()))
+    print(f"{len(expected)} runs with {n_numbers} numbers; {len(differing)} runs differ", *differing, sep="\n")
+    return not differing and expected.keys() == found.keys()
+
+
 def main() -> None:
     """Read the command line and print what the drill finds."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--n", type=int, default=3000, help="points (default: %(default)s)")
     parser.add_argument("--epochs", type=int, default=30, help="passes over them (default: %(default)s)")
+    parser.add_argument("--make", nargs="+", metavar="TARGET", help="kill make with these targets instead")
     parser.add_argument("--train", type=Path, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.train is not None:
         train(chosen.train, chosen.n, chosen.epochs)
         return
+    if chosen.make:
+        raise SystemExit(not drill_make(chosen.kills, chosen.make))
     whole, *killed = drill(chosen.kills, chosen.n, chosen.epochs)
     print(f"a training of {whole['seconds']:.1f} s that is not killed")
     outcomes: list[list[Any]] = []
