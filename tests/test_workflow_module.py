@@ -49,12 +49,6 @@ def test_another_workflow_uses_this_one_as_a_module_with_its_own_configuration(p
     assert not (project / "results").exists()
 
 
-def test_the_small_configuration_runs_from_its_folder(project):
-    done = in_folder(project, project / ".test", "-n", "--cores", "1")
-    assert done.returncode == 0, done.stdout
-    assert done.stdout.count("rule train:") == 2 and "small_table" in done.stdout
-
-
 def test_another_workflow_with_a_wrong_setting_is_told_which(project, tmp_path):
     (tmp_path / "Snakefile").write_text(ANOTHER.format(project=project).replace('"scale"', '"sclae"'))
     done = in_folder(project, tmp_path, "--snakefile", str(tmp_path / "Snakefile"), "-n", "--cores", "1")
