@@ -11,7 +11,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "src")]
 import shallows  # noqa: E402
 
 project = "shallows"
-author = "the authors of shallows"
+author = "The shallows developers"
 version = release = shallows.__version__
 
 extensions = ["sphinx.ext.autodoc", "sphinx.ext.viewcode", "numpydoc", "myst_parser", "sphinx_additions"]

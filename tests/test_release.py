@@ -1,6 +1,7 @@
 """A release: one version everywhere, and an archive that serves in an empty environment away from the repository."""
 
 import importlib.util
+import json
 import re
 import subprocess
 import sys
@@ -8,6 +9,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
 
 import shallows
 from shallows_papers import cli
@@ -20,6 +22,21 @@ def test_the_package_the_project_and_the_newest_entry_of_the_changes_name_one_ve
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     newest = re.search(r"^## (\S+) \(\d{4}-\d\d-\d\d\)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
     assert shallows.__version__ == project["version"] == newest[1]
+
+
+def test_the_author_is_the_same_everywhere_and_nothing_is_left_to_fill_in():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    codemeta = json.loads((ROOT / "codemeta.json").read_text())
+    paper = yaml.safe_load((ROOT / "paper" / "paper.md").read_text().split("---")[1])
+    (author,) = project["authors"]
+    assert [author] == citation["authors"] == [{"name": one["name"]} for one in codemeta["author"]]
+    assert {one["name"] for key in ("authors", "affiliations") for one in paper[key]} == {author["name"]}
+    assert citation["version"] == codemeta["version"] == project["version"]
+    for name in ("CITATION.cff", "codemeta.json", "pyproject.toml", "paper/paper.md", "README.md", "CHANGELOG.md"):
+        assert not re.search(r"to be named|\bTODO\b|placeholder|@example", (ROOT / name).read_text(), re.IGNORECASE), (
+            name
+        )
 
 
 def test_the_page_on_what_is_stable_is_linked_and_names_rooms_that_exist():

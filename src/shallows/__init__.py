@@ -11,7 +11,7 @@ from typing import Any
 from .estimators import ESTIMATORS, unknown_name
 from .utils.lazy_tables import LazyTable
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 _PUBLIC = LazyTable(
     "public name",

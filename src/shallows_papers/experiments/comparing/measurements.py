@@ -74,7 +74,7 @@ class Measurements:
         return [None] if is_single or not series["marks"] else list(series["marks"])
 
     def selected(self, of: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Return the series that a selection names by ``data``, ``method`` and axes, each a value, a list or ``any``."""
+        """Return the series that a selection names by ``data``, ``method`` and axes: a value, a list or ``any``."""
         named = {key: value for key, value in of.items() if value != ANY}
         return [one for one in self.series if selects(named, _keys(one))]
 
