@@ -49,7 +49,6 @@ from shallows.kernel_approximation import FourierFeatures
 from shallows.kernels import ArcCosine, Matern
 from shallows.saving import archive
 from shallows.solvers import Certified, CheckedReuse, DoublyStochastic, EigenPro, UniformReuse
-from shallows.svm import DoublyStochasticNoveltyDetector
 from shallows_papers.nets import NeuralNetClassifier
 from shallows_papers.nets.inputs import Coding
 from solved_by import constructor
@@ -88,60 +87,50 @@ def is_the_same(first, second, new=NEW):
     return made.dtype == again.dtype and np.array_equal(made, again)
 
 
+def ridge(**options):
+    return KernelRidgeRegressor(**{"random_state": 0, "solver": "eigenpro", **options})
+
+
+def stochastic(kernel="gaussian", **settings):
+    return DoublyStochasticRegressor(kernel, solver=DoublyStochastic(**settings), random_state=0)
+
+
+PRECONDITIONER = spectrum.fit_preconditioner(X, bandwidth=2.0, rank=5, n_subsample=60, dtype="float64")
+ORTHOGONAL = FourierFeatures(orthogonal=True, n_features=31)
 NAMES = sorted({*shallows.estimators.__all__, *forms.FORMS})
-MODELS = {name: (lambda name=name: unfitted(name).fit(X, targets(unfitted(name)))) for name in NAMES} | {
-    "many rows": lambda: KernelRidgeRegressor(solver=EigenPro(max_epochs=2), random_state=0).fit(
-        sample(1100, 3), sample(1100, 1)[:, 0]
-    ),
-    "early stopping": lambda: KernelRidgeClassifier(solver="eigenpro", early_stopping=True, random_state=0).fit(
-        X, WORDS
-    ),
-    "several labels": lambda: KernelRidgeClassifier(random_state=0).fit(X, SEVERAL),
-    "a table": lambda: KernelRidgeRegressor(solver="eigenpro", random_state=0).fit(
-        pd.DataFrame(X, columns=["a", "b", "c"]), VALUES
-    ),
-    "matern": lambda: KernelRidgeRegressor(
-        Matern(nu=0.7), solver="kernel_sgd", random_state=0, bandwidth="median", n_components=None
-    ).fit(X, VALUES),
-    "a loss object": lambda: RegularizedRiskRegressor(loss=losses.Huber(0.3), random_state=0).fit(X, VALUES),
-    "centres": lambda: KernelRidgeRegressor(centers=X[:30], random_state=0).fit(X, VALUES),
-    "linear": lambda: RegularizedRiskClassifier(solver="svrg", features="linear", random_state=0).fit(X, WORDS),
-    "orthogonal": lambda: RegularizedRiskClassifier(
-        solver="pegasos", features=FourierFeatures(orthogonal=True, n_features=31), random_state=0
-    ).fit(X, WORDS),
-    "wide": lambda: feature_eigenpro_regressor(n_features=2300, max_epochs=2, random_state=0).fit(X, VALUES),
-    "a map": lambda: feature_eigenpro_regressor(features.LinearMap(3), random_state=0).fit(X, VALUES),
-    "a step rule": lambda: KernelRidgeRegressor(solver=EigenPro(step=Certified(noise=0.3)), random_state=0).fit(
-        X, VALUES
-    ),
-    "a preconditioner": lambda: KernelRidgeRegressor(
-        solver=EigenPro(
-            preconditioner=spectrum.fit_preconditioner(X, bandwidth=2.0, rank=5, n_subsample=60, dtype="float64")
-        )
-    ).fit(X, VALUES),
-    "a cap without bound": lambda: DoublyStochasticRegressor(
-        solver=DoublyStochastic(reuse=CheckedReuse(cap=np.inf)), random_state=0
-    ).fit(X, VALUES),
-    "re-use": lambda: DoublyStochasticNoveltyDetector(
-        solver=DoublyStochastic(reuse=UniformReuse()), random_state=0
-    ).fit(X),
-    "features of a series": lambda: DoublyStochasticRegressor(
-        "exponential", solver=DoublyStochastic(n_iter=5), random_state=0
-    ).fit(X, VALUES),
-    "random units": lambda: DoublyStochasticRegressor(
-        ArcCosine(order=0), solver=DoublyStochastic(n_iter=5), random_state=0
-    ).fit(X, VALUES),
-    "a generator": lambda: KernelRidgeRegressor(solver="eigenpro", random_state=np.random.RandomState(3)).fit(
-        X, VALUES
-    ),
-    "cosines": lambda: FourierFeatures("laplace", form="cosine", n_features=9, random_state=0).fit(X.astype("f4")),
+#: An estimator and the arguments of its fit.
+MODELS = {name: (unfitted(name), X, targets(unfitted(name))) for name in NAMES} | {
+    "many rows": (ridge(solver=EigenPro(max_epochs=2)), sample(1100, 3), sample(1100, 1)[:, 0]),
+    "early stopping": (KernelRidgeClassifier(solver="eigenpro", early_stopping=True, random_state=0), X, WORDS),
+    "several labels": (KernelRidgeClassifier(random_state=0), X, SEVERAL),
+    "a table": (ridge(), pd.DataFrame(X, columns=["a", "b", "c"]), VALUES),
+    "matern": (ridge(kernel=Matern(nu=0.7), solver="kernel_sgd", bandwidth="median", n_components=None), X, VALUES),
+    "a loss object": (RegularizedRiskRegressor(loss=losses.Huber(0.3), random_state=0), X, VALUES),
+    "centres": (KernelRidgeRegressor(centers=X[:30], random_state=0), X, VALUES),
+    "linear": (RegularizedRiskClassifier(solver="svrg", features="linear", random_state=0), X, WORDS),
+    "orthogonal": (RegularizedRiskClassifier(solver="pegasos", features=ORTHOGONAL, random_state=0), X, WORDS),
+    "wide": (feature_eigenpro_regressor(n_features=2300, max_epochs=2, random_state=0), X, VALUES),
+    "a map": (feature_eigenpro_regressor(features.LinearMap(3), random_state=0), X, VALUES),
+    "a step rule": (ridge(solver=EigenPro(step=Certified(noise=0.3))), X, VALUES),
+    "a preconditioner": (ridge(solver=EigenPro(preconditioner=PRECONDITIONER)), X, VALUES),
+    "a cap without bound": (stochastic(reuse=CheckedReuse(cap=np.inf)), X, VALUES),
+    "re-use": (stochastic(reuse=UniformReuse()), X, VALUES),
+    "features of a series": (stochastic("exponential", n_iter=5), X, VALUES),
+    "random units": (stochastic(ArcCosine(order=0), n_iter=5), X, VALUES),
+    "a generator": (ridge(random_state=np.random.RandomState(3)), X, VALUES),
+    "cosines": (FourierFeatures("laplace", form="cosine", n_features=9, random_state=0), X.astype("f4")),
 }
+
+
+def fresh(name):
+    model, *data = MODELS[name]
+    return clone(model).fit(*data)
 
 
 @functools.cache
 def fitted(name):
     """A model that several tests only read."""
-    return MODELS[name]()
+    return fresh(name)
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -204,7 +193,7 @@ def test_a_version_that_draws_other_frequencies_says_so(name, tmp_path, monkeypa
 
 
 def test_a_device_of_another_machine_is_left_there(tmp_path):
-    model = MODELS["EigenProRegressor"]()
+    model = fresh("EigenProRegressor")
     model.options = Options(device="gpu:3")
     shallows.save(model, tmp_path / "model.skops")
     assert shallows.load(tmp_path / "model.skops").options.device == "auto"
@@ -336,7 +325,7 @@ def test_a_file_with_something_else_than_classes_of_models_is_refused(name, path
 
 
 def test_a_model_whose_parts_do_not_fit_together_is_refused(tmp_path):
-    model = MODELS["EigenProRegressor"]()
+    model = fresh("EigenProRegressor")
     model._model = replace(model._model, coefficients=model.dual_coef_[:-1])
     shallows.save(model, tmp_path / "model.skops")
     refused(tmp_path / "model.skops", "damaged|cannot be read")
@@ -460,7 +449,7 @@ def test_a_generator_goes_on_where_it_was(tmp_path):
 
 
 def test_a_model_whose_coefficients_overflowed_is_not_saved(tmp_path):
-    model = MODELS["DoublyStochasticClassifier"]()
+    model = fresh("DoublyStochasticClassifier")
     model._state.scale = np.inf
     with pytest.raises(ShallowsError, match="no longer finite"):
         shallows.save(model, tmp_path / "model.skops")
@@ -475,7 +464,7 @@ def test_a_file_is_whole_or_not_there(path, monkeypatch):
 
     monkeypatch.setattr("skops.io.dump", full)
     with pytest.raises(ShallowsError, match=r"could not be written .* No space left"):
-        shallows.save(MODELS["EigenProRegressor"](), path)
+        shallows.save(fresh("EigenProRegressor"), path)
     assert path.read_bytes() == before
 
 
