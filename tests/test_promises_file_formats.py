@@ -73,19 +73,16 @@ def libsvm_file(path, labels):
     return write(path, "".join(f"{label} 1:{i / 8} 3:1\n" for i, label in enumerate(labels)))
 
 
+def arff_labels(path, kind, line, y):
+    lines = [line.format(*both) for both in zip(numbers(), y, strict=True)]
+    return arff_file(path / "my.arff", {"a": "real", "y": kind}, lines)
+
+
 WHOLE_LABELS = {
     "CSV": lambda p, y: csv_file(p / "my.csv", {"a": numbers(), "y": y}),
-    "ARFF, numeric": lambda p, y: arff_file(
-        p / "my.arff", {"a": "real", "y": "numeric"}, [f"{a},{b}" for a, b in zip(numbers(), y, strict=True)]
-    ),
-    "ARFF, nominal": lambda p, y: arff_file(
-        p / "my.arff",
-        {"a": "real", "y": f"{{{','.join(map(str, set(y)))}}}"},
-        [f"{a},{b}" for a, b in zip(numbers(), y, strict=True)],
-    ),
-    "ARFF, sparse": lambda p, y: arff_file(
-        p / "my.arff", {"a": "real", "y": "integer"}, [f"{{0 {a}, 1 {b}}}" for a, b in zip(numbers(), y, strict=True)]
-    ),
+    "ARFF, numeric": lambda p, y: arff_labels(p, "numeric", "{},{}", y),
+    "ARFF, nominal": lambda p, y: arff_labels(p, f"{{{','.join(map(str, set(y)))}}}", "{},{}", y),
+    "ARFF, sparse": lambda p, y: arff_labels(p, "integer", "{{0 {}, 1 {}}}", y),
     "LIBSVM": lambda p, y: libsvm_file(p / "my.svm", y),
     "Parquet, decimal": lambda p, y: parquet_file(p / "my.parquet", [Decimal(one) for one in y]),
 }

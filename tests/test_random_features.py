@@ -178,26 +178,6 @@ def test_scores_of_the_square_loss_are_near_those_of_exact_kernel_ridge(kernel, 
     assert abs(model.score(new, y_new) - np.mean((exact > 0) == y_new)) < 0.02
 
 
-@pytest.mark.parametrize(
-    ("kernel", "options"),
-    [
-        (CUBIC, {}),
-        (CUBIC, {"solver__preconditioning": None, "solver__n_iter": 400}),
-        ("exponential", {}),
-        (ArcCosine(order=0), {"solver__schedule": "line_search"}),
-    ],
-    ids=str,
-)
-def test_a_classifier_is_as_good_as_exact_kernel_ridge_with_its_kernel(kernel, options):
-    X, y, new, y_new = labelled()
-    model = DoublyStochasticClassifier(kernel=kernel, random_state=0).set_params(**options).fit(X, y)
-    made = kernels.make(kernel, model.bandwidth_ if isinstance(kernel, str) else None)
-    exact = KernelRidge(kernel="precomputed", alpha=0.1).fit(made(X, X), 2.0 * y - 1.0)
-    right = np.mean((exact.predict(made(new, X)) > 0) == y_new)
-    assert right > 0.88
-    assert model.score(new, y_new) > right - 0.02
-
-
 @pytest.mark.parametrize("kernel", [CUBIC, "exponential", ArcCosine(order=1)], ids=str)
 def test_a_fit_with_the_arrays_of_a_gpu_is_that_on_the_cpu(kernel, monkeypatch):
     X, y, new, _ = labelled()
