@@ -6,11 +6,13 @@ import csv
 import json
 import math
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from shallows_papers.experiments.comparing.table_rows import COLUMNS
+from shallows_papers.experiments.comparing.table_rows import COLUMNS, read_rows, write_rows
+from shallows_papers.experiments.comparing.verdicts import Verdict
 from shallows_papers.report import figures, tables
 from shallows_papers.report import page as report
 
@@ -145,6 +147,41 @@ def spectrum(folder: Path) -> Path:
         },
     }
     return _written(folder, rows, meta)
+
+
+def rich_table(folder: Path) -> Path:
+    """The table of errors with at least one value of every kind that a table shows in a way of its own."""
+    path = error_table(folder)
+    rows = read_rows(path)
+    changes = [
+        {"measured_mean": -0.0004, "cause": "other data"},  # rounds to zero
+        {"measured_mean": math.nan, "measured_sd": math.nan, "verdict": Verdict.DEVIATES},
+        {"measured_mean": math.inf, "measured_sd": math.nan, "verdict": Verdict.DEVIATES},
+        {"measured_mean": -math.inf, "measured_sd": math.nan, "reason": "<b>no</b> markup | and no column"},
+        {"verdict": Verdict.QUOTATION, "evidence": "quotation"},
+        {"verdict": Verdict.QUOTATION, "evidence": "quotation"},
+        {"measured_mean": math.nan, "measured_sd": math.nan, "reason": "diverged in 1 of 2 runs"},
+        {"reason": ""},
+        {"is_bound": True, "measured_sd": None},
+        {"derived": "143/4 of Table 3"},
+        {"published": "15"},
+        {"published": "words of the paper, which are long", "verdict": Verdict.UNDECIDED},
+    ]
+    rows[: len(changes)] = [replace(row, **change) for row, change in zip(rows, changes, strict=False)]
+    rows = [replace(row, published="") if "epochs=5" in row.setting else row for row in rows]
+    eigenpro = [row for row in rows if row.method == "EigenPro" and row.setting == "kernel=gaussian; epochs=20"]
+    about = {"method": "EigenPro (ours)", "published": "", "evidence": "", "series": "ours", "ratio": 0.5}
+    ours = [replace(row, **about, verdict=Verdict.MEASURED, reason="", cause="") for row in eigenpro]
+    write_rows(path, [*rows, *ours])
+    described = path.with_suffix(".json")
+    sources = {"EigenPro": {"rank": "printed: Appendix B"}, "Pegasos": {"tol": "printed: Table 2"}}
+    more = {
+        "kinds": {"test_error": "number"},
+        "notes": [f"The note of number {n}." for n in range(5)],
+        "sources": sources,
+    }
+    described.write_text(json.dumps({**json.loads(described.read_text()), **more}))
+    return path
 
 
 SUMMARY = """

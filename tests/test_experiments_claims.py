@@ -209,27 +209,6 @@ def test_a_reference_that_several_answer_to_is_refused():
 # Values
 
 
-def test_curves_are_drawn_at_some_of_their_marks():
-    curve = {mark: 1.0 / mark for mark in range(1, 201)}
-    comparison, measured = made(
-        {("fast", "g", 0): {"error": curve, "total": {None: 7.0}}},
-        metrics={"error": {"label": "error"}, "total": {"label": "total"}},
-        kind="curves",
-    )
-    comparison["spec"]["drawn"] = 20
-    rows = rows_of(comparison, measured)
-    drawn = [row for row in rows if row["metric"] == "error"]
-    assert 15 <= len(drawn) <= 20 and drawn[-1]["setting"] == "kernel=g; epochs=200"
-    assert {row["reason"] for row in drawn} == {"the paper draws this curve and prints no number"}
-    assert [row["setting"] for row in rows if row["metric"] == "total"] == ["kernel=g"]
-
-
-def test_a_metric_may_be_another_ones_share_of_its_first_value():
-    comparison, measured = made(FALLING, metrics={"share": {"label": "s", "of": "error", "over": "first"}})
-    rows = {row["setting"]: float(row["measured_mean"]) for row in rows_of(comparison, measured)}
-    assert rows["kernel=g; epochs=8"] == 0.125
-
-
 def test_a_target_may_name_any_metric_of_methods_that_transform():
     curves = {
         ("kernel PCA", "g", seed): {"angle": {10: 0.4 + seed, 100: 0.1}, "correlation": {None: 0.9}} for seed in (0, 1)

@@ -18,14 +18,6 @@ def test_the_readme_is_read_in_a_minute_or_three():
 
 
 @pytest.mark.parametrize("page", ["README.md", *(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))])
-def test_every_link_of_a_page_leads_to_a_file(page):
-    path = ROOT / page
-    text = re.sub(r"```.*?```", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
-    links = [link for link in re.findall(r"\]\(([^)\s#]+)", text) if "://" not in link]
-    assert not [link for link in links if not (path.parent / link).exists()]
-
-
-@pytest.mark.parametrize("page", ["README.md", *(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))])
 def test_a_page_names_no_class_that_does_not_exist(page):
     text = (ROOT / page).read_text(encoding="utf-8")
     begins = {name.removesuffix(end) for name in estimators.__all__ for end in ("Classifier", "Regressor", "Features")}

@@ -220,7 +220,7 @@ def test_runs_of_an_earlier_comparison_do_not_stay_beside_the_new(tmp_path, monk
 
 # Braces, which Snakemake takes for wildcards --------------------------------------------------------------------------
 
-BRACES = ["data{0}.csv", "data{a}.csv", "{x}/my.csv", "a{.csv"]
+BRACES = ["data{0}.csv", "{x}/my.csv", "a{.csv"]
 
 
 @pytest.fixture(scope="module")
