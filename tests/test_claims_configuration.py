@@ -149,11 +149,7 @@ def test_a_source_or_a_cause_of_another_kind_is_refused(project, paper, old, new
         configuration.load(project)
 
 
-def test_a_level_without_a_side_and_a_name_given_twice_are_told():
-    spec = copy.deepcopy(SPEC)
-    spec["metrics"]["epochs"] = {"label": "e", "first_passage": {"of": "error"}}
-    with pytest.raises(ConfigurationError, match="at_most or at_least"):
-        target_entry.check("toy", spec)
+def test_a_name_given_twice_is_told():
     spec = copy.deepcopy(SPEC)
     spec["metrics"]["claim"] = {"label": "e"}
     with pytest.raises(ConfigurationError, match="both a metric and a claim"):

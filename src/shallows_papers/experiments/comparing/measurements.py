@@ -124,17 +124,15 @@ class Measurements:
         return [ratio(one, divisor[None]) for one, divisor in zip(passed, divisors, strict=True)]
 
     def _first_passages(self, series: Mapping[str, Any], rule: Mapping[str, Any]) -> list[Curve]:
-        """Return for each run the first evaluation point at which the metric is at most (or at least) the level."""
-        side, sign = ("at_most", 1.0) if "at_most" in rule else ("at_least", -1.0)
-        levels = self._levels(series, rule[side], rule["of"])
+        """Return for each run the first evaluation point at which the metric is at most the level."""
+        levels = self._levels(series, rule["at_most"], rule["of"])
         passages: list[Curve] = []
         for curve, run, level in zip(self.curves(series, rule["of"]), self.runs(series), levels, strict=True):
-            limit = sign * level + rule.get("plus", 0.0)
+            limit = level + rule.get("plus", 0.0)
             if rule.get("standard_errors"):
                 limit += rule["standard_errors"] * standard_error(level, run.record["data"]["n_test"])
             limit += ROUNDING * max(1.0, abs(level))
-            points = (point for point in in_order(curve) if point is not None and sign * curve[point] <= limit)
-            passage = next(points, None)
+            passage = next((point for point in in_order(curve) if point is not None and curve[point] <= limit), None)
             passages.append({} if passage is None else {None: float(passage)})
         return passages
 

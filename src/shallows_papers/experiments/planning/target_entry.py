@@ -7,7 +7,7 @@ is parsed, so it imports nothing heavy.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from shallows_papers.papers.claim_functions import ACROSS, REDUCTIONS, find, takes_curves
@@ -52,10 +52,7 @@ def check(target: str, spec: Mapping[str, Any]) -> None:
                 raise ConfigurationError(
                     "A metric has 'why' if its evidence is 'derivation', and only then; it has no tolerance."
                 )
-            if "first_passage" in metric and not list(_levels(metric)):
-                raise ConfigurationError("A first passage needs a level, at_most or at_least.")
-            for level in _levels(metric):
-                _check_reference(level, spec)
+            _check_reference(_level(metric), spec)
     for name, claim in spec.get("claims", {}).items():
         with placed(f"target {target}, claim {name}"):
             if sum(one in claim for one in CRITERIA) != (claim["evidence"] != "derivation"):
@@ -206,14 +203,13 @@ def functions_of(spec: Mapping[str, Any]) -> list[str]:
 
 def printed_targets(spec: Mapping[str, Any]) -> list[str]:
     """Return the targets whose printed values are levels of the metrics of a target."""
-    levels = [level for metric in spec["metrics"].values() for level in _levels(metric)]
+    levels = map(_level, spec["metrics"].values())
     named = (level["printed"] for level in levels if isinstance(level, Mapping) and "printed" in level)
     return list(dict.fromkeys(named))
 
 
-def _levels(metric: Mapping[str, Any]) -> Iterator[Any]:
-    rule = metric.get("first_passage", {})
-    return (rule[side] for side in ("at_most", "at_least") if side in rule)
+def _level(metric: Mapping[str, Any]) -> Any:
+    return metric.get("first_passage", {}).get("at_most")
 
 
 def _check_reference(reference: Any, spec: Mapping[str, Any]) -> None:

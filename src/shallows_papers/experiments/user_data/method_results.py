@@ -50,22 +50,23 @@ def over_splits(values: Sequence[float], n_train: int, n_test: int) -> Interval:
     """
     from scipy import stats
 
-    k = len(values)
-    if k < 2:
-        return Interval(float(np.mean(values)), math.inf, math.inf)
-    error = math.sqrt(np.var(values, ddof=1) * (1 / k + n_test / n_train))
-    return Interval(float(np.mean(values)), float(stats.t.ppf((1 + LEVEL) / 2, k - 1)) * error, error)
+    return _interval(values, 1 / len(values) + n_test / n_train, stats.t(max(len(values) - 1, 1)))
 
 
 def over_rows(losses: Any) -> Interval:
     """Return the interval of a mean over independent test rows, by the normal distribution."""
     from scipy import stats
 
-    losses = np.asarray(losses, dtype=np.float64)
-    if len(losses) < 2:
-        return Interval(float(np.mean(losses)), math.inf, math.inf)
-    error = float(np.std(losses, ddof=1)) / math.sqrt(len(losses))
-    return Interval(float(np.mean(losses)), float(stats.norm.ppf((1 + LEVEL) / 2)) * error, error)
+    return _interval(losses, 1 / len(losses), stats.norm())
+
+
+def _interval(values: Any, share: float, distribution: Any) -> Interval:
+    """Return the interval of a mean whose variance is this share of the variance of the values."""
+    mean = float(np.mean(values))
+    if len(values) < 2:
+        return Interval(mean, math.inf, math.inf)
+    error = math.sqrt(np.var(values, ddof=1) * share)
+    return Interval(mean, float(distribution.ppf((1 + LEVEL) / 2)) * error, error)
 
 
 @dataclass(frozen=True)
