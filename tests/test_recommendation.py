@@ -167,6 +167,7 @@ def test_of_given_test_rows_the_losses_of_the_rows_are_compared(tmp_path):
             (*OTHER, 0.001),
             ["Take best", "none of those within one standard error of it (other) has a far smaller model"],
         ),
+        ((*BEST, 0.15), (*OTHER, 0.1), ["Take best"]),
         (
             ("best", [1.0, 1.1, 0.9]),
             ("other", [9.0, 9.1, 8.9]),
@@ -181,7 +182,7 @@ def test_of_given_test_rows_the_losses_of_the_rows_are_compared(tmp_path):
             ["even the best method is not clearly better than predicting the same answer for every row"],
         ),
     ],
-    ids=["a smaller one", "hardly smaller ones", "only one is good", "nothing is learned"],
+    ids=["a smaller one", "a small best", "hardly smaller ones", "only one is good", "nothing is learned"],
 )
 def test_the_sentence_names_the_method_with_what_was_measured(first, second, words):
     data = results(method(*first), method(*second))

@@ -289,6 +289,15 @@ def test_a_target_of_which_a_run_is_missing_has_the_rows_of_the_others(plan, col
     assert not any(gone["record"]["run"]["id"] in place for one in table.rows for place in one.records)
 
 
+def test_a_series_of_which_a_seed_is_missing_is_not_run(plan, demo):
+    series = next(one for one in plan.comparison("eigenpro_table6", "demo")["series"] if len(one["run_ids"]) > 1)
+    found = Reference(plan, "demo", DEMO)
+    found.runs = {name: run for name, run in demo.runs.items() if name != series["run_ids"][0]}
+    kernel = f"kernel={series['setting']['kernel']};"
+    rows = [one for one in found.table("eigenpro_table6").rows if one.method == series["method"] and one.published]
+    assert {one.verdict for one in rows if kernel in one.setting} == {Verdict.NOT_RUN}
+
+
 @pytest.mark.parametrize(
     ("text", "is_private"),
     [
