@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 
 import numpy as np
 import pytest
@@ -74,14 +73,6 @@ def test_the_admitted_step_meets_its_inequality_with_equality():
     assert excess(steps * 1.001)[admitted].min() > 0
     # Where none is admitted, none is: on a fine grid of steps.
     assert min(excess(np.full(200, s))[~admitted].min() for s in np.linspace(1e-6, 5, 500)) > 0
-
-
-def test_without_noise_an_old_block_is_longer_from_a_share_of_2_minus_root_3_on():
-    g, gamma = np.ones(1), 0.5
-    for share, longer in ((0.267, False), (0.269, True)):
-        step = admitted_steps(np.array([[share * gamma]]), g, gamma, 0.0)[0]
-        assert (step > gamma) == longer
-        assert step / gamma == pytest.approx(share + math.sqrt((share**2 + 1) / 2), rel=1e-12)
 
 
 def test_the_noise_term_is_that_of_the_errata_or_of_equation_9_as_printed():

@@ -9,15 +9,13 @@ import array_api_strict
 import numpy as np
 import pytest
 
-from engine_example import naive_kernel, sample
+from engine_example import naive_kernel
 from expansion_example import B, C, F, N, batches, fresh, make, naive, run
-from shallows import arrays, kernels, losses
+from shallows import arrays, losses
 from shallows.errors import ShallowsError
-from shallows.features import FourierMap
 from shallows.solvers.expansions import doubly_stochastic
 from shallows.solvers.expansions.block_policies import CheckedBlocks, UniformReuse
 from shallows.solvers.expansions.doubly_stochastic import DoublyStochasticStepper, minimize_convex, stable_step
-from shallows.solvers.expansions.expansion import ExpansionProblem
 
 
 @pytest.mark.parametrize(
@@ -257,16 +255,6 @@ def test_steps_are_the_same_on_another_array_library(solver, form):
     assert np.abs(one.coefficients - arrays.to_numpy(other.coefficients)).max() < 1e-8
     moved = other.to(arrays.Device("cpu"))
     assert np.abs(moved.coefficients - one.coefficients).max() < 1e-8
-
-
-def test_the_memory_of_a_state_does_not_depend_on_the_number_of_inputs():
-    sizes = []
-    for d in (1, 1000):
-        features = FourierMap(kernels.make("gaussian", 2.0), d, F)
-        problem = ExpansionProblem(features, losses.make("square"), C, sample(N, d), sample(N, C))
-        held, _ = run(DoublyStochasticStepper(1.0), problem, 10).remember()
-        sizes.append(sum(part.nbytes for part in held.values()))
-    assert sizes[0] == sizes[1] == 10 * (2 * F + 1) * C * 8
 
 
 def test_an_unknown_preconditioning_is_refused():

@@ -18,7 +18,6 @@ from shallows.solvers.feature_components.feature_pca import (
     MatrixStochasticGradientStepper,
     NoisyPowerMethodStepper,
     VRPCAStepper,
-    capped_eigenvalues,
 )
 from shallows.solvers.feature_components.problem import (
     FeaturePCAPlan,
@@ -154,14 +153,6 @@ def test_a_step_of_msg_is_that_of_the_formula(centered, size):
     assert K < state.coefficients.shape[1] <= 4
 
 
-@pytest.mark.parametrize("values", [[1.4, 1.2, 0.3, 0.1], [3.0, 0.2, 0.1, 0.0], [1.0, 1.0], [0.9, 0.6, 0.5]])
-def test_capped_eigenvalues_are_the_nearest_with_their_sum_between_zero_and_one(values):
-    values = np.array(values)
-    found = capped_eigenvalues(values, K)
-    assert found == pytest.approx(capped_by_bisection(values), abs=1e-9)
-    assert found.sum() == pytest.approx(K)
-
-
 def test_examples_of_a_stream_are_centred_by_the_mean_of_all_so_far():
     x = points(N)
     problem = problem_on(x)
@@ -174,15 +165,6 @@ def test_examples_of_a_stream_are_centred_by_the_mean_of_all_so_far():
     assert state.mean == pytest.approx(mean, abs=1e-12)
     Z = Z - mean
     assert np.abs(state.coefficients - gram_schmidt(W + 2.0 * Z.T @ Z / 60 @ W)).max() < 1e-12
-
-
-def test_the_moment_turns_with_the_coefficients():
-    x = points(N)
-    problem, (Z, *_) = problem_on(x), exact(x, True)
-    state = FeatureOjaStepper(2.0).init(problem)
-    state.take(problem, slice(0, 60))
-    turned = problem.start @ np.array([[0.6, -0.8], [0.8, 0.6]])
-    assert state.advance(turned).moment == pytest.approx(turned.T @ Z[:60].T @ Z[:60] @ turned / 60, abs=1e-12)
 
 
 # ------------------------------------------------------------------------------------------------- the ends

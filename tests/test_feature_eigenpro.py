@@ -174,21 +174,6 @@ def test_rank_zero_is_plain_gradient_descent(batches):
     assert all(np.array_equal(a, b) for a, b in zip(*both, strict=True))
 
 
-@pytest.mark.parametrize(("damping", "power"), [(1.0, 1.0), (0.25, 1.0), (1.0, 0.5)])
-def test_the_error_falls_along_each_direction_at_the_rate_of_its_eigenvalue(damping, power):
-    # SPEC 10.6 (7): (1 − ηλᵢ)^t with the eigenvalues of the preconditioned operator.
-    rank, t = 4, 20
-    p = problem(rank=rank, damping=damping, power=power)
-    values, vectors = top_of(p.X.T @ p.X / N, D)
-    rates = values.copy()
-    rates[:rank] = damping * values[rank] ** power * values[:rank] ** (1 - power)
-    step = 1 / p.p.flattened_top
-    *_, reached = states(FeatureEigenProStepper(step / N), p.problem, t, WHOLE)
-    truth = np.linalg.lstsq(p.X, p.y, rcond=None)[0]
-    expected = (1 - step * rates)[:, None] ** t * (vectors.T @ truth)
-    assert np.abs(vectors.T @ (truth - reached) - expected).max() < 1e-10 * np.abs(truth).max()
-
-
 # ------------------------------------------------------------------------------------ features in blocks
 
 

@@ -11,7 +11,7 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import shallows
-from engine_example import naive_kernel, sample
+from engine_example import naive_kernel
 from kernel_svm_example import coefficients_of, dual_objective, two_classes
 from resumed_example import stopped_at_every_batch
 from shallows import KernelSVMClassifier, kernels
@@ -121,18 +121,6 @@ def test_the_batch_size_changes_the_cost_but_not_the_result():
     for state in states[1:]:
         assert state.objective == pytest.approx(states[0].objective, rel=1e-6)
     assert states[0].n_evaluations < states[1].n_evaluations < states[2].n_evaluations
-
-
-@pytest.mark.slow
-def test_examples_without_influence_are_dropped_and_kept_only_once():
-    # Two clouds apart: of 3,000 examples few are at the boundary.
-    side = np.where(np.arange(3000) % 2, 2.0, -2.0)
-    x, y = sample(3000, 2) * 0.7 + side[:, None], np.sign(side)
-    model = KernelSVMClassifier(solver=LASVM(max_epochs=2), bandwidth=2.0, C=10.0, random_state=0).fit(x, y)
-    state = model._machines.states[0]
-    assert len(state.at_hand) < 100
-    assert len(np.unique(state.numbers[state.at_hand])) == len(state.at_hand)
-    assert model.n_kernel_evaluations_ < 0.2 * 3000**2
 
 
 def test_a_stream_in_parts_is_the_same_stream_in_one(monkeypatch):

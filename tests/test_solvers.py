@@ -55,32 +55,6 @@ def test_a_step_of_richardson_is_the_gradient_of_the_batch(weights):
         assert np.abs(state.coefficients - alpha).max() < 1e-13
 
 
-def test_richardson_is_the_filter_of_the_spectrum_that_theory_says():
-    # SPEC 9: from zero, the iterate is Σ (1 − (1 − ηλᵢ)^t)/λᵢ eᵢ eᵢᵀ y, on its way to the least-norm solution.
-    p = problem()
-    values, vectors = eigenpairs(p.K)
-    step = 1 / values[0]
-    for t, coefficients in enumerate(steps(KernelSGDStepper(step), p, 40)):
-        filtered = (1 - (1 - step * values) ** t) / values
-        assert np.abs(coefficients - vectors @ (filtered[:, None] * (vectors.T @ p.y))).max() < 1e-12
-
-
-def test_a_weight_of_two_is_a_point_that_is_there_twice():
-    x, y, w = sample(20), sample(20, 1, seed=1), np.array([2.0] * 5 + [1.0] * 15)
-    kernel = kernels.Gaussian(2.0)
-    rows = np.concatenate([np.arange(20), np.arange(5)])
-    once, twice = (
-        KernelProblem(gram.Gram(kernel, kernels.augmented(x[r]), budget=2**20), y[r], weights)
-        for r, weights in ((np.arange(20), w[:, None]), (rows, None))
-    )
-    a, b = KernelSGDStepper(0.05).init(once), KernelSGDStepper(0.05).init(twice)
-    for _ in range(10):
-        a, b = KernelSGDStepper(0.05).step(once, a, slice(0, 20)), KernelSGDStepper(0.05).step(twice, b, slice(0, 25))
-    folded = b.coefficients[:20].copy()
-    folded[:5] += b.coefficients[20:]
-    assert np.abs(a.coefficients - folded).max() < 1e-13
-
-
 # ---------------------------------------------------------------------------------------------- EigenPro
 
 
@@ -96,18 +70,6 @@ def test_rank_zero_is_richardson_iterate_by_iterate(batch):
     p = problem(rank=0, n_subsample=30)
     both = zip(steps(EigenProStepper(0.03), p, 12, batch), steps(KernelSGDStepper(0.03), p, 12, batch), strict=True)
     assert all(np.array_equal(ours, plain) for ours, plain in both)
-
-
-@pytest.mark.parametrize("damping", [1.0, 0.25])
-def test_the_residual_falls_along_each_direction_at_the_rate_of_its_eigenvalue(damping):
-    # SPEC 10.6 (7): (1 − ηλᵢ)^t beyond the rank, (1 − ητλ_{q+1})^t within it.
-    rank, t = 8, 30
-    p = problem(rank=rank, damping=damping)
-    values, vectors = eigenpairs(p.K)
-    step = 1 / values[rank]
-    rates = np.where(np.arange(N) < rank, damping * values[rank], values)
-    residual = vectors.T @ (p.y - p.K @ last(EigenProStepper(step), p, t))
-    assert np.abs(residual - ((1 - step * rates) ** t)[:, None] * (vectors.T @ p.y)).max() < 1e-12
 
 
 @pytest.mark.parametrize("weights", [False, True])

@@ -12,7 +12,7 @@ from bad_input_example import few
 from engine_example import sample
 from flat import flat_if_known
 from forms import eigenpro_regressor
-from shallows import RegularizedRiskClassifier, RegularizedRiskRegressor, training
+from shallows import RegularizedRiskClassifier, training
 from shallows.errors import ShallowsError
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -74,13 +74,6 @@ def test_a_fit_to_anything_else_begins_anew(name, change):
     X, y, new = table(name)
     going, fresh = unfitted(name, warm_start=True).fit(X, y), unfitted(name)
     assert np.array_equal(outputs(change(going, X, y), new), outputs(change(fresh, X, y), new))
-
-
-def test_nothing_is_kept_for_a_fit_that_is_not_to_go_on():
-    X, y, _ = table("RegularizedRiskRegressor")
-    model = RegularizedRiskRegressor(random_state=0, warm_start=True).fit(X, y)
-    assert model._ended is not None
-    assert model.set_params(warm_start=False).fit(X, y)._ended is None
 
 
 def test_a_fit_that_was_broken_off_goes_on_from_the_one_before():

@@ -87,7 +87,6 @@ class TwoViewState:
 
     @property
     def n_blocks(self) -> int:
-        """Blocks in use in each view."""
         return self.first.n_blocks
 
     def values(self, problem: TwoViewProblem, examples: Examples) -> tuple[Array, Array]:

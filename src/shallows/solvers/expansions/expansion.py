@@ -54,7 +54,6 @@ class KnownValues:
         self._noted[batch.start] = (state.n_blocks, self.factor)
 
     def multiply(self, factor: float) -> None:
-        """Follow a multiplication of the function with a factor."""
         self.factor *= factor
         if not abs(self.factor) > SMALLEST_FACTOR:
             self.factor = 1.0

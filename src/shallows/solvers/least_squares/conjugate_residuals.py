@@ -114,7 +114,6 @@ class ConjugateResiduals:
 
     @property
     def n_remembered(self) -> int:
-        """The number of directions that are kept."""
         return max(1, self.n_batches - 1)
 
     def held_numbers(self, n: int, n_outputs: int, rank: int) -> int:
@@ -198,7 +197,6 @@ def _check(problem: KernelProblem, s: ConjugateResidualState) -> None:
 
 
 def _with_ridge(problem: KernelProblem, s: ConjugateResidualState, values: Array, coefficients: Array) -> Array:
-    """(K + λW⁻¹) a from the values K a."""
     if not problem.regularization:
         return values
     if s.ridge is None:

@@ -304,7 +304,6 @@ class StepPlan:
 
     @property
     def n_subsample(self) -> int:
-        """Points of the preconditioner's subsample, which are the first in the order of the fit."""
         return 0 if self.preconditioner is None else self.preconditioner.n_subsample
 
 

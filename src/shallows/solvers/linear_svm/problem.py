@@ -162,7 +162,6 @@ class LinearSettings(Settings):
     devices: ClassVar[tuple[str, ...]] = ("cpu",)
 
     def epochs(self, n: int) -> int:
-        """The most epochs on n rows."""
         if self.max_epochs is not None:
             return int(self.max_epochs)
         return max(USUAL_EPOCHS, -(-FEWEST_VISITS // n))

@@ -128,7 +128,6 @@ def change_of(
 
 
 def _launch(function: Any, parameter: float, scale: float, dual: Array, *inputs: Array) -> Array:
-    """`change_of` with the compiled kernel, of scores, products, targets and weights."""
     xp = arrays.namespace(dual)
     m, c = dual.shape
     given = [arrays.contiguous(arrays.astype(part, dual.dtype)) for part in inputs]

@@ -87,7 +87,6 @@ class FeatureSpan:
 
     @property
     def _store(self) -> Array | None:
-        """The matrix of all rows, if it fits."""
         points, shape = self.design.points, (self.design.n, self.design.n_features)
         if self.design.blocks.is_sparse or math.prod(shape) * arrays.itemsize(points) > self.budget:
             return None

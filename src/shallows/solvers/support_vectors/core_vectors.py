@@ -209,7 +209,6 @@ class EnclosingBallStepper:
 
 
 def _not_in_core(problem: CoreProblem, state: CoreState, numbers: np.ndarray) -> np.ndarray:
-    """The numbers that are not in the core, in their order."""
     inside = np.zeros(len(problem.signs), dtype=bool)
     inside[state.core] = True
     return numbers[~inside[numbers]]
@@ -233,7 +232,6 @@ def _gradients(problem: CoreProblem, state: CoreState, numbers: np.ndarray) -> n
 
 
 def _capacity(m: int, most: int) -> int:
-    """The number of core points to allocate for m of them: it doubles, from 64."""
     return min(64 * 2 ** max(0, math.ceil(math.log2(m / 64))), max(most, m))
 
 

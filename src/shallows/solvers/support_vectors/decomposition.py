@@ -9,7 +9,6 @@ from typing import ClassVar
 import numpy as np
 
 from ...arrays import Array
-from ...errors import ShallowsError
 from ...utils.compilation import njit
 from ..settings import Parameter, setting
 from .dual_problem import (
@@ -189,8 +188,6 @@ class DecompositionStepper:
     patience: int = 100
 
     def init(self, problem: DualProblem) -> DecompositionState:
-        if self.size < 2 or self.size % 2:
-            raise ShallowsError(f"A working set has an even number of at least 2 variables, got {self.size}.")
         settled = np.zeros(problem.rows.n, np.int64)
         return DecompositionState.start(problem, until_shrinking=self.patience, settled=settled)
 

@@ -121,7 +121,6 @@ class LASVMState(ArrayState):
         return free[:n]
 
     def drop_all_but(self, kept: np.ndarray) -> None:
-        """Free the slots of all other examples."""
         dropped = np.ones(len(self.numbers), dtype=bool)
         dropped[kept] = False
         self.numbers[dropped] = -1

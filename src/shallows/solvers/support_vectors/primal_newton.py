@@ -91,7 +91,6 @@ def _relative_gap(problem: DenseProblem, beta: np.ndarray, b: float) -> float:
 
 
 def _minimum_of(problem: DenseProblem, inside: np.ndarray) -> tuple[np.ndarray, float]:
-    """β_S and b at the minimum of P if S did not change."""
     matrix = problem.matrix[np.ix_(inside, inside)]
     places = np.arange(len(inside))
     matrix[places, places] += 1.0 / problem.C[inside]

@@ -187,7 +187,6 @@ class SMOStepper:
         return state
 
     def _shrink(self, problem: DualProblem, state: DualState) -> None:
-        """Remove the rows at a bound that no pair could move away from it."""
         if state.n_reconstructions >= MOST_RECONSTRUCTIONS:
             return
         beta, g = state.coefficients[state.active], state.gradient[state.active]
