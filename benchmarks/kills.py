@@ -148,7 +148,7 @@ def drill_make(n_kills: int, targets: list[str], seed: int = 0) -> bool:
         seconds = time.perf_counter() - began
         print(f"make in {seconds:.0f} s", flush=True)
         for number in range(n_kills):
-            after = moments.uniform(0.0, 2 * seconds / n_kills)
+            after = moments.uniform(0.0, 0.6 * seconds)
             end = "ended before" if make(killed, targets, after) else "killed"
             n_records = len([*killed.glob("results/demo/runs/*/*/*/record.json")])
             print(f"{number + 1:3}  {end} after {after:.0f} s, {n_records} runs finished", flush=True)

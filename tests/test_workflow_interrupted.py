@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -16,52 +15,26 @@ from workflow_runs import command, copy_project, environment, snakemake
 
 pytestmark = pytest.mark.workflow
 
-SLOW = {
-    "paper": "slow",
-    "title": "Slow",
-    "citation": "Nobody",
-    "targets": {
-        "slow_table": {
-            "kind": "table",
-            "title": "A training that takes some seconds",
-            "source": "here",
-            "caption": "None.",
-            "published_data": {},
-            "mark": "epochs",
-            "metrics": {"test_error": {"label": "test error", "unit": "%"}},
-            "settings": {"kernel": {"Gaussian": {"kernel": "gaussian", "bandwidth": 5.0}}},
-            "methods": {
-                "EigenPro": {
-                    "method": "eigenpro",
-                    "parameters": {"solver": {"eigenpro": {"rank": 40, "n_subsample": 400, "batch_size": 16}}},
-                }
-            },
-            "scales": {
-                scale: {
-                    "seeds": [0],
-                    "data": {"MNIST": {"dataset": "mnist_demo", "variant": "unit"}},
-                    "runs": [{"marks": [1, 4, 16]}],
-                }
-                for scale in ("demo", "laptop", "paper")
-            },
-            "layout": {"rows": ["epochs"], "columns": ["metric"]},
-        }
-    },
-}
-
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
+    """A project whose small target takes some seconds: one seed, small batches, and more epochs."""
     root = copy_project(tmp_path_factory.mktemp("interrupted"))
-    papers = root / "config" / "papers"
-    shutil.rmtree(papers)
-    (papers / "slow").mkdir(parents=True)
-    (papers / "slow" / "targets.yaml").write_text(yaml.safe_dump(SLOW))
+    path = root / ".test" / "config" / "papers" / "small" / "targets.yaml"
+    text = path.read_text()
+    for old, new in (
+        ("rank: 20, solver__n_subsample: 200", "rank: 40, solver__n_subsample: 400, solver__batch_size: 16"),
+        ("seeds: [0, 1]", "seeds: [0]"),
+        ("marks: [1, 2, 5]", "marks: [1, 4, 16]"),
+    ):
+        assert old in text
+        text = text.replace(old, new)
+    path.write_text(text)
     return root
 
 
 def options(results):
-    return "--cores", "1", "--config", f"results={results}", "checkpoint_seconds=0.2"
+    return "--cores", "1", "--config", f"results={results}", "checkpoint_seconds=0.2", "configuration=.test/config"
 
 
 def the_record(results):
@@ -93,7 +66,7 @@ def begun(words, project, results):
 
 def interrupted(project, results):
     """Start, wait for the second checkpoint, and kill everything."""
-    process = begun(command("slow_table", *options(results)), project, results)
+    process = begun(command("small_table", *options(results)), project, results)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait(timeout=60)
     assert not list((project / results).rglob("runs/**/record.json")), "it ended before it could be interrupted"
@@ -110,8 +83,8 @@ def test_killed_with_everything_it_goes_on_where_it_was_to_the_same_numbers(proj
     """Once, since a training that is stopped at every batch is tested without the workflow."""
     interrupted(project, "killed")
     names = {path.name for path in (project / "killed" / "demo").rglob("*") if path.is_file()}
-    assert not names & {"record.json", "curve.csv", "slow_table.csv"}
-    locked = snakemake(project, "slow_table", *options("killed"))
+    assert not names & {"record.json", "curve.csv", "small_table.csv"}
+    locked = snakemake(project, "small_table", *options("killed"))
     assert locked.returncode != 0 and "lock" in locked.stdout.lower()
     # What make, compare and reproduce do before they start Snakemake.
     unlock = [sys.executable, "-m", "shallows_papers.experiments.running.snakemake_process"]
@@ -119,7 +92,7 @@ def test_killed_with_everything_it_goes_on_where_it_was_to_the_same_numbers(proj
     assert not list(project.glob(".snakemake/locks/*"))
     records = []
     for results in ("killed", "calm"):
-        done = snakemake(project, "slow_table", *options(results))
+        done = snakemake(project, "small_table", *options(results))
         assert done.returncode == 0, done.stdout
         records.append(the_record(project / results))
     resumed, calm = records
@@ -129,9 +102,13 @@ def test_killed_with_everything_it_goes_on_where_it_was_to_the_same_numbers(proj
 
 def test_after_sigterm_to_the_command_its_snakemake_and_the_training_have_ended_and_the_folder_is_unlocked(project):
     settings = project / "config" / "config.yaml"
-    given = yaml.safe_load(settings.read_text()) | {"results": "ended", "checkpoint_seconds": 0.2}
+    given = yaml.safe_load(settings.read_text()) | {
+        "results": "ended",
+        "checkpoint_seconds": 0.2,
+        "configuration": ".test/config",
+    }
     settings.write_text(yaml.safe_dump(given))
-    words = [sys.executable, "-m", "shallows_papers.experiments.watching", "--cores", "1", "slow_table"]
+    words = [sys.executable, "-m", "shallows_papers.experiments.watching", "--cores", "1", "small_table"]
     process = begun(words, project, "ended")
     family = psutil.Process(process.pid).children(recursive=True)
     assert len(family) >= 2
