@@ -121,6 +121,7 @@ OF_TABLES = (
     "tests/test_experiments_measures.py::test_a_run_depends_on_its_own_measure_and_on_no_other",
     "tests/test_random_features.py::test_impossible_parameters_are_refused",
     "tests/test_datasets_synthetic.py::test_a_generator_says_the_shape_and_the_task_of_its_blocks",
+    "tests/test_datasets_synthetic.py::test_examples_stay_what_they_are",
     "tests/test_datasets_synthetic.py::test_an_example_depends_on_its_seed_and_not_on_what_was_asked_before",
 )
 

@@ -101,6 +101,7 @@ def pinned(kind):
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ("endless_mnist", "virtual_molecules")])
 def test_examples_stay_what_they_are(kind):
+    assert kind in PINNED, f"a new generator: add {kind!r}: {pinned(kind)} to PINNED"
     np.testing.assert_allclose(pinned(kind), PINNED[kind], rtol=1e-9, atol=1e-12)
 
 
