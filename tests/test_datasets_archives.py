@@ -76,9 +76,14 @@ def assert_is_cifar(opened):
     np.testing.assert_array_equal(y_test, BATCHES["test_batch"][:, 0])
 
 
-def test_cifar_is_read_from_its_archive_in_the_order_of_its_batches(tmp_path):
+def archived(tmp_path, packed):
+    """The source of an archive of CIFAR-10."""
     made = entry(20, 4, 3072, "cifar_binary", parts=["archive"])
-    assert_is_cifar(source(tmp_path, {"archive": ("cifar.tar.gz", tarball(cifar_members()))}, made))
+    return source(tmp_path, {"archive": ("cifar.tar.gz", packed)}, made)
+
+
+def test_cifar_is_read_from_its_archive_in_the_order_of_its_batches(tmp_path):
+    assert_is_cifar(archived(tmp_path, tarball(cifar_members())))
 
 
 def test_cifar_is_read_from_its_loose_files(tmp_path):
@@ -91,11 +96,10 @@ def test_cifar_is_read_from_its_loose_files(tmp_path):
 
 
 def test_an_archive_whose_member_would_escape_the_folder_is_refused(tmp_path):
-    made = entry(20, 4, 3072, "cifar_binary", parts=["archive"])
     for name in ("../../evil", "/etc/evil"):
         packed = tarball(cifar_members() | {name: b"evil"})
         with pytest.raises(DatasetError, match=r"evil' would escape the folder, which is refused"):
-            rows_of(source(tmp_path, {"archive": ("cifar.tar.gz", packed)}, made).train)
+            rows_of(archived(tmp_path, packed).train)
 
 
 def test_an_archive_that_holds_a_link_is_refused(tmp_path):
@@ -104,17 +108,15 @@ def test_an_archive_that_holds_a_link_is_refused(tmp_path):
         member = tarfile.TarInfo("data_batch_1.bin")
         member.type, member.linkname = tarfile.SYMTYPE, "/etc/passwd"
         archive.addfile(member)
-    made = entry(20, 4, 3072, "cifar_binary", parts=["archive"])
     with pytest.raises(DatasetError, match="is a link or a device, which is refused"):
-        rows_of(source(tmp_path, {"archive": ("cifar.tar.gz", packed.getvalue())}, made).train)
+        rows_of(archived(tmp_path, packed.getvalue()).train)
 
 
 def test_an_archive_without_a_batch_is_told(tmp_path):
     members = cifar_members()
     del members["cifar-10-batches-bin/data_batch_3.bin"]
-    made = entry(20, 4, 3072, "cifar_binary", parts=["archive"])
     with pytest.raises(DatasetError, match=r"lacks the file data_batch_3\.bin"):
-        rows_of(source(tmp_path, {"archive": ("cifar.tar.gz", tarball(members))}, made).train)
+        rows_of(archived(tmp_path, tarball(members)).train)
 
 
 # MATLAB

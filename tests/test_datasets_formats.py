@@ -129,9 +129,13 @@ ARFF = b"""% a comment
 """
 
 
+def arff_rows(tmp_path, content, n, n_features, target):
+    made = entry(n, 0, n_features, "arff", parts=["all"], options={"target": target}, task="regression")
+    return rows_of(source(tmp_path, {"all": ("it.arff", content)}, made).train)
+
+
 def test_arff_is_read_with_its_words_as_codes_and_its_question_marks_as_missing(tmp_path):
-    made = entry(2, 0, 2, "arff", parts=["all"], options={"target": "usr"}, task="regression")
-    x, y = rows_of(source(tmp_path, {"all": ("it.arff", ARFF)}, made).train)
+    x, y = arff_rows(tmp_path, ARFF, 2, 2, "usr")
     np.testing.assert_array_equal(x, [[1.5, 1], [np.nan, 2]])
     np.testing.assert_array_equal(y, [90, 88])
 
@@ -146,16 +150,14 @@ def test_arff_is_read_with_its_words_as_codes_and_its_question_marks_as_missing(
     ],
 )
 def test_an_arff_file_that_cannot_be_read_is_told(tmp_path, content, words):
-    made = entry(1, 0, 1, "arff", parts=["all"], options={"target": -1}, task="regression")
     with pytest.raises(DatasetError, match=words):
-        rows_of(source(tmp_path, {"all": ("it.arff", content)}, made).train)
+        arff_rows(tmp_path, content, 1, 1, -1)
 
 
 def test_a_range_or_a_comment_behind_a_type_of_arff_is_passed_over(tmp_path):
     header = b"@attribute a real [0,1] % a share\n@attribute b {x, y} % two words\n@attribute c integer % [1]\n"
     content = header + b"@data\n1,y,3\n"
-    made = entry(1, 0, 2, "arff", parts=["all"], options={"target": "c"}, task="regression")
-    x, y = rows_of(source(tmp_path, {"all": ("it.arff", content)}, made).train)
+    x, y = arff_rows(tmp_path, content, 1, 2, "c")
     np.testing.assert_array_equal(x, [[1, 1]])
     assert y.tolist() == [3]
 

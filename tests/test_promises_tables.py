@@ -10,7 +10,7 @@ import pytest
 from shallows_papers.datasets import DatasetError
 from shallows_papers.datasets.user_data import describe, new_rows, request, summarise_arrays, summarise_table
 from shallows_papers.datasets.user_data.new_rows import columns_of, raw_rows
-from user_data_example import described, libsvm_text, rows, source, write, write_rows
+from user_data_example import columns_in, described, libsvm_text, rows, source, write, write_rows
 
 # Words that stand for a missing value ---------------------------------------------------------------------------------
 
@@ -193,8 +193,7 @@ def test_indices_of_new_rows_count_as_those_of_the_training_file(tmp_path, kind)
         write(tmp_path / name, libsvm_text(some, np.arange(len(some)) % 2, least))
         for name, some, least in (("my.svm", x, first), ("new.svm", new, first_of_new))
     )
-    asked = request.make("my", {"file": str(path)}, "a test")
-    columns = columns_of(describe.write(asked, tmp_path / "verified.json"))
+    columns = columns_in(path)
 
     def read():
         return np.concatenate([block.toarray() for block in raw_rows(other, columns, fills_missing=False)])
@@ -226,9 +225,7 @@ def test_words_for_missing_and_signs_that_were_set_hold_for_new_rows(tmp_path):
     path = write(
         tmp_path / "my.csv", "land/a/y\n" + "\n".join(f"{('NA', 'ZA')[i % 2]}/{i},5/{i % 2}" for i in range(40))
     )
-    settings = {"na_values": [], "separator": "/", "decimal": ","}
-    asked = request.make("my", {"file": str(path), **settings}, "a test")
-    columns = columns_of(describe.write(asked, tmp_path / "verified.json"))
+    columns = columns_in(path, na_values=[], separator="/", decimal=",")
     (found,) = raw_rows(write(tmp_path / "new.csv", "land/a\nNA/2,5\n"), columns, fills_missing=True)
     np.testing.assert_array_equal(found, [[0.0, 2.5]])
 
@@ -237,8 +234,7 @@ def test_rows_of_another_shape_are_refused_even_where_they_hold_as_many_numbers(
     x, y = np.arange(30.0 * 12).reshape(30, 2, 6), np.arange(30) % 2
     np.savez(tmp_path / "my.npz", X=x, y=y)
     np.savez(tmp_path / "new.npz", X=x.reshape(30, 6, 2))
-    asked = request.make("my", {"file": str(tmp_path / "my.npz")}, "a test")
-    columns = columns_of(describe.write(asked, tmp_path / "verified.json"))
+    columns = columns_in(tmp_path / "my.npz")
     with pytest.raises(DatasetError, match=r"has the shape \(6, 2\), but rows of the training file have \(2, 6\)"):
         list(raw_rows(tmp_path / "new.npz", columns, fills_missing=False))
 
@@ -256,8 +252,7 @@ def test_a_number_beyond_single_precision_is_refused_with_its_place(tmp_path, mo
     for module in (summarise_arrays, summarise_table, new_rows):
         monkeypatch.setattr(module, "_ROWS", 3)
     x, y = np.random.default_rng(0).normal(size=(40, 2)), np.arange(40) % 2
-    asked = request.make("my", {"file": str(write_rows(tmp_path / f"my.{form}", x, y))}, "a test")
-    columns = columns_of(describe.write(asked, tmp_path / "verified.json"))
+    columns = columns_in(write_rows(tmp_path / f"my.{form}", x, y))
     x[7, 1] = value
     wrong = write_rows(tmp_path / f"wrong.{form}", x, y)
     with pytest.raises(DatasetError, match=f"wrong.{form} holds a number of the size .* in {PLACES[form]}"):

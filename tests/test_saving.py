@@ -97,6 +97,14 @@ def stochastic(kernel="gaussian", **settings):
 
 PRECONDITIONER = spectrum.fit_preconditioner(X, bandwidth=2.0, rank=5, n_subsample=60, dtype="float64")
 ORTHOGONAL = FourierFeatures(orthogonal=True, n_features=31)
+
+
+def loaded(model, folder, **options):
+    """The model from a file."""
+    shallows.save(model, folder / "model.skops")
+    return shallows.load(folder / "model.skops", **options)
+
+
 NAMES = sorted({*shallows.estimators.__all__, *forms.FORMS})
 #: An estimator and the arguments of its fit.
 MODELS = {name: (unfitted(name), X, targets(unfitted(name))) for name in NAMES} | {
@@ -149,8 +157,7 @@ def test_a_model_comes_back_with_equal_predictions_to_the_bit(name, tmp_path):
 @pytest.mark.parametrize("name", shallows.estimators.__all__)
 def test_a_model_comes_back_with_all_that_it_was_and_is_fitted_again(name, tmp_path):
     model = fitted(name)
-    shallows.save(model, tmp_path / "model.skops")
-    read = shallows.load(tmp_path / "model.skops", device=model._options().device)
+    read = loaded(model, tmp_path, device=model._options().device)
     assert str(read.get_params()) == str(model.get_params())
     assert list(vars(read)) == list(vars(model))
     assert repr(getattr(read, "report_", None)) == repr(getattr(model, "report_", None))
@@ -162,8 +169,7 @@ def test_a_model_comes_back_with_all_that_it_was_and_is_fitted_again(name, tmp_p
 
 def test_a_model_of_a_precomputed_kernel_comes_back(tmp_path):
     model = KernelRidgeRegressor("precomputed", random_state=0).fit(rbf_kernel(X, X), VALUES)
-    shallows.save(model, tmp_path / "model.skops")
-    assert is_the_same(model, shallows.load(tmp_path / "model.skops"), rbf_kernel(NEW, X))
+    assert is_the_same(model, loaded(model, tmp_path), rbf_kernel(NEW, X))
 
 
 def test_fourier_features_take_kilobytes_whatever_their_number(tmp_path):
@@ -413,8 +419,7 @@ def test_a_pipeline_comes_back_with_its_device(tmp_path):
         StandardScaler(), FourierFeatures(random_state=0, options=Options(device="cpu")), LogisticRegression()
     )
     model.fit(X, WORDS)
-    shallows.save(model, tmp_path / "model.skops")
-    read = shallows.load(tmp_path / "model.skops")
+    read = loaded(model, tmp_path)
     assert is_the_same(model, read)
     assert read[1].options.device == "auto"
 
@@ -424,8 +429,7 @@ def test_a_pipeline_comes_back_with_its_device(tmp_path):
 def test_a_model_of_sparse_rows_comes_back(kind, Estimator, tmp_path):
     rows = kind(np.where(sample(80, 1200) > 1.9, 1.0, 0.0))
     model = Estimator(random_state=0).fit(rows, WORDS[:80])
-    shallows.save(model, tmp_path / "model.skops")
-    assert is_the_same(model, shallows.load(tmp_path / "model.skops"), rows)
+    assert is_the_same(model, loaded(model, tmp_path), rows)
 
 
 @pytest.mark.parametrize("keys", [(False, True), (np.int64(0), np.int64(1))])
@@ -433,8 +437,7 @@ def test_weights_of_classes_that_are_truth_values_come_back(keys, tmp_path):
     weights = dict(zip(keys, (1.0, 3.0), strict=True))
     y = np.asarray(VALUES > 0).astype(type(keys[0]))
     model = KernelRidgeClassifier(solver="eigenpro", class_weight=weights, random_state=0).fit(X, y)
-    shallows.save(model, tmp_path / "model.skops")
-    read = shallows.load(tmp_path / "model.skops")
+    read = loaded(model, tmp_path)
     assert read.class_weight == weights == model.class_weight
     assert is_the_same(clone(read).fit(X, y), model)
 
@@ -443,9 +446,8 @@ def test_a_generator_goes_on_where_it_was(tmp_path):
     generator = np.random.RandomState(3)
     model = KernelRidgeRegressor(solver="eigenpro", random_state=generator).fit(X, VALUES)
     generator.normal(size=3)  # an odd number: the second of a pair waits
-    shallows.save(model, tmp_path / "model.skops")
-    again = shallows.load(tmp_path / "model.skops").random_state
-    assert np.array_equal(again.normal(size=5), generator.normal(size=5))
+    found = loaded(model, tmp_path).random_state
+    assert np.array_equal(found.normal(size=5), generator.normal(size=5))
 
 
 def test_a_model_whose_coefficients_overflowed_is_not_saved(tmp_path):
@@ -477,8 +479,7 @@ def test_a_net_is_saved_and_comes_back_where_there_is_no_pytorch(tmp_path, monke
     model.weights_ = {"body0.weight": sample(4, 3), "output.bias": np.zeros(2, dtype=np.float32)}
     model.coding_ = Coding((3,), None, None, None, X.mean(axis=0), 1.5, None)
     model.classes_, model.n_features_in_ = np.array(["a", "b"]), 3
-    shallows.save(model, tmp_path / "model.skops")
-    read = shallows.load(tmp_path / "model.skops")
+    read = loaded(model, tmp_path)
     assert read.get_params() == model.get_params()
     assert all(np.array_equal(read.weights_[name], value) for name, value in model.weights_.items())
     assert np.array_equal(read.coding_.middle(NEW), model.coding_.middle(NEW))

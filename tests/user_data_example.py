@@ -87,6 +87,12 @@ def described(path, **settings):
     return describe.describe(request.make("my", {"file": str(path), **settings}, "a test"))
 
 
+def columns_in(path, **settings):
+    """The columns of a file that a model of it needs."""
+    asked = request.make("my", {"file": str(path), **settings}, "a test")
+    return columns_of(describe.write(asked, path.with_name("verified.json")))
+
+
 def source(path, **settings):
     asked = request.make("my", {"file": str(path), **settings}, "a test")
     description = describe.describe(asked)
