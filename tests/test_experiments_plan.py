@@ -256,15 +256,7 @@ def test_evaluation_points_in_seconds_make_another_run_of_the_same_method():
     assert timed.cost.seconds == 6
 
 
-def two_batch_sizes(paper):
-    methods = paper["targets"]["first"]["methods"]
-    methods["Other"] = {
-        "method": "eigenpro",
-        "parameters": {"solver__rank": 10, "solver__n_subsample": 100, "solver__batch_size": 8},
-    }
-
-
-def test_every_run_of_a_method_with_a_preconditioner_reads_it_and_none_differs_in_what_it_takes(plan):
+def test_every_run_of_a_method_with_a_preconditioner_reads_it_and_counts_its_code(plan):
     methods = plan.configuration.methods
     for scale in SCALES:
         runs = plan.runs(scale).values()
@@ -274,10 +266,23 @@ def test_every_run_of_a_method_with_a_preconditioner_reads_it_and_none_differs_i
             assert run.preconditioner is None or run.preconditioner.files.items() <= plan.files_of(run).items()
 
 
-def test_a_preconditioner_is_shared_by_the_runs_that_need_the_same_one():
-    plan = small(two_batch_sizes)
-    assert len(plan.runs("demo")) == 8
-    assert len(plan.preconditioners("demo")) == 4
+@pytest.mark.parametrize(
+    ("others", "n_preconditioners"),
+    [
+        ({"Batches": ("eigenpro", {"solver__batch_size": 8})}, 4),
+        # The same parameters of two functions.
+        ({"Half": ("eigenpro", {"solver__power": 0.5}), "Released": ("eigenpro_2017", {})}, 12),
+    ],
+)
+def test_a_preconditioner_is_shared_by_the_runs_that_need_the_same_one(others, n_preconditioners):
+    def with_others(paper):
+        for name, (method, given) in others.items():
+            parameters = {"solver__rank": 10, "solver__n_subsample": 100, **given}
+            paper["targets"]["first"]["methods"][name] = {"method": method, "parameters": parameters}
+
+    plan = small(with_others)
+    assert len(plan.runs("demo")) == 4 * (1 + len(others))
+    assert len(plan.preconditioners("demo")) == n_preconditioners
 
 
 def test_a_parameter_that_a_scale_alters_is_told_and_a_default_of_a_method_is_none(plan):
