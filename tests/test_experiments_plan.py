@@ -13,6 +13,7 @@ from shallows.errors import ShallowsError, UnknownNameError
 from shallows_papers import datasets
 from shallows_papers.experiments import command_line
 from shallows_papers.experiments.identity import signatures
+from shallows_papers.experiments.planning import target_entry
 from shallows_papers.experiments.planning.configuration import SCALES, ConfigurationError
 from shallows_papers.experiments.planning.plan import Plan
 from shallows_papers.experiments.planning.runs import slug
@@ -254,6 +255,7 @@ def test_evaluation_points_in_seconds_make_another_run_of_the_same_method():
     assert (timed.spec(methods)["unit"], "unit" in plain.spec(methods)) == ("seconds", False)
     assert timed.spec(methods)["definition"] == {**plain.spec(methods)["definition"], "marks": "seconds"}
     assert timed.cost.seconds == 6
+    assert target_entry.marks({"marks": {"from": 2, "to": 6, "step": 2}}) == (2, 4, 6)
 
 
 def test_every_run_of_a_method_with_a_preconditioner_reads_it_and_counts_its_code(plan):

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from .planning.runs import PlannedRun
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
+#: The folders and endings of the files that stand for a target's table and figure.
+KINDS = (("tables", "csv"), ("figures", "svg"))
 
 
 class FinishedRun(NamedTuple):
@@ -68,3 +70,17 @@ def outputs(runs: Iterable[FinishedRun]) -> Iterator[str]:
             made = path.parents[4] / run.preconditioner.path
             if made.exists() and made.stat().st_mtime < path.stat().st_mtime:
                 yield made.as_posix()
+
+
+def products(runs: Iterable[FinishedRun], scale: str) -> list[str]:
+    """Return what exists and is made of runs: tables and figures of their targets, and a page of all tables."""
+    results = Path("results", scale)
+    targets = dict.fromkeys(target for one in runs for target in one.run.targets)
+    places = [results / kind / f"{target}.{end}" for target in targets for kind, end in KINDS]
+    page = results / "report" / "index.html"
+    if page.exists():
+        from .planning.plan import Plan
+
+        plan = Plan.load(".", {"scale": scale})
+        places += [page] if all((results / "tables" / f"{target}.csv").exists() for target in plan.targets) else []
+    return [place.as_posix() for place in places if place.exists()]

@@ -177,12 +177,13 @@ def main(words: Sequence[str] | None = None) -> int:
     results = Path("results", options.scale)
     with one_sentence():
         cores = check_cores(options.cores)
-        forced = [*other_versions.outputs(other_versions.find_runs(options.scale))] if options.refresh else []
+        runs = other_versions.find_runs(options.scale) if options.refresh else []
     if options.refresh:
-        if not forced:
+        if not runs:
             print(f"All finished runs of the scale {options.scale} were made with the installed versions.")
             return 0
-        more += ["--forcerun", *forced]
+        forced = [*other_versions.outputs(runs)]
+        more = [*more, *forced, *other_versions.products(runs, options.scale), "--forcerun", *forced]
     status = watch(["--cores", cores, *more, "--config", f"scale={options.scale}"])
     if status == 0:
         print(*outcome(results), sep="\n")
