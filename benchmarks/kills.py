@@ -154,10 +154,12 @@ def drill_make(n_kills: int, targets: list[str], seed: int = 0) -> bool:
             print(f"{number + 1:3}  {end} after {after:.0f} s, {n_records} runs finished", flush=True)
         make(killed, targets)
         (expected, _), (found, _) = demo_runs.runs_of(calm), demo_runs.runs_of(killed)
+    # A training with marks in seconds differs each time.
+    expected = {name: one for name, one in expected.items() if json.loads(name)["unit"] != "seconds"}
     differing = [name for name in expected if demo_runs.names_that_differ(expected[name], found.get(name, {}))]
     n_numbers = sum(map(len, expected.values()))
     print(f"{len(expected)} runs with {n_numbers} numbers; {len(differing)} runs differ", *differing, sep="\n")
-    return not differing and expected.keys() == found.keys()
+    return not differing and expected.keys() <= found.keys()
 
 
 def main() -> None:

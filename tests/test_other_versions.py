@@ -78,6 +78,4 @@ def test_refresh_forces_exactly_the_runs_of_other_versions_and_their_preconditio
     # Only tables that exist are made again: the rest of the scale may take hours.
     assert {*asked} == {*expected, table.as_posix()}
     said = capsys.readouterr().out
-    assert (
-        f"3 runs were made with numpy 1.0 (now {INSTALLED['numpy']}). Recompute them: make refresh SCALE=demo" in said
-    )
+    assert f"3 runs were made with numpy 1.0 (now {INSTALLED['numpy']}). To recompute: make refresh SCALE=demo" in said

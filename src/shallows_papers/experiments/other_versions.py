@@ -42,8 +42,8 @@ def note(records: Iterable[Mapping[str, Any]], scale: str) -> str:
     """Say in one line how many of some runs have other versions, and of which packages; empty if none has."""
     changed = [found for found in map(other_versions, records) if found]
     texts = dict.fromkeys(text for found in changed for text in found.values())
-    remedy = f"Recompute them: make refresh SCALE={scale}"
-    return f"{len(changed)} runs were made with {', '.join(texts)}. {remedy}" if changed else ""
+    counted = "1 run was" if len(changed) == 1 else f"{len(changed)} runs were"
+    return f"{counted} made with {', '.join(texts)}. To recompute: make refresh SCALE={scale}" if changed else ""
 
 
 def find_runs(scale: str) -> list[FinishedRun]:
