@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from types import SimpleNamespace
 
 import numpy as np
@@ -208,3 +209,14 @@ def results(case, xp) -> list[np.ndarray]:
     """What a case gives on a library, as NumPy arrays."""
     made = case(xp)
     return [arrays.to_numpy(part) for part in (made if isinstance(made, tuple) else (made,)) if part is not None]
+
+
+def traced_peak(work):
+    """The bytes that a function takes at most."""
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        work()
+        return tracemalloc.get_traced_memory()[1] - before
+    finally:
+        tracemalloc.stop()

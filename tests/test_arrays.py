@@ -141,12 +141,9 @@ def test_the_memory_held_now_counts_arrays_and_not_the_pages_of_files(tmp_path):
 
 @needs_proc
 def test_the_peak_is_the_process_own_and_not_that_of_the_one_that_started_it():
-    script = (
-        "import numpy as np; from shallows import arrays; a = arrays.peak_memory();"
-        "x = np.ones(2**23); del x; print(a, arrays.peak_memory())"
-    )
-    ballast = np.ones(2**26)
-    told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    script = "import numpy as np; from shallows import arrays; a = arrays.peak_memory(); x = np.ones(2**23); del x; "
+    ballast, command = np.ones(2**26), [sys.executable, "-c", script + "print(a, arrays.peak_memory())"]
+    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     before, after = map(int, told.split())
     assert 2**23 < before < ballast.nbytes
     assert after - before == pytest.approx(2**26, rel=0.1)

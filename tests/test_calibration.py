@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy.special import log_softmax
 from sklearn.datasets import load_breast_cancer
 from sklearn.metrics import accuracy_score, log_loss
 from sklearn.model_selection import train_test_split
@@ -13,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 from feature_forms import feature_eigenpro_classifier
 from forms import centers_classifier, eigenpro_classifier, kernel_ridge_classifier, kernel_sgd_classifier, known
-from shallows.fitting.calibration import calibrate, calibrate_judged
+from shallows.fitting.calibration import SCALED, calibrate, calibrate_judged
 from shallows.fitting.rows import class_labels, with_every_class
 from shallows.kernel_approximation import HiddenUnits
 from shallows.svm import RandomKitchenSinksClassifier
@@ -22,9 +23,8 @@ BY_KERNEL = [kernel_ridge_classifier, eigenpro_classifier, centers_classifier]
 CALIBRATED = [*BY_KERNEL, feature_eigenpro_classifier, kernel_sgd_classifier, RandomKitchenSinksClassifier]
 
 RARE = [
-    *((RandomKitchenSinksClassifier, n, 10) for n in (150, 300)),
-    *((Estimator, 2000, 5) for Estimator in (*CALIBRATED[:3], kernel_sgd_classifier)),
-    (feature_eigenpro_classifier, 1200, 5),
+    (RandomKitchenSinksClassifier, 300, 10),
+    *((Estimator, 1200, 5) for Estimator in (eigenpro_classifier, centers_classifier, feature_eigenpro_classifier)),
 ]
 
 pytestmark = pytest.mark.filterwarnings("ignore:After max_epochs", "ignore:The usual calibration of probabilities")
@@ -47,8 +47,8 @@ def polynomial(Estimator, degree, **given):
     return Estimator(kernel="poly", kernel_params=params, random_state=0, **of_features, **given)
 
 
-@pytest.mark.parametrize(("scaled", "degree"), [(False, 3), (True, 3), (True, 5)])
-@pytest.mark.parametrize("Estimator", [*BY_KERNEL, feature_eigenpro_classifier])
+@pytest.mark.parametrize(("scaled", "degree"), [(False, 3), (True, 5)])
+@pytest.mark.parametrize("Estimator", [*BY_KERNEL[:2], feature_eigenpro_classifier])
 def test_outputs_with_a_long_tail_do_not_spoil_the_probabilities(Estimator, scaled, degree):
     X, new, y, true = breast_cancer(scaled=scaled)
     model = polynomial(Estimator, degree, regularisation=1e-3)
@@ -60,19 +60,18 @@ def test_outputs_with_a_long_tail_do_not_spoil_the_probabilities(Estimator, scal
     assert np.array_equal(model.predict(new), model.classes_[model.predict_proba(new).argmax(axis=1)])
 
 
-@pytest.mark.parametrize("kernel", ["linear", "poly"])
-def test_a_wrong_label_far_away_does_not_spoil_the_probabilities(kernel):
+def test_a_wrong_label_far_away_does_not_spoil_the_probabilities():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1300, 5))
     y = (X[:, 0] + X[:, 1] + 0.3 * rng.normal(size=1300) > 0).astype(int)
     X[7], y[7] = 30 * np.array([1, 1, 0, 0, 0]), 0
-    params = {"degree": 3, "gamma": 0.2, "coef0": 1} if kernel == "poly" else None
-    model = kernel_sgd_classifier(kernel, kernel_params=params, random_state=0).fit(X[:300], y[:300])
+    params = {"degree": 3, "gamma": 0.2, "coef0": 1}
+    model = kernel_sgd_classifier("poly", kernel_params=params, random_state=0).fit(X[:300], y[:300])
     assert model.score(X[300:], y[300:]) > 0.89
 
 
-@pytest.mark.parametrize(("move", "degree", "least"), [(0.0, 3, 0.93), (0.0, 5, 0.89), (100.0, 3, 0.94)])
-@pytest.mark.parametrize("Estimator", BY_KERNEL)
+@pytest.mark.parametrize(("move", "degree", "least"), [(0.0, 5, 0.89), (100.0, 3, 0.94)])
+@pytest.mark.parametrize("Estimator", BY_KERNEL[:2])
 def test_the_automatic_ridge_suits_kernels_of_any_scale(Estimator, move, degree, least):
     X, new, y, true = breast_cancer(scaled=bool(move))
     model = polynomial(Estimator, degree).fit(X + move, y)
@@ -126,12 +125,12 @@ def test_the_only_row_of_a_class_does_not_make_it_impossible(Estimator):
     assert set(model.predict(X)) == {0, 1, 2}
 
 
-@pytest.mark.parametrize(("class_weight", "early_stopping"), [(None, False), ("balanced", False), (None, True)])
+@pytest.mark.parametrize(("class_weight", "early_stopping"), [(None, False), ("balanced", True)])
 @pytest.mark.parametrize(("Estimator", "n", "n_rare"), RARE)
 def test_a_rare_class_is_predicted(Estimator, n, n_rare, class_weight, early_stopping):
     if early_stopping and "early_stopping" not in known(Estimator):
         return
-    for seed in range(3):
+    for seed in range(2):
         rng = np.random.default_rng(seed)
         X, y = rng.normal(size=(n + 100, 4)), np.zeros(n + 100, dtype=int)
         y[rng.permutation(n)[:n_rare]] = 1
@@ -168,3 +167,21 @@ def test_the_class_of_a_row_of_several_labels_is_its_rarest():
     # Rows 0, 2 and 3 hold a value that only they have; the others hold values that more rows have.
     assert len({labels[0], labels[2], labels[3]}) == 3
     assert labels[1] == labels[4] not in labels[[0, 2, 3]]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_single_factor_has_the_smallest_loss(n_classes):
+    rng = np.random.default_rng(0)
+    own = rng.integers(0, n_classes, 200)
+    codes = 2.0 * np.eye(n_classes)[own] - 1.0
+    codes = codes[:, 1:] if n_classes == 2 else codes
+    scores = codes + rng.normal(size=codes.shape)
+    found = calibrate(scores, codes, form=SCALED)
+
+    def loss(factor):
+        logits = factor * found.logits(scores)
+        logits = logits if n_classes > 2 else np.hstack([np.zeros_like(logits), logits])
+        return -np.mean(log_softmax(logits, axis=1)[np.arange(200), own])
+
+    assert found.log_loss == pytest.approx(loss(1.0), rel=1e-9)
+    assert loss(1.0) < min(loss(0.9), loss(1.1)) and not found.shift.any()

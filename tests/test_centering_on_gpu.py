@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -9,7 +11,7 @@ import scipy.sparse
 from pretended_gpu import pretended_gpu
 from shallows import arrays
 from shallows.errors import ShallowsError
-from shallows.models.centering import Centering
+from shallows.models.centering import Centering, check_scale
 
 CPU, GPU = arrays.Device(), arrays.Device("gpu", 0)
 
@@ -45,6 +47,14 @@ def test_a_part_of_the_rows_and_rows_that_come_twice_are_taken_as_they_are(monke
         with pretended_gpu(monkeypatch):
             found = centering.training_points(x, rows, GPU, np.float64)
         assert np.array_equal(found.held, centering.training_points(x, rows, CPU, np.float64))
+
+
+def test_points_are_too_small_only_if_all_of_them_vanish():
+    for x, fine in (([[-1.0], [1.0]], True), ([[-1e-30], [1e-30]], False)):
+        x = np.array(x)
+        points = Centering.of(x).training_points(x, np.arange(2), CPU, np.float32)
+        with contextlib.nullcontext() if fine else pytest.raises(ShallowsError, match="too small for float32"):
+            check_scale(points, np.dtype("float32"))
 
 
 def test_numbers_beyond_the_precision_are_told_on_both(monkeypatch):

@@ -21,7 +21,7 @@ from resumed_example import StopAt
 from shallows import KernelRidgeRegressor, Options, arrays, training
 from shallows.errors import DivergenceError, ShallowsError, TrainingInterrupted
 from shallows.fitting import kernel_centers
-from shallows.models.centering import TrainingRows
+from shallows.fitting.center_points import Centers, RoomForCenters
 from shallows.solvers import NystromConjugateGradients, ProjectedEigenPro
 
 pytestmark = pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.exceptions.ConvergenceWarning")
@@ -84,43 +84,18 @@ def test_as_many_centres_as_data_give_what_eigenpro_gives():
     assert np.abs(ours.predict(new) - theirs.predict(new)).max() < 1e-8
 
 
-@pytest.mark.parametrize(
-    ("Estimator", "solver"),
-    [(centers_classifier, "projected_eigenpro"), (centers_regressor, "nystrom_conjugate_gradients")],
-)
-def test_the_data_are_read_anew_where_they_do_not_fit(Estimator, solver, monkeypatch, tmp_path):
-    X, y, new = table(Estimator, 3000)
-    np.save(tmp_path / "x.npy", X)
-    options = {"centres": 80, "random_state": 0, "max_epochs": 2, "bandwidth": 1.5, "solver": solver}
-    whole = Estimator(**options).fit(X, y)
-    seen = []
-    original = TrainingRows.__init__
-
-    def never(self, *args, held=True):
-        seen.append(held)
-        original(self, *args, held=False)
-
-    monkeypatch.setattr(TrainingRows, "__init__", never)
-    anew = Estimator(**options).fit(np.load(tmp_path / "x.npy", mmap_mode="r"), y)
-    assert seen == [True]
-    assert np.array_equal(whole.dual_coef_, anew.dual_coef_)
-    assert np.array_equal(outputs(whole, new), outputs(anew, new))
-
-
 @each
 def test_several_outputs_are_what_they_are_apart(Estimator):
     X, y, new = table(centers_regressor)
-    if Estimator is centers_classifier:
-        y = np.stack([y > 0, y > 1], axis=1).astype(int)
-    else:
-        y = np.stack([y, np.cos(y)], axis=1)
-    options = {"regularisation": 0.1, "calibration": None, "bandwidth": 1.5}
-    together = Estimator(centres=60, random_state=0, max_epochs=3, **options).fit(X, y)
+    of_classes = Estimator is centers_classifier
+    y = np.stack([y > 0, y > 1], axis=1).astype(int) if of_classes else np.stack([y, np.cos(y)], axis=1)
+    options = {"regularisation": 0.1, "calibration": None, "bandwidth": 1.5, "random_state": 0}
+    together = Estimator(centres=60, max_epochs=3, **options).fit(X, y)
+    assert together.report_["n_validation"] == 0
     for j in range(2):
-        apart = clone(together).fit(X, y[:, j])
+        apart = outputs(clone(together).fit(X, y[:, j]), new)
         # Products of two columns are rounded otherwise than those of one.
-        difference = outputs(together, new)[:, j] - outputs(apart, new)
-        assert np.abs(difference).max() < 1e-3 * np.abs(outputs(apart, new)).max()
+        assert np.abs(outputs(together, new)[:, j] - apart).max() < 1e-3 * np.abs(apart).max()
 
 
 def test_a_fit_that_is_stopped_goes_on_to_the_same_model_to_the_bit(tmp_path):
@@ -136,15 +111,9 @@ def test_a_fit_that_is_stopped_goes_on_to_the_same_model_to_the_bit(tmp_path):
 def test_an_observer_sees_the_model_of_each_epoch():
     X, y, new = table(centers_regressor)
     seen = []
-
-    class Look(training.Observer):
-        def on_epoch(self, run):
-            snapshot = run.snapshot()
-            seen.append((snapshot.predict(new), snapshot.predict_training()))
-
-    model = KernelRidgeRegressor(
-        solver=NystromConjugateGradients(max_iterations=2, tol=0), centers=50, random_state=0
-    ).fit(X, y, observers=[Look()])
+    curve = training.Curve([1, 2], lambda s: seen.append((s.predict(new), s.predict_training())) or {})
+    solver = NystromConjugateGradients(max_iterations=2, tol=0)
+    model = KernelRidgeRegressor(solver=solver, centers=50, random_state=0).fit(X, y, observers=[curve])
     assert np.array_equal(seen[-1][0], model.predict(new))
     # Blocks of other sizes round otherwise: by some units in the last place of the terms Σ |αⱼ| k(zⱼ, x).
     rounding = 4 * np.finfo(np.float32).eps * np.abs(model.dual_coef_).sum()
@@ -245,6 +214,8 @@ def test_steps_are_taken_where_the_time_ends_before_some_conjugate_gradients(mon
     assert model.report_["solver"] == solver
     timed = given == {"max_seconds": 50} and rows >= 1500
     assert model.report_.get("predicted_seconds") == (seconds if timed else None)
+    named = kernel_ridge_regressor(centers=30, random_state=0, solver=solver).fit(X, y)
+    assert np.array_equal(model.dual_coef_, named.dual_coef_)
 
 
 @pytest.mark.parametrize("given", [{"kernel": "precomputed"}, {"bandwidth": 2.0}])
@@ -269,3 +240,22 @@ def test_the_estimated_time_of_conjugate_gradients_is_operations_by_a_rate(dtype
     placed = SimpleNamespace(rows=range(6000), of_model=sparse, n=30, n_inputs=50)
     operations = pairs * (3 * (110 + 2 * 1) + 3 * 8)
     assert kernel_centers.seconds_of_passes(placed, 1, 0) == pytest.approx(slower * operations / 2.2e11, rel=1e-12)
+
+
+@pytest.mark.parametrize(("takes_steps", "n_numbers"), [(True, 400 + 164 * 20 + 5000), (False, 800 + 45 * 20 + 450)])
+def test_the_room_for_centers_is_what_their_matrices_take(takes_steps, n_numbers):
+    # 7 inputs, 3 outputs, 50 points beside 20 centers.
+    room = RoomForCenters(7, 3, 4, 50, takes_steps)
+    assert room.bytes_of(20) == 4 * n_numbers
+    assert room.fitting(room.bytes_of(20)) == 20 == room.fitting(room.bytes_of(21) - 1)
+
+
+@pytest.mark.parametrize(
+    ("n", "sampled", "chosen"), [(500, True, range(500)), (40, True, range(40, 140)), (500, False, range(100))]
+)
+def test_parameters_are_chosen_with_the_first_centers_or_with_the_points_after_them(n, sampled, chosen):
+    numbers, fresh = np.arange(900.0)[:, None], slice(n, n + 100) if sampled else slice(0, 100)
+    points = np.concatenate([numbers[:n] if sampled else -1 - numbers[:n], numbers[fresh]])
+    found = Centers(points, n, fresh, sampled, numbers, 1).rows_to_choose_with(2 * numbers, 3 * numbers[:, 0])
+    assert found.points[:, 0].tolist() == [*chosen]
+    assert np.array_equal(found.targets, 2 * found.points) and np.array_equal(found.weights, 3 * found.points[:, 0])

@@ -12,7 +12,7 @@ from sklearn.base import is_classifier
 from engine_example import sample
 from estimators_example import published, uncalibrated
 from feature_forms import feature_eigenpro_regressor
-from forms import centers_regressor, changed, eigenpro_regressor, kernel_sgd_classifier, kernel_sgd_regressor
+from forms import centers_regressor, changed, eigenpro_regressor, kernel_sgd_classifier
 from shallows import KernelRidgeClassifier, KernelRidgeRegressor, Options, spectrum, training
 from shallows.errors import ShallowsError
 from shallows.fitting.rows import EarlyStopping, HeldOut, TrainingSet, split_rows
@@ -65,8 +65,7 @@ def test_held_out_rows_are_not_trained_on(Estimator):
     assert Estimator(**small(Estimator), **asked).fit(X, other).losses_ == pytest.approx(losses, rel=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("fraction", [0.1, 0.25, 0.5])
+@pytest.mark.parametrize(("fraction", "seed"), [(0.1, 0), (0.25, 1), (0.5, 2)])
 def test_classes_have_their_share_among_the_rows_that_are_held_out(fraction, seed):
     y = np.repeat(["a", "b", "c", "d"], [50, 30, 19, 1])
     held = hold_out(np.arange(100)[:, None], y, fraction, seed)
@@ -81,51 +80,34 @@ def test_classes_have_their_share_among_the_rows_that_are_held_out(fraction, see
 
 
 @each
-def test_scores_are_weighted_as_the_rows_are(Estimator):
+def test_scores_are_weighted_and_observers_see_all_training_rows(Estimator):
     X, y, *_ = table(Estimator, noise=0.8)
-    w = np.random.default_rng(0).uniform(0.1, 3, len(X))
-    asked = {"max_epochs": 2, "tol": 0, "random_state": 0, "early_stopping": True, "n_iter_no_change": 50}
-    asked |= {"rank": 10, "n_subsample": 100, **published(Estimator)}
-    model = Estimator(**small(Estimator), **asked).fit(X, y, sample_weight=w)
-    rows = held_out_rows(model, X)
-    assert model.score(X[rows], y[rows], sample_weight=w[rows]) == pytest.approx(model.best_validation_score_, abs=1e-9)
-
-
-@each
-def test_observers_see_all_training_rows_although_some_are_held_out(Estimator):
-    X, y, *_ = table(Estimator)
-    seen = []
+    w, seen = np.random.default_rng(0).uniform(0.1, 3, len(X)), []
     curve = training.Curve([1, 2], lambda s: seen.append(s.predict_training()) or {"n": float(len(seen[-1]))})
     asked = {"max_epochs": 2, "tol": 0, "random_state": 0, "early_stopping": True, "n_iter_no_change": 50}
     asked |= {"rank": 10, "n_subsample": 100, **published(Estimator)}
-    model = Estimator(**small(Estimator), **asked).fit(X, y, observers=[curve])
+    model = Estimator(**small(Estimator), **asked).fit(X, y, sample_weight=w, observers=[curve])
+    rows = held_out_rows(model, X)
+    assert model.score(X[rows], y[rows], sample_weight=w[rows]) == pytest.approx(model.best_validation_score_, abs=1e-9)
     assert [row["n"] for row in curve.rows] == [len(X)] * 2
     best = seen[int(np.argmax(model.validation_scores_))]  # The model is that of the best epoch.
     assert np.abs(np.asarray(best, float) - np.asarray(model.predict(X), float)).max() < 1e-9
 
 
-@pytest.mark.parametrize("Estimator", [kernel_sgd_classifier, kernel_sgd_regressor])
-def test_kernel_gradient_descent_stops_early_too(Estimator):
-    X, y, *_ = table(Estimator, noise=0.8)
-    asked = {"bandwidth": 0.5, "max_epochs": 60, "tol": 0, "random_state": 0, **uncalibrated(Estimator)}
-    model = Estimator(early_stopping=True, **asked).fit(X, y)
+def test_kernel_gradient_descent_stops_early_too():
+    X, y, *_ = table(kernel_sgd_classifier, noise=0.8)
+    asked = {"bandwidth": 0.5, "max_epochs": 60, "tol": 0, "random_state": 0, **uncalibrated(kernel_sgd_classifier)}
+    model = kernel_sgd_classifier(early_stopping=True, **asked).fit(X, y)
     rows = held_out_rows(model, X)
     assert model.n_epochs_ < 60
     assert model.score(X[rows], y[rows]) == pytest.approx(model.best_validation_score_, abs=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("fraction", 0.0), ("fraction", 1.0), ("patience", 0), ("patience", 1.5)],
-)
+@pytest.mark.parametrize(("name", "value"), [("fraction", 0.0), ("fraction", 1.0), ("patience", 0), ("patience", 1.5)])
 def test_a_parameter_of_early_stopping_out_of_its_range_is_named(name, value):
     X, y, *_ = table(eigenpro_regressor)
-    with pytest.raises(ShallowsError, match=f"{name} of early stopping") as raised:
+    with pytest.raises(ShallowsError, match=f"{name} of early stopping .*{value}"):
         eigenpro_regressor(early_stopping=True, **{name: value}).fit(X, y)
-    assert repr(value) in str(raised.value)
-
-
-def test_a_share_that_leaves_no_row_is_told_so():
     with pytest.raises(ShallowsError, match=r"fraction 0.1 gives no validation row of 3 rows"):
         KernelRidgeClassifier(solver="eigenpro", early_stopping=True).fit(sample(3), [0, 1, 1])
 
@@ -137,7 +119,7 @@ def test_a_preconditioner_of_all_rows_and_early_stopping_exclude_each_other():
         KernelRidgeRegressor(solver=EigenPro(preconditioner=p), bandwidth=1.0, early_stopping=True).fit(X, y)
 
 
-REGRESSORS = [eigenpro_regressor, centers_regressor, feature_eigenpro_regressor, kernel_sgd_regressor]
+REGRESSORS = [eigenpro_regressor, centers_regressor, feature_eigenpro_regressor]
 
 
 @pytest.mark.parametrize("Estimator", REGRESSORS)
@@ -160,7 +142,7 @@ def test_conjugate_gradients_have_a_model_after_a_pass_whatever_the_time():
     assert model.report_["solver"] == "nystrom_conjugate_gradients" and model.score(X, y) > 0.9
 
 
-@pytest.mark.parametrize("Estimator", REGRESSORS)
+@pytest.mark.parametrize("Estimator", REGRESSORS[:1])
 def test_training_ends_within_the_time_that_is_left(Estimator):
     X = sample(1500, 5)
     y = np.sin(X[:, 0]) + X[:, 1]

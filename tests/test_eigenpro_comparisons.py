@@ -1,7 +1,5 @@
 """What the configuration of the comparisons of the EigenPro paper promises about its own runs."""
 
-import json
-
 import numpy as np
 import pytest
 
@@ -26,17 +24,10 @@ def test_the_level_of_table_3_is_the_exact_solution_of_its_own_table(plan, scale
 
 
 @pytest.mark.parametrize("scale", ["laptop", "paper"])
-@pytest.mark.parametrize("method", ["eigenpro", "kernel_sgd"])
-def test_table_3_goes_on_with_the_runs_of_table_6(plan, scale, method):
-    first_seed = {run.id for run in plan.runs_of("eigenpro_table6", scale) if run.method == method and run.seed == 0}
-    assert first_seed <= of_method(plan, "eigenpro_table3", scale, method)
-
-
-def test_the_norm_of_the_coefficients_comes_from_the_runs_of_the_iterations_table(plan):
-    for scale in SCALES:
-        assert {run.id for run in plan.runs_of("eigenpro_fig2_alpha_norm", scale)} == {
-            run.id for run in plan.runs_of("eigenpro_intext_gd_iterations", scale)
-        }
+def test_table_3_goes_on_with_the_runs_of_table_6(plan, scale):
+    for method in ("eigenpro", "kernel_sgd"):
+        first = {run.id for run in plan.runs_of("eigenpro_table6", scale) if run.method == method and run.seed == 0}
+        assert first <= of_method(plan, "eigenpro_table3", scale, method)
 
 
 def test_what_the_exact_solution_takes_was_tried_on_a_validation_part(plan):
@@ -49,17 +40,8 @@ def test_what_the_exact_solution_takes_was_tried_on_a_validation_part(plan):
         assert (run.dataset, given["kernel"], given["bandwidth"], given["alpha"]) in tried
 
 
-def test_the_noise_that_table_3_lets_in_on_cifar_10_was_tried_on_a_validation_part(plan):
-    def taken(target):
-        runs = [run for run in plan.runs_of(target, "laptop") if (run.dataset, run.method) == ("cifar10", "eigenpro")]
-        given = [{"solver__step": "certified", **run.parameters} for run in runs]
-        return {json.dumps(one, sort_keys=True) for one in given if one["solver__step"] == "certified"}
-
-    assert taken("eigenpro_table3") and taken("eigenpro_table3") <= taken("eigenpro_choice_noise")
-
-
 @pytest.mark.parametrize("scale", SCALES)
-@pytest.mark.parametrize("target", ["eigenpro_table3", "eigenpro_table6", "eigenpro_table7", "eigenpro_table8"])
+@pytest.mark.parametrize("target", ["eigenpro_table3", "eigenpro_table8"])
 def test_both_methods_are_judged_with_the_algorithm_and_the_step_of_the_authors_first_public_code(plan, target, scale):
     steps = {}
     for one in plan.series(target, scale):
@@ -101,14 +83,6 @@ def test_choosing_never_sees_the_test_part(plan):
             assert {"split", "fold"} & set(steps[0]), "the first step makes the test part out of training points"
 
 
-def test_the_iterative_methods_of_table_3_have_the_bandwidths_of_the_exact_solution(plan):
-    for scale in SCALES:
-        widths = {}
-        for run in plan.runs_of("eigenpro_table3", scale):
-            widths.setdefault((run.dataset, run.parameters["kernel"]), set()).add(run.parameters["bandwidth"])
-        assert widths and all(len(different) == 1 for different in widths.values())
-
-
 def test_the_published_ratios_are_those_of_the_published_epochs(plan):
     published = plan.configuration.published
     epochs = {
@@ -120,10 +94,6 @@ def test_the_published_ratios_are_those_of_the_published_epochs(plan):
         place = row["dataset"], row["setting"]
         expected = epochs[(*place, "Pegasos")] / epochs[(*place, "EigenPro")]
         assert float(row["published"]) == pytest.approx(expected, rel=1e-3)
-
-
-def test_gray_pictures_count_a_third_of_their_columns(plan):
-    assert plan.size("cifar10", "gray_unit").n_features == 1024
 
 
 def test_a_large_job_of_the_laptop_scale_fits_into_16_gb(plan):

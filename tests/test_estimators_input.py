@@ -32,40 +32,29 @@ pytestmark = brief
 
 
 @each
-@pytest.mark.parametrize(
-    "form",
-    [
-        np.asfortranarray,
-        lambda x: np.repeat(x, 2, axis=0)[::2],
-        lambda x: np.repeat(x, 2, axis=1)[:, ::2],
-        lambda x: x[::-1][::-1],
-        lambda x: x.astype(">f8"),
-    ],
-    ids=["fortran", "rows apart", "columns apart", "reversed twice", "big-endian"],
-)
-def test_the_layout_of_more_data_than_one_batch_changes_nothing(Estimator, form):
+def test_the_layout_of_more_data_than_one_batch_changes_nothing(Estimator, tmp_path):
+    def mapped(x):
+        np.save(tmp_path / "x.npy", x)
+        return np.load(tmp_path / "x.npy", mmap_mode="r")
+
     X, y, new = table(Estimator, 1100)
-    plain, laid_out = (Estimator(random_state=0, max_epochs=2).fit(f(X), y) for f in (np.ascontiguousarray, form))
-    assert np.array_equal(outputs(plain, new), outputs(laid_out, form(new)))
+    plain = Estimator(random_state=0, max_epochs=2).fit(np.ascontiguousarray(X), y)
+    expected = outputs(plain, new)
+    apart = lambda x: np.repeat(x, 2, axis=1)[::-1, ::2][::-1]  # noqa: E731
+    for form in (np.asfortranarray, apart, lambda x: x.astype(">f8"), mapped):
+        laid_out = Estimator(random_state=0, max_epochs=2).fit(form(X), y)
+        assert np.array_equal(expected, outputs(laid_out, form(new)))
+    alone = np.concatenate([outputs(plain, row[None]) for row in new])
+    assert np.abs(alone - expected).max() < EPS32 * np.abs(plain.dual_coef_).sum()
 
 
 @each
-@pytest.mark.parametrize("kind", [scipy.sparse.csr_matrix, scipy.sparse.csr_array, scipy.sparse.coo_array])
-def test_sparse_data_give_what_dense_data_give(Estimator, kind):
+def test_sparse_data_give_what_dense_data_give(Estimator):
     X, y, new = table(Estimator)
     X, new = X * (X > 0.3), new * (new > 0.3)
     X[:, 2], new[:, 2] = 0, 1  # A column that is constant in training and not after.
-    dense, sparse = (Estimator(random_state=0, max_epochs=2).fit(f(X), y) for f in (np.asarray, kind))
-    assert np.array_equal(outputs(dense, new), outputs(sparse, kind(new)))
-    assert np.array_equal(outputs(dense, new), outputs(dense, kind(new)))
-
-
-@each
-def test_half_precision_is_read_as_what_it_holds(Estimator):
-    X, y, new = table(Estimator)
-    X, new = X.astype(np.float16), new.astype(np.float16)
-    half, double = (Estimator(random_state=0, max_epochs=2).fit(X.astype(dtype), y) for dtype in (np.float16, float))
-    assert np.array_equal(outputs(half, new), outputs(double, new.astype(float)))
+    dense, sparse = (Estimator(random_state=0, max_epochs=2).fit(f(X), y) for f in (np.asarray, scipy.sparse.coo_array))
+    assert np.array_equal(outputs(dense, new), outputs(sparse, scipy.sparse.csr_matrix(new)))
 
 
 @each
@@ -73,24 +62,15 @@ def test_half_precision_is_read_as_what_it_holds(Estimator):
 def test_the_precision_that_was_asked_for_is_the_one_that_is_used(Estimator, dtype):
     X, y, new = table(Estimator)
     rule = {} if Estimator in EIGENPRO else {"step_rule": "constant"}
-    model = Estimator(random_state=0, max_epochs=2, dtype=dtype, **rule, **published(Estimator)).fit(X, y)
+    given = {"random_state": 0, "max_epochs": 2, **published(Estimator)}
+    model = Estimator(dtype=dtype, **rule, **given).fit(X, y)
     assert model.dual_coef_.dtype == model.report_["precision"] == dtype
-    exact = Estimator(
-        random_state=0, max_epochs=2, dtype="float64", step_size=model.step_size_, **published(Estimator)
-    ).fit(X, y)
     if Estimator in CLASSIFIERS:
         assert model.decision_function(new).dtype == dtype
     # Kernel SGD takes few dozen steps; EigenPro solves the problem, and amplifies what a kernel value lacks.
     if Estimator not in EIGENPRO:
+        exact = Estimator(dtype="float64", step_size=model.step_size_, **given).fit(X, y)
         assert np.abs(outputs(model, new) - outputs(exact, new)).max() < 1e4 * EPS32
-
-
-@each
-def test_a_memory_map_gives_what_an_array_gives(Estimator, tmp_path):
-    X, y, new = table(Estimator)
-    np.save(tmp_path / "X.npy", X)
-    mapped = Estimator(random_state=0, max_epochs=2).fit(np.load(tmp_path / "X.npy", mmap_mode="r"), y)
-    assert np.array_equal(outputs(mapped, new), outputs(Estimator(random_state=0, max_epochs=2).fit(X, y), new))
 
 
 @each
@@ -137,14 +117,6 @@ def test_with_a_ridge_kept_values_take_16_bits_and_the_model_stays(Estimator, mo
     assert 0 < np.abs(a - b).max() < 2e-3 * np.abs(a).max()
 
 
-@each
-def test_points_are_predicted_alone_as_together(Estimator):
-    X, y, new = table(Estimator)
-    model = Estimator(random_state=0, max_epochs=2).fit(X, y)
-    alone = np.concatenate([outputs(model, row[None]) for row in new])
-    assert np.abs(alone - outputs(model, new)).max() < 1e-12 * np.abs(model.dual_coef_).sum()
-
-
 def test_new_points_are_read_block_by_block(monkeypatch):
     X, y, new = table(eigenpro_regressor)
     model = KernelRidgeRegressor(solver="eigenpro", random_state=0).fit(X, y)
@@ -181,8 +153,7 @@ def test_a_feature_that_is_constant_in_training_still_counts_in_a_new_point(Esti
 
 
 @each
-@pytest.mark.parametrize("n", [30, 1200])
-@pytest.mark.parametrize("weights", [False, True])
+@pytest.mark.parametrize(("n", "weights"), [(30, True), (1200, False)])
 def test_where_all_features_are_constant_the_mean_is_learnt(Estimator, n, weights):
     X, y = np.full((n, 3), 7.0), (np.arange(n) % 3 == 0).astype(int)
     w = 1.0 + 3 * y if weights else np.ones(n)  # With weights, the rarer label is the heavier one.
@@ -194,7 +165,7 @@ def test_where_all_features_are_constant_the_mean_is_learnt(Estimator, n, weight
 
 
 @each
-@pytest.mark.parametrize("n", [1, 2, 3])
+@pytest.mark.parametrize("n", [1, 2])
 def test_a_handful_of_points_is_fitted(Estimator, n):
     X, y = sample(n), np.arange(n) % 2
     if is_classifier(Estimator()) and n == 1:
@@ -217,13 +188,10 @@ def test_rank_subsample_and_batch_beyond_the_points_are_brought_down_to_them(Est
 
 
 def test_the_same_point_with_other_labels_gives_their_mean():
-    X = np.repeat(sample(20), 3, axis=0)
-    y = np.tile([0.0, 0.0, 1.0], 20)
-    model = KernelRidgeRegressor("laplace", solver=EigenPro(max_epochs=200), random_state=0).fit(X, y)
-    assert model.predict(X) == pytest.approx(np.full(60, 1 / 3), abs=1e-3)
-    assert (
-        not KernelRidgeClassifier("laplace", solver=EigenPro(max_epochs=200), random_state=0).fit(X, y).predict(X).any()
-    )
+    X, y = np.repeat(sample(20), 3, axis=0), np.tile([0.0, 0.0, 1.0], 20)
+    given = {"solver": EigenPro(max_epochs=200), "random_state": 0}
+    assert KernelRidgeRegressor("laplace", **given).fit(X, y).predict(X) == pytest.approx(np.full(60, 1 / 3), abs=1e-3)
+    assert not KernelRidgeClassifier("laplace", **given).fit(X, y).predict(X).any()
 
 
 @each_eigenpro

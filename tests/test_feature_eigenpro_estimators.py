@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import pickle
 from unittest import mock
 
 import numpy as np
 import pytest
 from sklearn.base import clone, is_classifier
-from sklearn.datasets import load_digits
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from engine_example import naive_kernel, sample
@@ -37,9 +35,9 @@ def test_scikit_learns_contract_holds(estimator, check):
 
 
 @quiet
-@each
 @pytest.mark.parametrize("name", MAPS)
-def test_every_map_by_name_learns(Estimator, name):
+def test_every_map_by_name_learns(name):
+    Estimator = BOTH[len(name) % 2]
     X, y, _ = table(Estimator, 400)
     size = {"semi_random": {"n_units": 40}, "hidden_units": {"n_units": 200}}.get(name, {"n_features": 200})
     model = Estimator(name, bandwidth=1.0, random_state=0, **size).fit(X, y)
@@ -60,12 +58,7 @@ def test_more_rows_are_given_more_random_features(name, n, wanted, monkeypatch):
 
 @pytest.mark.parametrize(
     ("many", "given", "stopped_by"),
-    [
-        (1400, {}, "plateau"),
-        (1500, {}, "max_epochs"),
-        (1400, {"tol": 0.0}, "max_epochs"),
-        (1400, {"regularisation": 0.0}, "max_epochs"),
-    ],
+    [(1400, {}, "plateau"), (1500, {}, "max_epochs"), (1400, {"regularisation": 0.0}, "max_epochs")],
 )
 def test_with_many_rows_the_training_ends_where_its_loss_rests(many, given, stopped_by, monkeypatch):
     monkeypatch.setattr(feature_eigenpro, "MANY", many)
@@ -76,61 +69,35 @@ def test_with_many_rows_the_training_ends_where_its_loss_rests(many, given, stop
     assert (model.n_epochs_ < 30) == (stopped_by == "plateau")
 
 
-def test_digits_are_told_apart():
-    X, y = load_digits(return_X_y=True)
-    model = feature_eigenpro_classifier(n_features=2000, random_state=0, tol=2e-2).fit(X[:1200], y[:1200])
-    # scikit-learn's SVC with its defaults reaches 0.959 on this split.
-    assert model.score(X[1200:], y[1200:]) > 0.95
-
-
 def test_many_features_come_near_the_kernel_machine():
     # SPEC 12: EigenPro-RF tends to kernel EigenPro as D grows, with 1/√D.
-
     X, y, new = table(feature_eigenpro_regressor, 200)
     asked = {"random_state": 0, "max_epochs": 5, "tol": 0, "rank": 20, "n_subsample": 200, "batch_size": 50}
     asked |= {"step_size": 0.05, "damping": 1.0, "bandwidth": 2.0, "dtype": "float64"}
     exact = eigenpro_regressor(**asked).fit(X, y).predict(new)
-    errors = [
-        np.abs(feature_eigenpro_regressor(n_features=D, **asked).fit(X, y).predict(new) - exact).mean()
-        for D in (500, 8000)
-    ]
-    assert errors[1] < 0.5 * errors[0]
+    few, many = (feature_eigenpro_regressor(n_features=D, **asked).fit(X, y).predict(new) for D in (500, 8000))
+    assert np.abs(many - exact).mean() < 0.5 * np.abs(few - exact).mean()
 
 
 @quiet
 @each
-def test_predictions_are_the_linear_model_that_was_learnt(Estimator):
-    X, y, new = table(Estimator)
-    model = Estimator(Given(4), calibration=None, random_state=0, max_epochs=3).fit(X, y)
-    scores = new @ model.coef_.T  # A map of the user's sees the inputs as they are.
-    if not is_classifier(model):
-        scores = scores * model._targets.scale + model.intercept_
-    assert np.abs(outputs(model, new).reshape(scores.shape) - scores).max() < 1e-12
-
-
-@quiet
-@each
-def test_a_feature_that_is_constant_in_training_still_counts_in_a_new_point(Estimator):
+@pytest.mark.parametrize("features", ["given", "rbf"])
+def test_predictions_are_the_linear_model_that_was_learnt(Estimator, features):
+    # A feature that is constant in training still counts in a new point.
     X, y, new = table(Estimator)
     X, new = np.hstack([X, np.full((len(X), 1), 3.0)]), np.hstack([new, sample(len(new), 1)])
-    model = Estimator("rbf", n_features=30, calibration=None, random_state=0, max_epochs=2).fit(X, y)
-    centres = model._model.blocks.features.centers + X.mean(axis=0)
-    scores = naive_kernel("gaussian", model.bandwidth_, new, centres) @ model.coef_.T
+    options = {"calibration": None, "random_state": 0, "max_epochs": 2}
+    if features == "given":
+        # A map of the user's sees the inputs as they are.
+        model, values = Estimator(Given(5), **options).fit(X, y), new
+    else:
+        model = Estimator("rbf", n_features=30, **options).fit(X, y)
+        centres = model._model.blocks.features.centers + X.mean(axis=0)
+        values = naive_kernel("gaussian", model.bandwidth_, new, centres)
+    scores = values @ model.coef_.T
     if not is_classifier(model):
         scores = scores * model._targets.scale + model.intercept_
     assert np.abs(outputs(model, new).reshape(scores.shape) - scores).max() < 1e-9
-
-
-@quiet
-@each
-@pytest.mark.parametrize("n", [120, 1100])
-def test_the_same_seed_gives_the_same_model_to_the_bit(Estimator, n):
-    X, y, new = table(Estimator, n)
-    first, again = (Estimator(n_features=100, random_state=3, max_epochs=2, tol=0).fit(X, y) for _ in range(2))
-    assert np.array_equal(first.coef_, again.coef_)
-    other = Estimator(n_features=100, random_state=4, max_epochs=2, tol=0).fit(X, y)
-    assert not np.array_equal(first.coef_, other.coef_)
-    assert np.array_equal(outputs(pickle.loads(pickle.dumps(first)), new), outputs(first, new))
 
 
 @quiet
@@ -147,8 +114,7 @@ def test_a_small_budget_changes_no_prediction_beyond_rounding(Estimator):
 
 @pytest.mark.slow
 @quiet
-@each
-@pytest.mark.parametrize("early_stopping", [False, True])
+@pytest.mark.parametrize(("Estimator", "early_stopping"), [(BOTH[0], True), (BOTH[1], False)])
 def test_a_run_that_was_stopped_goes_on_to_the_same_model_to_the_bit(Estimator, early_stopping, tmp_path):
     X, y, _ = table(Estimator, 1100)
     model = Estimator(n_features=100, random_state=0, max_epochs=4, tol=0, batch_size=50, early_stopping=early_stopping)
@@ -186,19 +152,7 @@ def test_snapshots_measure_what_observers_ask_for(Estimator):
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [
-        ("features", "furier"),
-        ("n_features", 0),
-        ("n_features", 7.5),
-        ("rank", -1),
-        ("damping", 0.0),
-        ("power", "half"),
-        ("power", 1.5),
-        ("eigensystem", "svd"),
-        ("step", "larger"),
-        ("step", -1),
-        ("batch_size", 0),
-    ],
+    [("features", "furier"), ("n_features", 0), ("damping", 0.0), ("power", 1.5), ("eigensystem", "svd"), ("step", 0)],
 )
 def test_a_parameter_out_of_its_range_is_named_with_its_value(name, value):
     X, y, _ = table(feature_eigenpro_regressor)

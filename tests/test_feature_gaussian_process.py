@@ -52,8 +52,7 @@ def by_hand(prior, between, own, y, signal, own_of_new):
     return mean, C, -0.5 * (y @ np.linalg.solve(C, y) + np.linalg.slogdet(2 * np.pi * C)[1])
 
 
-@pytest.mark.parametrize("features", ["nystrom", "fourier", "quasi_monte_carlo"])
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("features", "weighted"), [("nystrom", True), ("fourier", False), ("quasi_monte_carlo", True)])
 def test_the_posterior_is_the_exact_one_of_the_kernel_of_the_features(features, weighted):
     X, y = problem()
     weights = 0.5 + sample(150, 1)[:, 0] ** 2 if weighted else None
@@ -112,8 +111,10 @@ def test_the_chosen_bandwidth_and_variances_are_those_of_the_largest_likelihood(
         assert getattr(model, f"{other_one}_")[0] == pytest.approx(fixed[other_one], rel=1e-12)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("given", [{}, {"signal": 1.7}, {"noise": 0.2}, {"signal": 1.7, "noise": 0.2}], ids=str)
+@pytest.mark.parametrize(
+    ("given", "weighted"),
+    [({}, True), ({"signal": 1.7}, False), ({"noise": 0.2}, True)],
+)
 def test_a_choice_has_the_likelihood_of_the_normal_law(given, weighted):
     x, y = sample(25), sample(25, 2, seed=1)
     w = np.random.default_rng(2).uniform(0.2, 3.0, 25) if weighted else np.ones(25)
@@ -127,34 +128,14 @@ def test_a_choice_has_the_likelihood_of_the_normal_law(given, weighted):
     assert found.log_likelihood == pytest.approx(sum(law.logpdf(y[:, k]) for k, law in enumerate(laws)), rel=1e-10)
 
 
-def test_noise_explains_what_a_kernel_without_values_leaves_open():
-    # The likelihood is the same for every ratio: signal and noise are one.
-    assert marginal_likelihood.choose(lambda width: np.zeros((20, 20)), sample(20, 1)).ratio > 5e3
-
-
-def test_pure_noise_is_not_explained_by_a_narrow_kernel():
+def test_intervals_have_their_coverage_and_pure_noise_is_not_explained_by_a_narrow_kernel():
+    X, y = problem(3000, noise=0.3)
+    model = FeatureGaussianProcessRegressor(NystroemFeatures(n_features=100), random_state=0).fit(X[:2000], y[:2000])
+    mean, deviation = model.predict(X[2000:], return_std=True)
+    assert 0.87 < np.mean(np.abs(y[2000:] - mean) < 1.645 * deviation) < 0.93
     model = FeatureGaussianProcessRegressor(random_state=0).fit(sample(300, 8), sample(300, 9)[:, 8])
     mean, deviation = model.predict(sample(50, 8) + 0.1, return_std=True)
     assert np.abs(mean - model.intercept_).max() < 0.1 and np.abs(deviation - 1).max() < 0.15
-
-
-def test_intervals_have_their_coverage_with_few_landmarks_and_many_rows():
-    X, y = problem(3000, noise=0.3)
-    model = FeatureGaussianProcessRegressor(random_state=0, features=NystroemFeatures(n_features=100)).fit(
-        X[:2000], y[:2000]
-    )
-    mean, deviation = model.predict(X[2000:], return_std=True)
-    assert 0.87 < np.mean(np.abs(y[2000:] - mean) < 1.645 * deviation) < 0.93
-
-
-def test_far_from_the_data_the_variance_is_that_of_the_prior_on_landmarks_only():
-    X, y = problem(1000)
-    far = np.full((1, 3), 50.0)
-    for features, share in (("nystrom", 1.0), ("fourier", 0.5)):
-        map_ = MAPS[features](n_features=100, bandwidth=1.3)
-        model = FeatureGaussianProcessRegressor(map_, **GIVEN).fit(X, y)
-        variance = model.predict(far, return_std=True)[1][0] ** 2 - GIVEN["noise_variance"]
-        assert variance == pytest.approx(2.0, rel=1e-6) if share == 1.0 else variance < share * 2.0
 
 
 def test_several_outputs_have_variances_of_their_own():
@@ -191,10 +172,8 @@ def test_float32_and_blocks_of_rows_change_rounding_only(monkeypatch):
 
 
 def test_a_saved_model_has_the_same_variances_and_draws(tmp_path):
-    X, y = problem()
-    model = FeatureGaussianProcessRegressor(
-        random_state=0, features=NystroemFeatures(kernel=kernels.Matern(nu=2.5))
-    ).fit(X, y)
+    features = NystroemFeatures(kernel=kernels.Matern(nu=2.5))
+    model = FeatureGaussianProcessRegressor(features, random_state=0).fit(*problem())
     shallows.save(model, tmp_path / "model.skops")
     read = shallows.load(tmp_path / "model.skops", device="cpu")
     assert all(map(np.array_equal, model.predict(NEW, return_std=True), read.predict(NEW, return_std=True)))
@@ -202,47 +181,32 @@ def test_a_saved_model_has_the_same_variances_and_draws(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("parameters", "error", "says"),
+    ("features", "error", "says"),
     [
-        (
-            {"features": NystroemFeatures("polynomial")},
-            ShallowsError,
-            r"got 'polynomial'\. Such kernels are 'gaussian'",
-        ),
-        ({"features": NystroemFeatures("precomputed")}, ShallowsError, "a kernel matrix shows none"),
-        (
-            {"features": NystroemFeatures(lambda a, b: a @ b.T)},
-            ShallowsError,
-            "function of the difference of two points, got",
-        ),
-        ({"features": NystroemFeatures("gausian")}, UnknownNameError, "gaussian"),
-        ({"features": "binning"}, ShallowsError, "features must be 'nystrom', 'fourier' or .* got 'binning'"),
-        ({"features": "nistrom"}, UnknownNameError, "nystrom"),
-        ({"features": HiddenUnits()}, ShallowsError, "features must be 'nystrom', 'fourier' or"),
-        ({"noise_variance": 0.0}, ShallowsError, "noise_variance must be a positive number or 'auto', got 0"),
-        ({"signal_variance": "large"}, ShallowsError, "signal_variance must be .*'large'"),
+        (NystroemFeatures("polynomial"), ShallowsError, r"got 'polynomial'\. Such kernels are 'gaussian'"),
+        (NystroemFeatures("precomputed"), ShallowsError, "a kernel matrix shows none"),
+        (NystroemFeatures(lambda a, b: a @ b.T), ShallowsError, "function of the difference of two points, got"),
+        ("binning", ShallowsError, "features must be 'nystrom', 'fourier' or .* got 'binning'"),
+        ("nistrom", UnknownNameError, "nystrom"),
+        (HiddenUnits(), ShallowsError, "features must be 'nystrom', 'fourier' or"),
     ],
 )
-def test_what_cannot_be_used_is_refused_with_what_can(parameters, error, says):
+def test_what_cannot_be_used_is_refused_with_what_can(features, error, says):
     with pytest.raises(error, match=says):
-        FeatureGaussianProcessRegressor(**parameters).fit(*problem(30))
+        FeatureGaussianProcessRegressor(features).fit(*problem(30))
 
 
-def test_standard_deviations_and_covariances_are_asked_for_one_at_a_time():
-    model = FeatureGaussianProcessRegressor(random_state=0).fit(*problem(30))
-    with pytest.raises(ShallowsError, match="At most one"):
-        model.predict(NEW, return_std=True, return_cov=True)
-    with pytest.raises(ShallowsError, match="n_samples must be a whole number of at least 1, got 0"):
-        model.sample_y(NEW, 0)
-
-
-def test_targets_and_covariances_that_are_too_large_are_told_so():
+def test_predictions_and_targets_that_are_impossible_are_told_so():
     X, y = problem(30)
     with pytest.raises(ShallowsError, match=r"targets are too large.*Scale y"):
         FeatureGaussianProcessRegressor().fit(X, 1e200 * y)
     model = FeatureGaussianProcessRegressor(random_state=0).fit(X, y)
     with pytest.raises(ShallowsError, match="covariances of 3,000,000 points take"):
         model.predict(np.zeros((3_000_000, 3), dtype=np.float32), return_cov=True)
+    with pytest.raises(ShallowsError, match="At most one"):
+        model.predict(NEW, return_std=True, return_cov=True)
+    with pytest.raises(ShallowsError, match="n_samples must be a whole number of at least 1, got 0"):
+        model.sample_y(NEW, 0)
 
 
 @pytest.mark.parametrize("y", [np.zeros(20), np.arange(20.0)])

@@ -17,9 +17,8 @@ from pretended_gpu import pretended_gpu
 from shallows.decomposition import FeatureKernelPCA
 from shallows.errors import ShallowsError
 from shallows.kernel_approximation import FourierFeatures, NystroemFeatures, RandomBinning, SparseRandomFeatures
-from shallows.solvers import VRPCA, FeatureOja, MatrixStochasticGradient, NoisyPowerMethod, Oja
+from shallows.solvers import VRPCA, FeatureOja, MatrixStochasticGradient, Oja
 from shallows.solvers.feature_components import SOLVERS
-from shallows.training import Curve
 
 each = pytest.mark.parametrize("solver", SOLVERS)
 ONLINE = [name for name in SOLVERS if SOLVERS[name].is_online]
@@ -55,8 +54,7 @@ def test_scikit_learns_contract_holds(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("features", ["nystrom", "fourier"])
-@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize(("features", "center"), [("nystrom", False), ("fourier", True)])
 @each
 def test_components_are_the_top_eigenvectors_of_the_covariance_of_the_features(solver, center, features):
     x = points(1500)
@@ -109,9 +107,7 @@ def test_a_solver_that_needs_passes_is_refused_for_streams_and_keeps_its_model()
     assert not hasattr(model, "partial_fit") and hasattr(brief("feature_oja"), "partial_fit")
     with pytest.raises(AttributeError) as caught:
         model.partial_fit(points(100))
-    assert re.search(
-        r"a solver that takes rows one by one \('feature_oja', .*\), got 'vr_pca'", str(caught.value.__cause__)
-    )
+    assert re.search(r"takes rows one by one \('feature_oja', .*\), got 'vr_pca'", str(caught.value.__cause__))
     assert np.array_equal(model.transform(points()), before)
 
 
@@ -130,22 +126,13 @@ def test_a_model_comes_back_from_a_file(solver, tmp_path):
 def test_features_that_do_not_fit_into_memory_are_computed_for_each_batch(monkeypatch):
     x = points(400)
     kept = brief("vr_pca").fit(x)
-    monkeypatch.setattr(
-        "shallows.fitting.feature_components.Design",
-        lambda blocks, x, budget: shallows.features.Design(blocks, x, budget=0),
-    )
+    on_demand = lambda blocks, x, budget: shallows.features.Design(blocks, x, budget=0)  # noqa: E731
+    monkeypatch.setattr("shallows.fitting.feature_components.Design", on_demand)
     assert brief("vr_pca").fit(x).dual_coef_ == pytest.approx(kept.dual_coef_, abs=1e-9)
 
 
-def test_observers_see_components_during_the_training():
-    curve = Curve([1, 20], lambda s: {"shape": s.transform(points()).shape[1]}, unit="iteration")
-    brief("matrix_stochastic_gradient", n_iter=20).fit(points(300), observers=[curve])
-    assert [row["shape"] for row in curve.rows] == [2, 2]
-
-
 @pytest.mark.filterwarnings("ignore:A CUDA function of this package cannot be used here")
-@pytest.mark.parametrize("features", ["nystrom", "fourier"])
-@pytest.mark.parametrize("solver", ONLINE)
+@pytest.mark.parametrize(("solver", "features"), list(zip(ONLINE, ["nystrom", "fourier"], strict=False)))
 def test_a_fit_and_a_stream_on_a_gpu_give_what_they_give_on_a_cpu(solver, features, monkeypatch, a_short_beginning):
     # VR-PCA has a singular value decomposition, which the pretended library lacks.
     def of(device):
@@ -192,16 +179,13 @@ def test_features_that_cannot_be_used_are_refused(features, match):
 @pytest.mark.parametrize(
     ("options", "match"),
     [
-        ({"solver": "feature_oia"}, "no solver of FeatureKernelPCA 'feature_oia'. Did you mean 'feature_oja'"),
         ({"solver": Oja()}, "FeatureKernelPCA cannot use the solver Oja. Its solvers are 'feature_oja'"),
         ({"solver": VRPCA, "n_features": 9}, r"is a class. Give an object: solver=VRPCA\(\)"),
-        ({"solver": VRPCA(step_size=-1.0)}, "step_size must be a positive number"),
-        ({"solver": NoisyPowerMethod(rows=0)}, "rows must be a whole number"),
         ({"solver": MatrixStochasticGradient(rank=2)}, "rank must be more than n_components=2"),
-        ({"n_features": 0}, "n_features must be a whole number"),
         ({"features": "fourier", "kernel": "linear"}, "has no random Fourier features"),
         ({"kernel": "precomputed"}, "a kernel matrix shows none"),
         ({"features": "fourier", "n_features": 10**9}, r"1,000,000,000 features \(n_features\) takes"),
+        ({"n_components": 5, "n_features": 4}, "n_components=5 is more than there are features, 4 of 50 points"),
     ],
 )
 def test_an_error_names_the_value_of_a_parameter_out_of_range(options, match):
@@ -209,15 +193,9 @@ def test_an_error_names_the_value_of_a_parameter_out_of_range(options, match):
         brief(**{"bandwidth": "median"} | options).fit(points(50))
 
 
-def test_more_components_than_features_are_refused():
-    with pytest.raises(ShallowsError, match="n_components=5 is more than there are features, 4 of 50 points"):
-        brief(n_components=5, n_features=4).fit(points(50))
-
-
 @pytest.mark.parametrize("solver", ["feature_oja", "vr_pca", "matrix_stochastic_gradient"])
-@pytest.mark.parametrize("step_size", [1e60, 1e300])
-def test_the_longest_steps_are_harmless(solver, step_size):
-    model = brief(solver, n_iter=5, dtype="float32", step_size=step_size).fit(points(300))
+def test_the_longest_steps_are_harmless(solver):
+    model = brief(solver, n_iter=5, dtype="float32", step_size=1e300).fit(points(300))
     assert np.abs(model.dual_coef_.T @ model.dual_coef_ - np.eye(2)).max() < 1e-5
 
 

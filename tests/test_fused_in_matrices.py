@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.slow, needs_compiler]
 # ------------------------------------------------------------- matrices, and a training with one of them
 
 
-@pytest.mark.parametrize("kept", [0, 1, 4, 9])
+@pytest.mark.parametrize("kept", [0, 4])
 def test_a_matrix_that_is_kept_in_part_multiplies_as_before(gpu, kept):
     points, a = kernels.augmented(sample(250)), sample(250, 2, 1)
     kernel, size = kernels.Laplace(1.5), 64 * 64 * 8
@@ -30,18 +30,12 @@ def test_a_matrix_that_is_kept_in_part_multiplies_as_before(gpu, kept):
     before = len(gpu)
     assert np.abs(matrix.dot(there(a)) - K @ a).max() < 1e-11
     assert len(gpu) > before
-    for start, stop, head in [(0, 250, 0), (10, 200, 0), (70, 120, 65), (0, 64, 250), (249, 250, 1)]:
+    for start, stop, head in [(10, 200, 0), (70, 120, 65), (249, 250, 1)]:
         found, columns = matrix.rows_dot(slice(start, stop), there(a), head=head)
         assert np.abs(found - K[start:stop] @ a).max() < 1e-11
         assert columns is None if head == 0 else np.abs(columns.values() - K[start:stop, :head]).max() < 1e-12
         given = matrix.columns_dot(start, stop, there(a[start:stop]))
         assert np.abs(given - K[:, start:stop] @ a[start:stop]).max() < 1e-11
-
-
-def test_a_matrix_that_is_kept_whole_needs_no_launch(gpu):
-    matrix = gram.Gram(kernels.Laplace(1.5), there(kernels.augmented(sample(100))), budget=2**30, tile=64)
-    matrix.dot(there(sample(100, 2)))
-    assert not gpu
 
 
 def test_new_points_are_evaluated_in_parts(gpu, monkeypatch):
@@ -100,8 +94,8 @@ def test_training_gives_the_coefficients_of_the_plain_path(gpu):
 # ------------------------------------------------------------------------------------- sizes for a GPU
 
 
-@pytest.mark.parametrize("n", [1, 63, 2049, 8192, 8193, 60_000, 10**6])
-@pytest.mark.parametrize("budget", [0, 10**8, 4 * 10**9, 10**11])
+@pytest.mark.parametrize("n", [1, 63, 8193, 10**6])
+@pytest.mark.parametrize("budget", [0, 4 * 10**9, 10**11])
 def test_tiles_of_a_gpu_are_even_and_fit_the_budget(gpu, n, budget):
     points = there(np.broadcast_to(np.float32(0), (n, 5)))
     edge = gram.tile_edge(points, budget)

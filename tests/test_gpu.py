@@ -7,10 +7,11 @@ import os
 import numpy as np
 import pytest
 
-from engine_example import EUCLIDEAN, NEUTRAL, results, sample
+from engine_example import NEUTRAL, results, sample
 from estimators_example import ALL, outputs, table
-from forms import centers_regressor, eigenpro_classifier, eigenpro_regressor
+from forms import centers_regressor, eigenpro_classifier, eigenpro_regressor, kernel_sgd_classifier
 from fused_example import RADIAL
+from resumed_example import StopAt
 from shallows import arrays, gram, kernels, spectrum, streams, training
 from shallows.arrays import Device
 from shallows.gpu import cuda
@@ -33,45 +34,22 @@ def test_the_engine_gives_on_the_gpu_what_it_gives_on_the_cpu(name):
 
 
 @pytest.mark.parametrize("counter", [0, 7, 2**64 + 5])
-def test_random_integers_are_the_same_to_the_bit(counter):
+def test_random_numbers_are_the_same_to_the_bit(counter):
     like = GPU.namespace.ones(1)
-    assert np.array_equal(
-        streams.integers(3, "x", counter, 1001), arrays.to_numpy(streams.integers(3, "x", counter, 1001, like=like))
-    )
-    assert np.array_equal(
-        streams.permutation(3, "x", counter, 1001),
-        arrays.to_numpy(streams.permutation(3, "x", counter, 1001, like=like)),
-    )
-
-
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_uniform_numbers_are_the_same_to_the_bit(dtype):
-    xp = GPU.namespace
-    ours = streams.uniform(3, "x", 0, (40, 25), dtype=np.dtype(dtype))
-    theirs = streams.uniform(3, "x", 0, (40, 25), like=xp.ones(1), dtype=xp.dtype(dtype))
-    assert np.array_equal(ours, arrays.to_numpy(theirs))
-
-
-@pytest.mark.parametrize("name", EUCLIDEAN)
-def test_kernel_values_in_single_precision_agree(name):
-    kernel, x, z = kernels.make(name, 2.0), sample(300, 10, dtype=np.float32), sample(200, 10, 1, dtype=np.float32)
-    ours = kernel(x, z)
-    theirs = arrays.to_numpy(kernel(arrays.to_device(x, GPU), arrays.to_device(z, GPU)))
-    # Some units in the last place of the squared distance, as on the CPU (tests/test_kernels.py).
-    assert np.abs(ours - theirs).max() < 64 * np.finfo(np.float32).eps
+    for draw in (streams.integers, streams.permutation):
+        assert np.array_equal(draw(3, "x", counter, 1001), arrays.to_numpy(draw(3, "x", counter, 1001, like=like)))
+    for dtype in (np.dtype("float32"), np.dtype("float64")):
+        ours = streams.uniform(3, "x", counter, (40, 25), dtype=dtype)
+        assert np.array_equal(ours, arrays.to_numpy(streams.uniform(3, "x", counter, (40, 25), like=like, dtype=dtype)))
 
 
 @pytest.mark.parametrize(
     "kernel",
     [
-        kernels.Matern(2.0, 2.5),
+        *map(kernels.ArcCosine, range(3)),
         kernels.Matern(2.0, 0.8),
-        kernels.LaplaceProduct(2.0),
         kernels.CauchyProduct(2.0),
         kernels.Polynomial(3, 1.0, 0.1),
-        kernels.ArcCosine(0),
-        kernels.ArcCosine(1),
-        kernels.ArcCosine(2),
     ],
     ids=str,
 )
@@ -102,7 +80,7 @@ def test_one_pass_over_a_block_gives_the_values_of_many(kernel, dtype):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize(("d", "c"), [(1, 1), (3, 10), (18, 1), (18, 4), (18, 10), (32, 17), (32, 32)])
+@pytest.mark.parametrize(("d", "c"), [(1, 1), (3, 10), (18, 4), (32, 32)])
 @pytest.mark.parametrize("kernel", RADIAL, ids=str)
 def test_a_product_of_few_features_is_that_of_the_formula(kernel, d, c, dtype):
     for m, n in ((1, 1), (257, 129), (70, 5000), (3000, 1100)):
@@ -140,7 +118,7 @@ def test_every_product_of_few_features_is_that_of_the_plain_path():
         np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9 * np.abs(theirs).max())
 
 
-@pytest.mark.parametrize("Estimator", [eigenpro_classifier, eigenpro_regressor, centers_regressor])
+@pytest.mark.parametrize("Estimator", [eigenpro_classifier, kernel_sgd_classifier, centers_regressor])
 def test_a_fit_gives_the_model_of_the_plain_path_and_of_the_cpu(Estimator):
     X, y, new = table(Estimator, 3000)
     of_centers = Estimator is centers_regressor
@@ -170,25 +148,6 @@ def test_products_are_in_single_precision_unless_tf32_was_asked_for():
     assert np.abs(found - a.astype(np.float64) @ b.astype(np.float64)).max() < 1e-3
 
 
-def test_a_model_of_few_centres_agrees():
-    X, y, new = table(eigenpro_regressor, 1500)
-    options = {"centres": 100, "random_state": 0, "dtype": "float64", "max_epochs": 3, "tol": 0, "bandwidth": 1.5}
-    ours, theirs = (centers_regressor(device=device, **options).fit(X, y) for device in ("cpu", "gpu"))
-    assert theirs.step_size_ == pytest.approx(ours.step_size_, rel=1e-3)
-    assert np.abs(ours.predict(new) - theirs.predict(new)).max() < 1e-2 * np.abs(ours.predict(new)).max()
-
-
-@pytest.mark.parametrize("budget", [2**30, 0])
-def test_products_with_tiles_of_the_gpus_size_agree(budget):
-    x, a = sample(3000, dtype=np.float32), sample(3000, 3, 1, dtype=np.float32)
-    kernel = kernels.Gaussian(1.5)
-    ours = gram.Gram(kernel, kernels.augmented(x), budget=2**30).dot(a)
-    made = gram.Gram(kernel, kernels.augmented(arrays.to_device(x, GPU)), budget=budget, tile=1000)
-    theirs = arrays.to_numpy(made.dot(arrays.to_device(a, GPU)))
-    # Sums of 3,000 float32 numbers whose absolute values add up to some hundreds.
-    assert np.abs(ours - theirs).max() < 1e-2
-
-
 def test_a_preconditioner_is_the_same_and_moves_between_devices():
     X = sample(600)
     ours, theirs = (
@@ -204,28 +163,6 @@ def test_a_preconditioner_is_the_same_and_moves_between_devices():
 
 
 @pytest.mark.parametrize("Estimator", ALL)
-def test_a_whole_fit_in_double_precision_agrees(Estimator):
-    X, y, new = table(Estimator, 400)
-    options = {"random_state": 0, "kernel": "laplace", "dtype": "float64", "batch_size": 50, "max_epochs": 3, "tol": 0}
-    ours, theirs = (Estimator(device=device, **options).fit(X, y) for device in ("cpu", "gpu"))
-    assert theirs.report_["device"] == "gpu:0"
-    assert np.array_equal(ours.support_, theirs.support_)
-    # The steps are certified by an iteration that rounding reaches; what differs then is amplified by 24 steps.
-    assert theirs.step_size_ == pytest.approx(ours.step_size_, rel=1e-6)
-    assert np.abs(ours.dual_coef_ - theirs.dual_coef_).max() < 1e-5 * np.abs(ours.dual_coef_).max()
-    assert np.abs(outputs(ours, new) - outputs(theirs, new)).max() < 1e-5 * np.abs(outputs(ours, new)).max()
-
-
-@pytest.mark.parametrize("Estimator", ALL[:2])
-def test_a_whole_fit_in_single_precision_predicts_alike(Estimator):
-    X, y, new = table(Estimator, 3000)
-    # The default would be another on each.
-    ours, theirs = (Estimator(random_state=0, batch_size=100, device=device).fit(X, y) for device in ("cpu", "gpu"))
-    assert theirs.score(X, y) == pytest.approx(ours.score(X, y), abs=0.01)
-    assert np.abs(outputs(ours, new) - outputs(theirs, new)).max() < 0.05 * np.abs(outputs(ours, new)).max()
-
-
-@pytest.mark.parametrize("Estimator", ALL)
 def test_a_model_of_the_gpu_predicts_on_the_cpu(Estimator):
     X, y, new = table(Estimator, 300)
     model = Estimator(random_state=0, device="gpu", dtype="float64", max_epochs=2).fit(X, y)
@@ -238,21 +175,8 @@ def test_a_run_that_is_stopped_goes_on_to_the_same_model(tmp_path):
     X, y, _ = table(eigenpro_regressor, 400)
     options = {"random_state": 0, "device": "gpu", "batch_size": 50, "max_epochs": 3, "tol": 0}
     checkpoint = training.Checkpoint(tmp_path, "k")
-
-    class Stop(training.Observer):
-        def on_batch(self, run):
-            if run.iteration == 11:
-                checkpoint.request_stop()
-
     with pytest.raises(training.TrainingInterrupted):
-        eigenpro_regressor(**options).fit(X, y, checkpoint=checkpoint, observers=[Stop()])
+        eigenpro_regressor(**options).fit(X, y, checkpoint=checkpoint, observers=[StopAt(checkpoint, 11)])
     resumed = eigenpro_regressor(**options).fit(X, y, checkpoint=training.Checkpoint(tmp_path, "k"))
     whole = eigenpro_regressor(**options).fit(X, y)
     assert np.abs(resumed.dual_coef_ - whole.dual_coef_).max() < 1e-9 * np.abs(whole.dual_coef_).max()
-
-
-def test_a_small_memory_gives_the_predictions_of_a_large_one():
-    X, y, new = table(eigenpro_regressor, 2000)
-    options = {"random_state": 0, "device": "gpu", "max_epochs": 2, "tol": 0, "batch_size": 100, "bandwidth": 1.0}
-    small, large = (eigenpro_regressor(memory=memory, **options).fit(X, y) for memory in ("20MB", "2GB"))
-    assert np.abs(small.predict(new) - large.predict(new)).max() < 1e-3 * np.abs(large.predict(new)).max()

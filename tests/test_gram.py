@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import tracemalloc
 from unittest import mock
 
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from engine_example import EUCLIDEAN, PLENTY, naive_kernel, sample
+from engine_example import EUCLIDEAN, PLENTY, naive_kernel, sample, traced_peak
 from shallows import arrays, gram, kernels
 from shallows.gram import rectangular, whole
 from shallows.gram.cross import tile_edge
@@ -37,46 +36,61 @@ def make(n=77, *, kept=None, n_workers=1, kernel="gaussian", tile=TILE, dtype=np
     return made, naive_kernel(kernel, 1.5, x, x)
 
 
+def assert_products(made, K, start, stop, head, off=1e-12):
+    """Hold the products of a matrix, and of some of its rows and columns, against those of a dense one in float64."""
+    dtype, rows = made.points.dtype, slice(start, stop)
+    a, part = sample(len(K), 3, seed=1).astype(dtype), sample(stop - start, 3, seed=2).astype(dtype)
+    product, columns = made.rows_dot(rows, a, head=head)
+    assert np.abs(made.dot(a) - K @ a).max() < off
+    assert product == pytest.approx(K[rows] @ a, abs=off)
+    assert made.columns_dot(start, stop, part) == pytest.approx(K[:, rows] @ part, abs=off)
+    energy = np.sum(part * (K[rows, rows] @ part), axis=0)[None, :]
+    assert made.energy(rows, part) == pytest.approx(energy, abs=9 * off)
+    if not head:
+        assert columns is None
+        return None
+    values = columns.values()
+    assert values.dtype == dtype and values == pytest.approx(K[rows, :head], abs=off / 50)
+    products = [columns.product(part.T, span) for span in columns.spans]
+    assert np.hstack(products) == pytest.approx(part.T @ K[rows, :head], abs=off)
+    return values
+
+
+def dot(X, Z):
+    return X @ Z.T + 0.5
+
+
+@pytest.mark.parametrize("kept", [None, 0])
 @pytest.mark.parametrize(
-    ("kernel", "kept", "n_workers"),
-    [*((kernel, 7, 2) for kernel in EUCLIDEAN), *(("gaussian", *pair) for pair in [(None, 1), (0, 3), (1, 2), (7, 3)])],
-    indirect=["n_workers"],
+    "kernel",
+    [kernels.Polynomial(2, 1.0, 0.3), kernels.ArcCosine(1), kernels.LaplaceProduct(1.5), kernels.make(dot)],
+    ids=lambda kernel: kernel.name,
 )
-def test_the_product_is_the_same_whatever_part_of_the_matrix_is_kept(kernel, kept, n_workers):
-    made, K = make(kept=kept, n_workers=n_workers, kernel=kernel)
-    a = sample(77, 3, seed=1)
-    # Values are right to 1e-14, and 77 of them times numbers below 4 are added.
-    assert np.abs(made.dot(a) - K @ a).max() < 1e-12
+def test_products_with_the_matrix_of_any_kernel(kernel, kept):
+    x = sample(77)
+    K = kernel(x, x)
+    K[np.arange(77), np.arange(77)] = kernel.diagonal(x)
+    made = gram.Gram(kernel, kernels.augmented(x), budget=PLENTY if kept is None else 0, tile=TILE)
+    assert_products(made, K, 10, 50, 20, 1e-11 * np.abs(K).max())
 
 
 @pytest.mark.parametrize(
-    ("start", "stop", "kept", "head", "n_workers"),
+    ("kernel", "start", "stop", "kept", "head", "n_workers"),
     [
-        (0, 77, None, 40, 1),
-        (0, 16, 7, 0, 3),
-        (3, 9, 0, 16, 1),
-        (10, 50, 0, 40, 3),
-        (16, 48, None, 0, 2),
-        (70, 77, 7, 1, 2),
-        (31, 33, None, 77, 3),
-        (5, 5, 0, 0, 1),
+        ("gaussian", 0, 77, None, 40, 1),
+        ("laplace", 0, 16, 7, 0, 3),
+        ("cauchy", 3, 9, 0, 16, 1),
+        ("laplace", 10, 50, 0, 40, 3),
+        ("gaussian", 16, 48, None, 0, 2),
+        ("gaussian", 70, 77, 7, 1, 2),
+        ("cauchy", 31, 33, None, 77, 3),
+        ("gaussian", 5, 5, 1, 0, 1),
     ],
     indirect=["n_workers"],
 )
-def test_products_of_some_rows_and_columns_are_those_of_the_matrix(kept, start, stop, head, n_workers):
-    made, K = make(kept=kept, n_workers=n_workers)
-    a, part = sample(77, 2, seed=1), sample(stop - start, 3, seed=2)
-    product, columns = made.rows_dot(slice(start, stop), a, head=head)
-    assert product == pytest.approx(K[start:stop] @ a, abs=1e-12)
-    assert made.columns_dot(start, stop, part) == pytest.approx(K[:, start:stop] @ part, abs=1e-12)
-    energy = np.sum(part * (K[start:stop, start:stop] @ part), axis=0)[None, :]
-    assert made.energy(slice(start, stop), part) == pytest.approx(energy, abs=1e-11)
-    if head:
-        assert np.abs(columns.values() - K[start:stop, :head]).max() < 1e-14
-        products = [columns.product(part.T, span) for span in columns.spans]
-        assert np.hstack(products) == pytest.approx(part.T @ K[start:stop, :head], abs=1e-12)
-    else:
-        assert columns is None
+def test_products_are_those_of_the_matrix_whatever_part_of_it_is_kept(kernel, start, stop, kept, head, n_workers):
+    # Values are right to 1e-14, and 77 of them times numbers below 4 are added.
+    assert_products(*make(kept=kept, n_workers=n_workers, kernel=kernel), start, stop, head)
 
 
 @pytest.mark.parametrize("head", [0, 10])
@@ -105,22 +119,10 @@ def test_points_need_not_fill_the_tiles(n, kept):
 @pytest.mark.parametrize(("start", "stop"), [(0, 77), (10, 50), (70, 77)])
 def test_a_matrix_in_one_array_gives_the_products_of_one_in_tiles(start, stop):
     x = sample(77)
-    points, K = kernels.augmented(x), naive_kernel("laplace", 1.5, x, x)
-    made = whole.WholeGram(kernels.Laplace(1.5), points, budget=whole.whole_bytes(points, PLENTY), tile=TILE)
-    a, part = sample(77, 2, seed=1), sample(stop - start, 2, seed=2)
-    product, columns = made.rows_dot(slice(start, stop), a, head=20)
-    assert made.dot(a) == pytest.approx(K @ a, abs=1e-12)
-    assert product == pytest.approx(K[start:stop] @ a, abs=1e-12)
-    assert columns.values() == pytest.approx(K[start:stop, :20], abs=1e-14)
-    assert made.columns_dot(start, stop, part) == pytest.approx(K[:, start:stop] @ part, abs=1e-12)
-    energy = np.sum(part * (K[start:stop, start:stop] @ part), axis=0)[None, :]
-    assert made.energy(slice(start, stop), part) == pytest.approx(energy, abs=1e-11)
+    points, needed = kernels.augmented(x), (77**2 + 77**2) * 8  # the matrix, and a tile of scratch space
+    made = whole.WholeGram(kernels.Laplace(1.5), points, budget=needed + 5, tile=TILE)
+    assert_products(made, naive_kernel("laplace", 1.5, x, x), start, stop, 20)
     assert np.array_equal(np.diagonal(made.values), np.ones(77))
-
-
-def test_a_whole_matrix_that_exceeds_its_budget_is_refused():
-    points = kernels.augmented(sample(77))
-    needed = (77**2 + 77**2) * 8  # the matrix, and a tile of scratch space
     assert whole.whole_bytes(points, PLENTY) == needed
     assert whole.WholeGram(kernels.Laplace(1.5), points, budget=needed + 5).spare_bytes == 5
     with pytest.raises(ValueError, match=f"needs {needed} bytes, the budget is {needed - 1}"):
@@ -151,14 +153,8 @@ def test_a_product_forward_and_back_is_that_with_the_matrix_between(m, budget, n
     monkeypatch.setattr(rectangular, "COLUMNS", 16)
     x, z, a = sample(m), sample(40, seed=1), sample(40, 2, seed=2)
     K, y = naive_kernel("laplace", 1.5, x, z), sample(m, 2, seed=3)
-    back, total = rectangular.forward_and_back(
-        kernels.Laplace(1.5),
-        kernels.augmented(x),
-        kernels.augmented(z),
-        a,
-        lambda values, rows: (values - y[rows], float(values.shape[0])),
-        budget=budget,
-    )
+    points, respond = (kernels.augmented(x), kernels.augmented(z)), lambda values, rows: (values - y[rows], len(values))
+    back, total = rectangular.forward_and_back(kernels.Laplace(1.5), *points, a, respond, budget=budget)
     assert total == m
     assert back == pytest.approx(K.T @ (K @ a - y), abs=1e-10)
 
@@ -186,13 +182,14 @@ def test_strips_are_kept_by_their_rows_in_the_whole_matrix_and_found_again(monke
 
 
 def test_a_strip_counts_as_kept_once_its_values_stand_there():
-    kept = rectangular.KeptStrips(300, kernels.augmented(sample(40)), PLENTY)
-    assert kept.blocks(slice(0, 150))[1] is False
+    centres, first = kernels.augmented(sample(40)), slice(0, 150)
+    kept = rectangular.KeptStrips(300, centres, PLENTY)
+    assert kept.blocks(first)[1] is False
     assert kept.kept_fraction == 0.0
-    kept.finish(slice(0, 150))
-    assert kept.blocks(slice(0, 150))[1] is True
+    kept.finish(first)
+    assert kept.blocks(first)[1] is True
     assert kept.kept_fraction == 0.5
-    assert rectangular.KeptStrips(300, kernels.augmented(sample(40)), 0).blocks(slice(0, 150)) == (None, False)
+    assert rectangular.KeptStrips(300, centres, 0).blocks(first) == (None, False)
 
 
 @pytest.mark.parametrize("kept", [None, 0, 7])
@@ -216,24 +213,13 @@ def compiled_loops_everywhere(monkeypatch):
 
 @pytest.mark.parametrize("kernel", ["gaussian", "laplace", "cauchy"])
 @pytest.mark.parametrize(("tiles", "bits", "share"), [(15, 16, 1.0), (14, 32, 7 / 15), (0, 32, 0.0)])
-def test_values_are_rounded_to_16_bits_where_all_are_kept_so(
-    kernel, tiles, bits, share, n_workers, compiled_loops_everywhere
-):
+def test_values_are_rounded_to_16_bits_where_all_are_kept_so(kernel, tiles, bits, share, compiled_loops_everywhere):
     x = sample(77, dtype=np.float32)
-    budget = (4 * SCRATCH * n_workers + 2 * tiles) * TILE**2
+    budget = (4 * SCRATCH * arrays.n_threads() + 2 * tiles) * TILE**2
     made = gram.Gram(kernels.make(kernel, 1.5), kernels.augmented(x), budget=budget, tile=TILE, rounds=True)
     assert (made.kept_bits, made.kept_fraction) == (bits, pytest.approx(share))
-    wide, a, part = x.astype(np.float64), sample(77, 3, seed=1), sample(30, 3, seed=2)
-    K = naive_kernel(kernel, 1.5, wide, wide)
-    off = 1.0e-5 * np.abs(a).sum()
-    a, part = a.astype(np.float32), part.astype(np.float32)
-    assert np.abs(made.dot(a) - K @ a).max() < off
-    product, columns = made.rows_dot(slice(10, 40), a, head=20)
-    assert np.abs(product - K[10:40] @ a).max() < off
-    assert np.abs(made.columns_dot(10, 40, part) - K[:, 10:40] @ part).max() < off
-    assert np.abs(made.energy(slice(10, 40), part) - np.sum(part * (K[10:40, 10:40] @ part), axis=0)).max() < 9 * off
-    values = columns.values()
-    assert values.dtype == np.float32 and np.abs(values - K[10:40, :20]).max() < 1.2e-5
+    wide = x.astype(np.float64)
+    values = assert_products(made, naive_kernel(kernel, 1.5, wide, wide), 10, 40, 20, off=6e-4)
     assert np.array_equal(np.diagonal(values[:, 10:20]), np.ones(10))
     if tiles == 15:
         # What is kept is a multiple of 1/65,535, the diagonal exactly one.
@@ -271,17 +257,6 @@ def test_a_matrix_of_one_tile_is_worked_on_by_one_worker(n_workers):
     # To hand a small product to threads costs more than the product.
     assert make(16)[0].n_workers == 1
     assert make(17)[0].n_workers == min(2, n_workers)
-
-
-def traced_peak(work):
-    """The bytes that a function takes at most."""
-    tracemalloc.start()
-    try:
-        before = tracemalloc.get_traced_memory()[0]
-        work()
-        return tracemalloc.get_traced_memory()[1] - before
-    finally:
-        tracemalloc.stop()
 
 
 @pytest.mark.parametrize("share", [0.0, 0.4, 2.0])

@@ -10,9 +10,9 @@ import pytest
 
 import cuda_on_cpu
 from counted_arrays import counted
-from engine_example import PLENTY, naive_kernel, problem, sample
+from engine_example import PLENTY, problem
 from pretended_gpu import pretended_gpu
-from shallows import arrays, kernels, training
+from shallows import arrays, training
 from shallows.gpu import cuda
 from shallows.gpu.fused_expressions import FusedExpression
 from shallows.gram.whole import WholeGram
@@ -37,10 +37,10 @@ def both(cycle=None, *, weights=False, regularisation=0.0, whole=True, read_ever
     return (EigenProStepper(step, cycle), plain), (fast, lifted(plain, BATCH))
 
 
-@pytest.mark.parametrize("whole", [False, True], ids=["tiles", "whole"])
-@pytest.mark.parametrize("regularisation", [0.0, 0.1])
-@pytest.mark.parametrize("weights", [False, True], ids=["alike", "weighted"])
-@pytest.mark.parametrize("cycle", [None, AVERAGED], ids=["last", "averaged"])
+@pytest.mark.parametrize(
+    ("cycle", "weights", "regularisation", "whole"),
+    [(None, False, 0.0, True), (AVERAGED, True, 0.1, False), (AVERAGED, False, 0.1, True), (None, True, 0.0, False)],
+)
 def test_the_iterates_are_those_of_eigenpro(cycle, weights, regularisation, whole):
     plain, fast = (
         training.train(solver, p, BATCHES, training.Stopping(6))
@@ -90,35 +90,6 @@ def test_losses_that_wait_on_the_device_survive_a_checkpoint():
         assert told[:4] == [(0.0, 0.0)] * 4
     assert runs[1][4] == pytest.approx(runs[0][4], rel=1e-12)
     assert runs[0][4][1] == pytest.approx(np.sum(p.targets**2))
-
-
-# --------------------------------------------------------------------------------------- the whole matrix
-
-
-@pytest.mark.parametrize("tile", [7, 16, 60])
-def test_a_whole_matrix_gives_the_products_of_the_formula(tile):
-    x, a = sample(N), sample(N, 2, 1)
-    K = naive_kernel("laplace", 1.5, x, x)
-    matrix = WholeGram(kernels.Laplace(1.5), kernels.augmented(x), budget=PLENTY, tile=tile)
-    product, columns = matrix.rows_dot(slice(5, 33), a, head=20)
-    for found, expected in (
-        (matrix.values, K),
-        (matrix.dot(a), K @ a),
-        (product, K[5:33] @ a),
-        (columns.values(), K[5:33, :20]),
-        (matrix.columns_dot(5, 33, a[:28]), K[:, 5:33] @ a[:28]),
-        (matrix.energy(slice(5, 33), a[:28])[0], np.sum(a[:28] * (K[5:33, 5:33] @ a[:28]), axis=0)),
-    ):
-        # Distances by a product lose half of the digits where points are close.
-        assert found == pytest.approx(expected, abs=1e-6)
-    assert np.array_equal(np.diag(matrix.values), np.ones(N))
-    beyond = np.abs(np.subtract.outer(np.arange(N), np.arange(N))) >= tile
-    assert np.array_equal(matrix.values[beyond], matrix.values.T[beyond])
-
-
-def test_a_whole_matrix_beyond_its_budget_is_refused():
-    with pytest.raises(ValueError, match="needs 57600 bytes, the budget is 1000"):
-        WholeGram(kernels.Laplace(1.5), kernels.augmented(sample(N)), budget=1000)
 
 
 # --------------------------------------------------------------------------------- the text of the expressions

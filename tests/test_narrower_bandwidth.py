@@ -10,11 +10,10 @@ from sklearn.datasets import make_gaussian_quantiles
 
 from feature_forms import feature_eigenpro_regressor
 from forms import centers_regressor, eigenpro_classifier, eigenpro_regressor
-from shallows import FeatureRidgeClassifier, FeatureRidgeRegressor, KernelRidgeRegressor, kernels
+from shallows import FeatureRidgeClassifier, FeatureRidgeRegressor, kernels
 from shallows.fitting import choices, feature_choice, narrower_bandwidth
 from shallows.fitting.narrower_bandwidth import narrower, scores_of_centers
 from shallows.kernel_approximation import FourierFeatures, NystroemFeatures
-from shallows.solvers import NystromConjugateGradients
 from shallows.spectrum.leave_one_out import choose_ridge
 
 N, FEW, NOISE = 12_000, 150, 0.3
@@ -72,16 +71,13 @@ def test_more_rows_are_not_asked_where_half_of_the_bandwidth_doubles_the_error_o
     assert narrower(hopeless, None, None, n=N, d=2, budget=2**33) is hopeless
 
 
-def test_a_smooth_function_keeps_its_bandwidth():
-    few, more = looked_at(*smooth(N))
-    assert more is few
-
-
 def test_a_step_that_no_label_needs_narrows_for_squares_and_not_for_classes():
     X, labels = make_gaussian_quantiles(n_samples=18_000, n_features=8, n_classes=3, random_state=0)
     X = X.astype(np.float32)
     codes = np.where(labels[:, None] == np.arange(3), 1.0, -1.0)
-    few = replace(looked_at(*smooth(N))[0], bandwidth=3.8, regularization=0.3, bandwidths={3.8: 1.0})
+    few, same = looked_at(*smooth(N))
+    assert same is few  # A smooth function keeps its bandwidth.
+    few = replace(few, bandwidth=3.8, regularization=0.3, bandwidths={3.8: 1.0})
     assert looked_at(X, codes, few=few)[1].bandwidth < 0.8 * few.bandwidth
     assert looked_at(X, codes, few=few, of_classes=True)[1] is few
 
@@ -106,6 +102,8 @@ def test_landmarks_are_looked_at_as_the_centres_that_they_are():
 def test_few_rows_little_memory_or_few_centres_keep_it(changed):
     few, more = looked_at(*rough(N), **changed)
     assert more is few
+    without = replace(few, bandwidth=None)  # a kernel without a bandwidth
+    assert looked_at(*rough(2000), few=without)[1] is without
 
 
 def test_rows_that_know_no_more_than_those_that_chose_keep_it():
@@ -153,13 +151,6 @@ def test_copies_of_several_classes_tell_the_first_ones_and_are_fitted_to_their_m
     assert np.array_equal(own, codes)
     assert weights[1:].max() == weights[1:].min() == 2.0 * weights[0]
     np.testing.assert_allclose(means[1:], 0.5 * (codes[1:] + codes[:-1]))
-
-
-def test_a_machine_for_many_rows_takes_it_and_says_so():
-    X, y = rough(N)
-    told = KernelRidgeRegressor(solver=NystromConjugateGradients(max_iterations=1), random_state=0).fit(X, y).report_
-    assert told["selection"]["narrowing"]["rows"] == 4000
-    assert told["bandwidth"] < 0.5 * max(told["selection"]["narrowing"]["errors"])
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.linalg
 
-from engine_example import sample
+from engine_example import sample, traced_peak
 from shallows import arrays, kernels
 from shallows.gram import rectangular
 from shallows.solvers.least_squares import projection
@@ -26,8 +26,10 @@ def n_workers(request, monkeypatch):
 # -------------------------------------------------------------------------------- products both ways
 
 
-@pytest.mark.parametrize("budget", [1, 50_000, 2**30])
-@pytest.mark.parametrize("kernel", [kernels.Gaussian(1.5), kernels.Polynomial(2, 1.0, 0.3)], ids=lambda k: k.name)
+@pytest.mark.parametrize(
+    ("kernel", "budget"),
+    [(kernels.Gaussian(1.5), 50_000), (kernels.Polynomial(2, 1.0, 0.3), 1)],
+)
 def test_both_products_are_made_in_one_pass_whatever_the_budget(kernel, budget, n_workers):
     x, z, a, y = sample(333), sample(57, seed=1), sample(57, 2, seed=2), sample(333, 2, seed=3)
     K = kernel(x, z)
@@ -45,37 +47,28 @@ def test_both_products_are_made_in_one_pass_whatever_the_budget(kernel, budget, 
 
 def test_products_in_one_pass_stay_within_their_budget(n_workers):
     x, z, a = kernels.augmented(sample(4000)), kernels.augmented(sample(1500, seed=1)), sample(1500, 1)
-    budget = 2**21
-
-    def run():
-        return rectangular.forward_and_back(kernels.Gaussian(1.0), x, z, a, lambda v, rows: (v, 0.0), budget=budget)
-
+    kernel, budget = kernels.Gaussian(1.0), 2**21
+    run = lambda: rectangular.forward_and_back(kernel, x, z, a, lambda v, rows: (v, 0.0), budget=budget)  # noqa: E731
     run()  # Threads and caches come into being.
-    tracemalloc.start()
-    try:
-        before = tracemalloc.get_traced_memory()[0]
-        run()
-        peak = tracemalloc.get_traced_memory()[1] - before
-    finally:
-        tracemalloc.stop()
     # Beside the strips: a product and a factor of the rows for each worker, and small pieces.
-    assert peak < budget + n_workers * 2**17 + 2**17
+    assert traced_peak(run) < budget + n_workers * 2**17 + 2**17
 
 
 # --------------------------------------------------------------------------------------- projection
 
 
-@pytest.mark.parametrize("p", [1, 40, 700, 1100])
+@pytest.mark.parametrize("p", [1, 700])
 def test_a_projection_solves_with_the_matrix_of_the_centres(p, n_workers):
     z, h = sample(p, 4), sample(p, 3, seed=1)
     kernel = kernels.Laplace(1.0)
-    made = projection.make_projection(kernel, kernels.augmented(z))
+    made, before = projection.make_projection(kernel, kernels.augmented(z)), h.copy()
     K = kernels.matrix(kernel, kernels.augmented(z)) + made.jitter * np.eye(p)
     assert made.jitter < 1e-13 * p
     # Laplace's matrix at this bandwidth has a condition of a few thousand.
     assert np.abs(made.solve(h) - np.linalg.solve(K, h)).max() < 1e-10 * np.abs(h).max()
     coordinates = made.whiten(K)
     assert np.abs(coordinates @ coordinates.T - K).max() < 1e-10
+    assert np.array_equal(h, before)
 
 
 def several_strips(xp=np, dtype=np.float64):
@@ -106,23 +99,16 @@ def test_a_projection_of_several_strips_solves_as_scipy_does(library, n_workers)
         assert np.abs(whitened - scipy.linalg.solve_triangular(factor, h, lower=True).T).max() < 1e-10
 
 
-def test_a_projection_in_float32_is_as_near_as_scipys_factors():
+def test_a_projection_in_float32_is_as_near_as_scipys_factors_and_the_same_for_any_number_of_workers(monkeypatch):
     z, made = several_strips(dtype=np.float32)
     h = sample(made.p, 7, seed=1, dtype=np.float32)
     K = kernels.matrix(kernels.Laplace(1.0), z) + np.float32(made.jitter) * np.eye(made.p, dtype=np.float32)
     truth = scipy.linalg.cho_solve(scipy.linalg.cho_factor(K.astype(np.float64)), h.astype(np.float64))
-    theirs = scipy.linalg.cho_solve(scipy.linalg.cho_factor(K), h)
-    assert np.abs(made.solve(h) - truth).max() < 2 * np.abs(theirs - truth).max()
-
-
-def test_a_projection_is_the_same_to_the_bit_however_many_workers_share_it(monkeypatch):
-    _, made = several_strips(dtype=np.float32)
-    h = sample(made.p, 7, seed=1, dtype=np.float32)
-    solved = []
-    for n_workers in (1, 2, 3, 4, 2):
+    theirs, solved = scipy.linalg.cho_solve(scipy.linalg.cho_factor(K), h), made.solve(h)
+    assert np.abs(solved - truth).max() < 2 * np.abs(theirs - truth).max()
+    for n_workers in (1, 2, 3):
         monkeypatch.setattr(arrays, "workers_for", lambda x, n=n_workers: n)
-        solved.append(made.solve(h))
-    assert all(np.array_equal(solved[0], other) for other in solved[1:])
+        assert np.array_equal(solved, made.solve(h))
 
 
 def test_a_projection_holds_half_of_the_matrix_and_little_more_while_it_is_made(monkeypatch):
@@ -141,14 +127,6 @@ def test_a_projection_holds_half_of_the_matrix_and_little_more_while_it_is_made(
     assert half == sum(strip.nbytes for strip in made.strips) <= held < half + 2**18
     # The last strip is held twice while it is put into tiles.
     assert peak < half + 1.1 * strip < 0.65 * p**2 * z.itemsize
-
-
-def test_a_projection_leaves_its_arguments_as_they_were():
-    z, h = sample(50), sample(50, 3, seed=1)
-    made, before = projection.make_projection(kernels.Laplace(1.0), kernels.augmented(z)), h.copy()
-    made.solve(h)
-    made.whiten(h.T)
-    assert np.array_equal(h, before)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from forms import eigenpro_regressor, kernel_sgd_classifier, kernel_sgd_regressor
-from shallows import KernelRidgeClassifier, arrays, gram, kernels, streams, training
+from shallows import gram, kernels, streams, training
 from shallows.errors import ShallowsError
-from shallows.solvers import EigenPro
 from shallows.training.steps import Monitor
 
 N, SIZE, SEED = 53, 16, 5
@@ -119,23 +118,3 @@ def test_a_batch_is_held_against_its_own_targets_and_its_share_of_all():
             monitor = Monitor(problem, state)
             assert monitor.diverged(state, batch) == diverged
             assert monitor.end_epoch()[1] == (not diverged and loss > 56)
-
-
-def test_several_processes_refuse_it():
-    from shallows.distributed import Mpi
-
-    with pytest.raises(ShallowsError, match="shuffle=False"):
-        KernelRidgeClassifier(solver=EigenPro(shuffle=True)).fit(np.eye(4), [0, 1, 0, 1], ranks=Mpi())
-
-
-@pytest.mark.gpu
-@pytest.mark.skipif(not arrays.gpu_is_available(), reason="there is no GPU that CuPy can use")
-@pytest.mark.parametrize("n_kept", [0, 20, N])
-def test_a_card_has_the_same_products(data, n_kept):
-    kernel, points = kernels.make("gaussian", 2.0), kernels.augmented(data[0].astype("float32"))
-    there = arrays.to_device(points, arrays.Device("gpu", 0))
-    a = np.random.default_rng(1).normal(size=(N, 4)).astype("float32")
-    matrix = gram.ShuffledGram(kernel, there, budget=(n_kept + SIZE) * N * 4, batch_size=SIZE)
-    batch = batches_of(0)[1]
-    product, _ = matrix.rows_dot(batch, arrays.like(a, there))
-    np.testing.assert_allclose(arrays.to_numpy(product), kernel(data[0], data[0])[batch] @ a, rtol=1e-4, atol=1e-5)

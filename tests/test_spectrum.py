@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import fields, replace
 from unittest import mock
 
@@ -12,8 +11,7 @@ import pytest
 from engine_example import naive_kernel, preconditioning_matrix, problem, sample
 from shallows import arrays, gram, kernels, spectrum, streams
 from shallows.errors import ShallowsError
-from shallows.features import Blocks, LinearMap
-from shallows.spectrum import certificates, randomized_rows
+from shallows.spectrum import certificates, principal_components
 from shallows.spectrum.spectral_preconditioner import flatten
 
 
@@ -211,17 +209,6 @@ def test_points_that_coincide_have_one_direction_and_one_point_has_none():
     assert p.step_size(1) == pytest.approx(2.0)
 
 
-def test_every_preconditioner_tells_how_long_it_took():
-    points, started = kernels.augmented(sample(40)), time.perf_counter()
-    made = [
-        spectrum.make_preconditioner(kernels.Laplace(2.0), points, rank=3, n_subsample=20),
-        randomized_rows.make_rsvd_preconditioner(kernels.Laplace(2.0), points, rank=3, n_rows=20),
-        spectrum.make_feature_preconditioner(Blocks(LinearMap(5)), points, rank=3, n_subsample=20),
-    ]
-    assert all(one.seconds > 0 for one in made)
-    assert sum(one.seconds for one in made) < time.perf_counter() - started
-
-
 # ------------------------------------------------------------------------------------------- certificate
 
 
@@ -406,3 +393,8 @@ def test_what_is_saved_is_what_is_read_or_a_clear_error(fitted, tmp_path, monkey
 def test_a_diagonal_of_ones_is_set_wherever_the_diagonal_begins():
     block = kernels.set_diagonal(kernels.Gaussian(1.0), np.zeros((2, 5)), np.zeros((2, 3)), 2)
     assert np.array_equal(block, np.eye(5)[2:4])
+
+
+@pytest.mark.parametrize(("n", "d", "rows"), [(100, 5, 100), (10**6, 5, principal_components.ROWS)])
+def test_components_need_their_rows_two_copies_and_the_covariance(n, d, rows):
+    assert principal_components.bytes_beside(n, d) == 8 * (3 * rows * d + 2 * d * d)

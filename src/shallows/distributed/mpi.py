@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import hashlib
 import os
 import pickle
@@ -245,19 +244,12 @@ def _sendable(error: Exception) -> Exception:
 
 
 def versions() -> str:
-    """Versions that must be the same in all processes to give the same numbers."""
-    version = sys.modules[__package__.partition(".")[0]].__version__
-    parts = f"shallows {version} (sources {_digest_of_sources()}), NumPy {np.__version__}"
+    """Versions that must be the same in all processes to give the same numbers, with a digest of all modules."""
+    package, digest = sys.modules[__package__.partition(".")[0]], hashlib.sha256()
+    for path in sorted(Path(package.__path__[0]).rglob("*.py")):
+        digest.update(path.read_bytes())
+    parts = f"shallows {package.__version__} (sources {digest.hexdigest()[:12]}), NumPy {np.__version__}"
     return f"{parts}, Python {platform.python_version()}"
-
-
-@functools.cache
-def _digest_of_sources() -> str:
-    """The first digits of a digest of the modules of this package."""
-    folder, digest = Path(__file__).parent, hashlib.sha256()
-    for path in sorted(folder.rglob("*.py")):
-        digest.update(os.fsencode(path.relative_to(folder)) + b"\0" + path.read_bytes())
-    return digest.hexdigest()[:12]
 
 
 def _mpi() -> Any:

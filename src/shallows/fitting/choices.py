@@ -103,18 +103,6 @@ class Request:
     seed: int
     matrix: Any = None  # The kernel matrix of a fit that gets one instead of points
 
-    @property
-    def regularizes(self) -> bool:
-        """Whether there is a λ."""
-        return self.regularization is not None and not self.all_equal
-
-    def given(self) -> Choices:
-        """The choices before anything was chosen: the user's λ, if there is one."""
-        value = self.regularization
-        if not self.regularizes or value is None or is_automatic(value):
-            return Choices()
-        return Choices(float(value) / self.weight_unit)
-
 
 @dataclass(frozen=True)
 class Choices:
@@ -150,10 +138,13 @@ def choose_kernel(
     (of all rows, as `Sample.first`) and ``size`` (the number of all rows and of the inputs) are given. ``known`` is the
     kernel of the user's preconditioner. ``room`` are bytes. ``n_units`` are centers or features of the function.
     """
-    chosen = request.given()
+    chosen, ridge = Choices(), request.regularization
     points = sample.points if points is None else points
     n, d = size or (len(points), points.shape[1] - 2)
-    if request.regularizes and known is None and request.searches_bandwidth and kernel.is_open:
+    regularizes = ridge is not None and not request.all_equal
+    if ridge is not None and regularizes and not is_automatic(ridge):
+        chosen = Choices(float(ridge) / request.weight_unit)
+    if regularizes and known is None and request.searches_bandwidth and kernel.is_open:
         widen = kernel.with_bandwidth
         chosen = _choose(request, chosen, lambda x, width: kernels.matrix(widen(width), x), sample, searches=True)
         if chosen.found is not None and n >= FEWEST_ROWS:
@@ -165,7 +156,7 @@ def choose_kernel(
     with arrays.one_blas_thread():
         kernel = kernel if request.matrix is None else precomputed.kernel_on(request.matrix, points)
         kernel = known or kernels.choose(kernel, points, request.seed, all_equal=request.all_equal)
-        if is_automatic(request.regularization) and request.regularizes and chosen.found is None:
+        if is_automatic(ridge) and regularizes and chosen.found is None:
             chosen = _choose(request, chosen, lambda x, _: kernels.matrix(kernel, x), sample)
     return kernel, chosen
 
@@ -214,7 +205,7 @@ def _choose(
         if len(points) < 3:
             return choices
         found = choose_ridge(
-            functools.partial(_wide_matrix, matrix_of, points),
+            functools.partial(matrix_of, points),
             joined.targets,
             median=kernels.median_bandwidth(points[:, :-2], request.seed) if searches else None,
             regularization=None if is_automatic(request.regularization) else choices.regularization,
@@ -229,12 +220,6 @@ def _choose(
         regularization=found.regularization,
         joined=joined if m == n else None,
     )
-
-
-def _wide_matrix(
-    matrix_of: Callable[[np.ndarray, float | None], np.ndarray], points: np.ndarray, width: float | None
-) -> np.ndarray:
-    return arrays.to_numpy(matrix_of(points, width)).astype(np.float64)
 
 
 def add_left_out_columns(targets: Any, weights: Any, spans: list[slice]) -> tuple[Any, Any]:

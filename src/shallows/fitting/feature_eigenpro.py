@@ -100,9 +100,11 @@ def fit_feature_eigenpro(
         most = MOST_FEATURES if named.startswith(GROWING) else LEAST_FEATURES
         width = n_features or number_of_features(n, FEATURES_PER_ROOT, LEAST_FEATURES, most)
         room = budget - points.nbytes
-        made, choices = used, request.given()
+        made, choices = used, Choices()
         if used is not None:
             made, choices = choose_kernel(used, request, sample, room, n_units=width)
+        elif not (centering.all_equal or is_automatic(regularization)):
+            choices = Choices(float(regularization) / unit)
         room = budget - points.nbytes
         blocks = features.in_blocks(feature_map, made, points[:, :-2], width, seed, room, map_parameters)
         choices = choose_on_features(request, choices, made, blocks, sample, named, calibrates=calibrates)

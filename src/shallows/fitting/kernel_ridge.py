@@ -134,7 +134,7 @@ def fit_kernel_ridge(
             if keeps_values and rows.matrix is None
             else None
         )
-        of_points = matrix.kernel, centering, matrix.points, columns[:, :c], True, components, cache
+        of_points = matrix.kernel, centering, matrix.points, columns[:, :c], True, components
         function = KernelSum(*of_points, ranks=None if ranks is ALONE else ranks)
         phases.end("kernel_matrix")
 
@@ -154,7 +154,7 @@ def fit_kernel_ridge(
                 observers=observers,
                 checkpoint=checkpoint,
                 snapshot=lambda state, epoch: LeastSquaresSnapshot(
-                    replace(function, coefficients=state.coefficients[:, :c]),
+                    replace(function, coefficients=state.coefficients[:, :c], cache=cache),
                     *(targets, problem, state, epoch, order, held_out, options, device),
                 ),
                 may_shrink=given_step(solver) is None,

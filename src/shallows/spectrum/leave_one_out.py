@@ -158,7 +158,7 @@ def choose_ridge(
 
     The search starts at the median distance and moves by factors of two in the direction in which the error falls.
 
-    ``matrix_of`` returns the kernel matrix, shape (m, m), float64, of a bandwidth, or of None for kernels without one.
+    ``matrix_of`` returns the kernel matrix, shape (m, m), of a bandwidth, or of None for kernels without one.
     ``targets`` (m, c) are centered, or codes of classes. If the diagonal of the kernel is misleading, classes are
     compared by bounded outputs (`RidgePath.squares`).
 
@@ -176,7 +176,7 @@ def choose_ridge(
 
     def evaluate(k: int) -> Tried:
         with np.errstate(over="ignore"), arrays.one_blas_thread():
-            matrix = matrix_of(widths[k])
+            matrix = arrays.to_numpy(matrix_of(widths[k])).astype(np.float64, copy=False)
             if not np.isfinite(matrix).all():  # An unbounded kernel overflows; larger bandwidths may not.
                 return Tried(math.inf)
             path = RidgePath(matrix, targets, weights)
