@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import math
 import os
@@ -11,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from shallows_papers.experiments.comparing.table_rows import COLUMNS, read_rows, write_rows
+from shallows_papers.experiments.comparing.table_rows import COLUMNS, Row, read_rows, write_rows
 from shallows_papers.experiments.comparing.verdicts import Verdict
 from shallows_papers.report import figures, tables
 from shallows_papers.report import page as report
@@ -251,9 +250,6 @@ def page_of_the_session(folders: pytest.TempPathFactory) -> Path:
 def _written(folder: Path, rows: list[dict[str, object]], meta: dict[str, object]) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     table = folder / f"{meta['id']}.csv"
-    with table.open("w", newline="") as stream:
-        writer = csv.DictWriter(stream, COLUMNS)
-        writer.writeheader()
-        writer.writerows(rows)
+    write_rows(table, [Row.from_text({name: str(value) for name, value in row.items()}) for row in rows])
     table.with_suffix(".json").write_text(json.dumps(meta))
     return table

@@ -138,25 +138,21 @@ def test_a_verification_says_what_drifted_and_what_was_not_run(held, tmp_path):
     assert other.holds and "deviates here, reproduced there" in "\n".join(agreement.report(other, held))
 
 
-def test_many_commits_are_counted_and_a_few_are_named(held, tmp_path):
-    def first_line(n, n_changed):
-        runs = [
-            SimpleNamespace(
-                folder="x",
-                record={
-                    "code": {"commit": f"{number:040}", "dirty": number < n_changed},
-                    "hardware": dict.fromkeys(("cpu", "cores", "memory_bytes", "gpu"), "a"),
-                    "finished": "2026",
-                    "times": {"total": 1.0},
-                },
-            )
-            for number in range(n)
-        ]
-        held.runs_of = lambda target: runs
-        return next(agreement.report(agreement.verify(held, tmp_path), held))
-
-    assert "1 targets, 34 commits, 2 with changes, on" in first_line(34, 2)
-    assert f"commit {'0' * 10}, {'0' * 10} with changes, on" in first_line(2, 1)
+@pytest.mark.parametrize(
+    ("n", "n_changed", "words"),
+    [
+        (34, 2, "1 targets, 34 commits, 2 with changes, on a"),
+        (2, 1, f"1 targets, commit {'0' * 10}, {'1' * 10} with changes, on a"),
+    ],
+)
+def test_many_commits_are_counted_and_a_few_are_named(held, tmp_path, monkeypatch, n, n_changed, words):
+    found = {
+        "commits": [f"{number}" * 40 for number in range(n)],
+        "n_with_changes": n_changed,
+        "machines": [{"cpu": "a"}],
+    }
+    monkeypatch.setattr(agreement, "facts", lambda records: found)
+    assert words in next(agreement.report(agreement.verify(held, tmp_path), held))
 
 
 def test_a_verification_of_nothing_does_not_hold(held, tmp_path):

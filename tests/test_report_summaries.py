@@ -73,18 +73,6 @@ def test_the_verdict_on_a_claim_follows_from_those_on_its_rows(tmp_path, targets
     assert summary.claim.verdict == words and summary.claim.counts == dict.fromkeys(sorted(verdicts), 1)
 
 
-def test_another_table_makes_another_sentence(tmp_path, targets):
-    errors = targets["invented_errors"]
-    rows = tuple(
-        dataclasses.replace(row, measured_mean=row.measured_mean and row.measured_mean + 10) for row in errors.rows
-    )
-    before, after = (
-        summaries.read(written(tmp_path), {**targets, "invented_errors": one})[0].numbers[0].measured
-        for one in (errors, dataclasses.replace(errors, rows=rows))
-    )
-    assert before == "2.10\u00a0%" and after == "12.10\u00a0%"
-
-
 def test_a_number_that_no_run_came_to_is_told(tmp_path, targets):
     errors = targets["invented_errors"]
     rows = tuple(dataclasses.replace(row, measured_mean=None, passed=0) for row in errors.rows)
