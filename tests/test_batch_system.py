@@ -149,14 +149,6 @@ def test_a_command_line_says_whether_slurm_is_used(words, used):
     assert slurm.is_used(words) is used
 
 
-def test_the_extra_that_is_missing_is_told_in_one_line(monkeypatch, capsys):
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(SystemExit):
-        slurm.require_plugin()
-    said = capsys.readouterr().err
-    assert said.count("\n") == 1 and '".[cluster]"' in said
-
-
 @pytest.fixture
 def job(monkeypatch, tmp_path, programs):
     """A job of Slurm that runs, and where its requests to be queued again are noted."""

@@ -9,7 +9,7 @@ import yaml
 
 from shallows.errors import UnknownNameError
 from shallows_papers import datasets
-from shallows_papers.experiments.comparing import target_table
+from shallows_papers.experiments.comparing import evaluations, target_table
 from shallows_papers.experiments.planning.plan import Plan
 from shallows_papers.experiments.running import run
 from shallows_papers.experiments.running.job import Conditions, Job
@@ -51,7 +51,9 @@ def evaluation(project):
         job = Job(plan.job(one), project / "prepared", project / one.folder, project / "checkpoints")
         run.execute(job, Conditions("cpu", "1GB"))
         records.append(project / one.folder / "record.json")
-    return records
+    path = project / "evaluation.json"
+    evaluations.write(path, evaluations.evaluate(records, plan.target(TARGET)["mark"]))
+    return path
 
 
 def table_of(project, evaluation):

@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from shallows.errors import ShallowsError
+from shallows_papers.experiments.running import snakemake_process
 from shallows_papers.experiments.running.journal import journal
 
 
@@ -35,21 +36,24 @@ def test_a_line_is_passed_on_in_one_piece(monkeypatch, tmp_path):
     assert seen.pieces == ["a run: 1.5\n", "another\n"]
 
 
-def test_a_line_that_was_not_ended_is_not_lost(monkeypatch, tmp_path):
-    seen = watch(monkeypatch)
-    with journal(tmp_path / "log"):
-        print("half", end="")
-    assert seen.pieces == ["half"] and (tmp_path / "log").read_text() == "half"
-
-
-def test_the_log_keeps_lines_and_not_the_drawings_of_a_bar(monkeypatch, tmp_path):
+def test_the_log_keeps_lines_also_unfinished_ones_and_not_the_drawings_of_a_bar(monkeypatch, tmp_path):
     seen = watch(monkeypatch)
     with journal(tmp_path / "log"):
         print("\r 10 %", end="")
         print("\r 20 %", end="")
         print("\ndone")
-    assert seen.pieces[:2] == ["\r 10 %", "\r 20 %"]
-    assert (tmp_path / "log").read_text() == "\ndone\n"
+        print("half", end="")
+    assert seen.pieces[:2] == ["\r 10 %", "\r 20 %"] and seen.pieces[-1] == "half"
+    assert (tmp_path / "log").read_text() == "\ndone\nhalf"
+
+
+def test_only_warnings_and_errors_are_passed_on_where_make_shows_the_output(monkeypatch, tmp_path, capsys):
+    monkeypatch.setenv(snakemake_process.WATCHER, "1")
+    with journal(tmp_path / "log"):
+        print("a result")
+        print("a warning", file=sys.stderr)
+    assert capsys.readouterr() == ("", "a warning\n")
+    assert (tmp_path / "log").read_text() == "a result\na warning\n"
 
 
 def test_an_error_on_purpose_ends_the_job_with_its_sentence(tmp_path, capsys):

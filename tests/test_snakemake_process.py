@@ -67,7 +67,7 @@ def running(processes):
     return [one for one in processes if one.is_running() and one.status() != psutil.STATUS_ZOMBIE]
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_to_the_command_ends_snakemake_and_its_jobs_and_unlocks_the_folder(number, folder):
     process, family = started(COMMAND)
     process.send_signal(number)

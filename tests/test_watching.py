@@ -113,7 +113,6 @@ def test_snakemakes_own_options_of_cores_are_checked(name):
 @pytest.mark.parametrize(
     "words",
     [
-        ["missing=median", "target=-1", "task=regression"],
         ["--missing", "median", "--target", "-1", "--task", "regression"],
         ["--missing=median", "target=-1", "--cores", "2", "task=regression"],
         ["--task", "regression", "missing=median", "target=-1"],

@@ -1,4 +1,3 @@
-import importlib.util
 import inspect
 import json
 import pkgutil
@@ -127,14 +126,6 @@ def test_the_profiles_of_batch_systems_plan_batches_where_their_plugin_is(projec
     batches = [part for part in done.stdout.split("Group job ")[1:] if "rule train" in part]
     assert len(batches) == 1 and batches[0].count("rule train:") == len(PLAN.runs_of("eigenpro_table6", "demo"))
     assert ("gpu=1" in batches[0]) == profile.endswith("gpu")
-
-
-@pytest.mark.parametrize("profile", ["slurm", "slurm-gpu"])
-def test_a_profile_of_slurm_says_in_one_line_that_its_extra_is_missing(project, profile):
-    if importlib.util.find_spec("snakemake_executor_plugin_slurm"):
-        pytest.skip("the extra is installed")
-    done = snakemake(project, "-n", "--profile", f"profiles/{profile}")
-    assert done.returncode != 0 and done.stdout.count("\n") <= 2 and "cluster" in done.stdout
 
 
 @pytest.fixture(scope="module")
