@@ -35,7 +35,7 @@ def noise():
     return rng.normal(size=(N, 5)), rng.normal(size=N)
 
 
-@pytest.fixture(scope="module", params=[moons, friedman, noise])
+@pytest.fixture
 def divided(request, tmp_path_factory):
     """A table of generated data, divided and prepared for each seed."""
     return prepare(tmp_path_factory.mktemp(request.param.__name__), *request.param())
@@ -68,7 +68,11 @@ def gain(folder, method, rules):
 BANDWIDTHS = [0.5, 1.0, 2.0, 4.0]
 
 
-@pytest.mark.parametrize("method", ["eigenpro", "eigenpro_centres"])
+@pytest.mark.parametrize(
+    ("divided", "method"),
+    [(moons, "eigenpro"), (friedman, "eigenpro_centres"), (noise, "eigenpro")],
+    indirect=["divided"],
+)
 def test_the_search_gains_nothing_that_is_told_from_noise(divided, method):
     """Or less than half a point of errors, or a hundredth of R², which nobody would search for."""
     rules = {"bandwidth": {"parameter": "bandwidth", "values": BANDWIDTHS}, "epochs": [1, 5, 20]}
