@@ -17,34 +17,32 @@ from shallows.solvers.expansions import doubly_stochastic
 from shallows.solvers.expansions.block_policies import CheckedBlocks, UniformReuse
 from shallows.solvers.expansions.doubly_stochastic import DoublyStochasticStepper, minimize_convex, stable_step
 
+INVERTED = {"weights": True, "block_size": 4}
+
 
 @pytest.mark.parametrize(
-    ("form", "loss", "weights"), [("pair", "square", True), ("cosine", "hinge", False), ("pair", "logistic", False)]
+    ("solver", "step", "options"),
+    [
+        (DoublyStochasticStepper(3.0, regularization=0.5), lambda t: 3.0 / t, {"weights": True}),
+        (DoublyStochasticStepper(3.0, regularization=0.5), lambda t: 3.0 / t, {"loss": "hinge", "form": "cosine"}),
+        (DoublyStochasticStepper(3.0, regularization=0.5), lambda t: 3.0 / t, {"loss": "logistic"}),
+        # θν = 2: factors −1, 0, 1/3, ...; the second wipes out all that was before.
+        (DoublyStochasticStepper(4.0, regularization=0.5), lambda t: 4.0 / t, {}),
+        (DoublyStochasticStepper(0.5, 0.0), lambda t: 0.5, {}),
+        (DoublyStochasticStepper(0.5, 0.3), lambda t: 0.5 / (1 + 0.3 * (t - 1)), {"loss": "huber"}),
+        (DoublyStochasticStepper(0.5, 0.0, 0.1, preconditioning="block", damping=3.0), lambda t: 0.5, INVERTED),
+        (DoublyStochasticStepper(0.5, 0.0, 0.1, preconditioning="decoupled", damping=0.01), lambda t: 0.5, INVERTED),
+    ],
+    ids=str,
 )
-def test_steps_of_dsg_are_those_of_explicit_sums(form, loss, weights):
-    problem = make(loss, form=form, weights=weights)
-    state = run(DoublyStochasticStepper(3.0, regularization=0.5), problem)
-    A, beta = naive(problem, lambda t: 3.0 / t, fresh, 0.5, 20)
-    assert np.abs(state.coefficients - A).max() < 1e-12 * max(1, np.abs(A).max())
-    assert np.abs(state.traces - beta).max() < 1e-12 * max(1, np.abs(beta).max())
+def test_steps_are_those_of_explicit_sums(solver, step, options):
+    problem = make(**options)
+    state = run(solver, problem)
+    A, beta = naive(problem, step, fresh, solver.regularization, 20, solver.preconditioning, solver.damping)
+    tolerance = 1e-10 if solver.preconditioning else 1e-12
+    assert np.abs(state.coefficients - A).max() < tolerance * max(1, np.abs(A).max())
+    assert np.abs(state.traces - beta).max() < tolerance * max(1, np.abs(beta).max())
     assert (state.n_blocks, state.n_steps, state.n_reused) == (20, 20, 0)
-
-
-@pytest.mark.parametrize("decrease", [0.0, 1e-4, 0.3, 1.0])
-def test_a_schedule_gives_the_steps_it_names(decrease):
-    problem = make()
-    state = run(DoublyStochasticStepper(0.5, decrease), problem, 9)
-    A, _ = naive(problem, lambda t: 0.5 / (1 + decrease * (t - 1)), fresh, 0.0, 9)
-    assert np.abs(state.coefficients - A).max() < 1e-13
-
-
-@pytest.mark.parametrize("weights", [False, True])
-@pytest.mark.parametrize(("preconditioning", "damping"), [("block", 3.0), ("decoupled", 0.01)])
-def test_the_preconditioned_step_inverts_the_covariance_of_the_block(preconditioning, damping, weights):
-    problem = make(weights=weights, block_size=4)
-    solver = DoublyStochasticStepper(0.5, 0.0, 0.1, preconditioning=preconditioning, damping=damping)
-    A, _ = naive(problem, lambda t: 0.5, fresh, 0.1, 12, preconditioning, damping)
-    assert np.abs(run(solver, problem, 12).coefficients - A).max() < 1e-10
 
 
 def test_no_step_shrinks_the_function_by_more_than_a_tenth():
@@ -85,15 +83,6 @@ def test_one_block_used_again_and_again_is_gradient_descent_with_weight_decay_on
         Phi = problem.features.block(0, problem.points[batch])
         A = (1 - 0.4 * 0.2) * A - 0.4 * Phi.T @ (Phi @ A - problem.targets[batch]) / (B * F)
     assert np.abs(state.coefficients[0] - A).max() < 1e-13
-
-
-def test_a_decay_of_exactly_zero_and_one_below_zero_are_kept_exactly():
-    # θν = 2: factors −1, 0, 1/3, ...; the second wipes out all that was before.
-    problem = make()
-    state = run(DoublyStochasticStepper(4.0, regularization=0.5), problem, 6)
-    A, _ = naive(problem, lambda t: 4.0 / t, fresh, 0.5, 6)
-    assert np.abs(state.coefficients - A).max() < 1e-11
-    assert np.all(state.coefficients[0] == 0.0)
 
 
 def test_decay_costs_no_pass_over_the_coefficients():
@@ -147,6 +136,24 @@ def test_the_stable_step_is_stable_and_ten_times_it_is_not():
         state = run(solver, problem, 60)
         error = float(((state.values(problem, problem.points) - problem.targets) ** 2).mean())
         assert (error < start) == stable
+
+
+@pytest.mark.parametrize(("loss", "smoothness"), [("square", 1.0), ("logistic", 0.25), ("hinge", 1.0)])
+def test_the_stable_step_counts_the_noise_of_examples_and_features(loss, smoothness):
+    plain = stable_step(losses.make(loss), 0.3, 12, 8, preconditioned=False, size=2.0, moment=3.0)
+    assert plain == pytest.approx(1 / (smoothness * (0.3 + 2 / 12 + 2 * 3 / 8)))
+    assert stable_step(losses.make(loss), 0.3, 12, 8, preconditioned=True) == pytest.approx(
+        1 / smoothness / (1 + 16 / 12)
+    )
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_stream_adds_its_targets_to_the_counts_of_the_intercept(weighted):
+    problem = dataclasses.replace(make("logistic", weights=weighted), counts=np.array([1.0, 2.0, 3.0, 4.0]))
+    batch, state = problem.take(slice(0, 5)), DoublyStochasticStepper(1.0).init(problem)
+    state.count(batch)
+    w = batch.weights[:, 0] if weighted else np.ones(5)
+    assert state.counts == pytest.approx([*(np.array([1.0, 2.0]) + w @ batch.targets), 3.0 + w.sum(), 9.0])
 
 
 def test_a_step_that_is_settled_begins_where_the_last_one_did(monkeypatch):
