@@ -23,6 +23,9 @@ DIRECT_BYTES = 8 * 1.2
 """Bytes of a factorization for every entry of the matrix: a double, factored in place, and room for the check."""
 
 
+NOTHING: Any = None
+
+
 @dataclass(frozen=True)
 class KernelFit:
     """What a solver plans its steps from, before any large array exists, and makes its problem from."""
@@ -69,24 +72,17 @@ class KernelSolver(Settings):
     remedies: ClassVar[str] = "more iterations"
     """What helps if the iterations end above the tolerance, for the warning."""
 
+    # Without annotations, so that they are no fields and a solver may make them fields.
+    tol = 1e-4
+    """The share of the zero function's loss, or of the norm of the targets, at which a training stops."""
+    shuffle = False
+    """Whether the rows of each batch are drawn again in every epoch."""
+    preconditioner = NOTHING
+    """The user's preconditioner of the steps."""
+
     @property
     def max_epochs(self) -> int:
         raise NotImplementedError
-
-    @property
-    def tol(self) -> float:
-        """The share of the zero function's loss, or of the norm of the targets, at which a training stops."""
-        return 1e-4
-
-    @property
-    def shuffle(self) -> bool:
-        """Whether the rows of each batch are drawn again in every epoch."""
-        return False
-
-    @property
-    def preconditioner(self) -> Any:
-        """The user's preconditioner of the steps."""
-        return None
 
     def for_size(self, n: int, budget: int) -> KernelSolver:
         """The solver for n points and this number of bytes, with the user's preconditioner read."""

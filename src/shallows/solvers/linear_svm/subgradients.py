@@ -142,11 +142,7 @@ class SubgradientStepper:
     seed: int = 0
 
     forward_looking: ClassVar[bool] = False
-
-    @property
-    def projection(self) -> bool:
-        """Whether steps are projected onto a ball that contains the optimum."""
-        return False
+    projection = False  # without an annotation, so that it is no field but can be one
 
     def init(self, problem: LinearSVMProblem) -> SubgradientState:
         return zero_state(problem)
