@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import inspect
-import math
 
 import numpy as np
 import pytest
@@ -25,27 +24,14 @@ X = np.random.default_rng(0).normal(size=(60, 3))
 NUMBERS = X[:, 0] + 0.1 * X[:, 1]
 
 
-#: Values that hardly any parameter takes. Switches are on or off, which no other value says, such as "False".
-WRONG = ["abc", [1, 2], {"a": 1}, math.nan]
-NO_SWITCH = [1, "False", None]
-#: The ends of names of parameters that take one of these.
-RIGHT = {"n_units": [1, 2], "_params": {"a": 1}}
-
-
-def refused(name, parameter, value):
-    model = getattr(shallows.estimators, name)(**{parameter: value})
-    with pytest.raises(ShallowsError) as raised:
-        model.fit(X, (NUMBERS > 0).astype(int) if is_classifier(model) else NUMBERS)
-    assert parameter in str(raised.value) or repr(value) in str(raised.value), (parameter, value)
-
-
 @pytest.mark.parametrize("name", EVERY)
-def test_a_value_of_a_wrong_kind_is_refused_by_its_name(name):
-    for parameter, known in inspect.signature(getattr(shallows.estimators, name)).parameters.items():
-        right = next((value for end, value in RIGHT.items() if parameter.endswith(end)), None)
-        for value in WRONG + (NO_SWITCH if isinstance(known.default, bool) else []):
-            if value != right:
-                refused(name, parameter, value)
+def test_a_switch_is_true_or_false(name):
+    Estimator = getattr(shallows.estimators, name)
+    y = (NUMBERS > 0).astype(int) if is_classifier(Estimator()) else NUMBERS
+    for parameter, known in inspect.signature(Estimator).parameters.items():
+        for value in (1, "False", None) if isinstance(known.default, bool) else ():
+            with pytest.raises(ShallowsError, match=parameter):
+                Estimator(**{parameter: value}).fit(X, y)
 
 
 #: Values that a parameter is set to after a fit.

@@ -1,4 +1,4 @@
-"""What we promise about rows and values: what is no number is refused, and rows are what they hold, one or many."""
+"""What we promise about rows and values: rows are what they hold, one or many, and a single class is refused."""
 
 from __future__ import annotations
 
@@ -10,8 +10,15 @@ from shallows.errors import ShallowsError
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
+CLASSIFIERS = [name for name in EVERY if name.endswith("Classifier")]
 # Multiples of 1/64, which half precision holds.
 X = np.round(64 * np.random.default_rng(0).normal(size=(60, 4))) / 64
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_one_class_is_refused_by_every_classifier(name):
+    with pytest.raises(ValueError, match="class"):
+        unfitted(name).fit(X, np.zeros(60, dtype=int))
 
 
 @pytest.mark.parametrize("name", EVERY)
