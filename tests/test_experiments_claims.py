@@ -227,6 +227,15 @@ def test_a_target_may_name_any_metric_of_methods_that_transform():
     assert found["iterations", "kernel=g"]["measured_mean"] == "55"
 
 
+def test_a_point_of_a_curve_and_a_number_that_the_paper_does_not_print_say_so():
+    curves = {("fast", "g", 0): {"error": {1: 2.0, 2: 1.0}, "total": {None: 7.0}}}
+    comparison, measured = made(curves, metrics={name: {"label": name} for name in ("error", "total")}, kind="curves")
+    assert {row["metric"]: row["reason"] for row in rows_of(comparison, measured)} == {
+        "error": "the paper draws this curve and prints no number",
+        "total": "the paper prints no number",
+    }
+
+
 def test_a_metric_with_the_name_of_its_mark_is_refused():
     metrics = {"epochs": {"label": "epochs", "unit": ""}}
     with pytest.raises(ConfigurationError, match="'epochs' is both a metric and the mark"):

@@ -240,7 +240,9 @@ def test_a_value_that_some_runs_lack_is_told_with_their_number():
     curves = {("fast", "g", 0): {"error": {1: 5.0, 2: 4.0}}, ("fast", "g", 1): {"error": {1: 5.0}}}
     found = judged_cells(curves, "4.0", setting="kernel=g; epochs=2", tolerance={"absolute": 1.0})
     row = next(row for row in found if row["published"])
-    assert row["verdict"] == "not run" and "in 1 of 2 runs" in row["reason"]
+    assert (row["verdict"], row["reason"]) == ("not run", "training ended before 2 epochs in 1 of 2 runs")
+    (row,) = judged_cells({("fast", "g", 0): {"error": {}}, ("slow", "g", 0): {"error": {None: 1.0}}}, "4.0")[:1]
+    assert (row["verdict"], row["measured_mean"]) == ("not run", "")
 
 
 def test_an_analysis_leaves_what_is_no_number_in_its_curve_and_no_row_where_it_has_none(tmp_path, monkeypatch):
