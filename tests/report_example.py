@@ -227,7 +227,7 @@ def page(root: Path) -> Path:
     run = results / "runs/digits-unit/eigenpro/gaussian-0"
     run.mkdir(parents=True)
     record = {"run": {"seed": 7}, "times": {"total": 12.34}, "peak_memory_bytes": 2e9, "resumes": 1}
-    record["blas"] = {"warning": "an invented warning"}
+    record["blas"], record["packages"] = {"warning": "an invented warning"}, {"numpy": "0.1"}
     (run / "record.json").write_text(json.dumps(record))
     (run / "curve.csv").write_text("epoch,iteration,seconds,metric,value\n")
     (root / "summary.yaml").write_text(SUMMARY)
