@@ -88,7 +88,7 @@ def sites(tree: ast.AST, inside: str = "") -> Iterator[tuple[str, ast.AST, ast.A
 
 
 def faults_of(path: pathlib.Path) -> Iterator[dict]:
-    """Yield the possible faults of a file. `occurrence` tells apart equal texts of a function."""
+    """Yield the possible faults of a file. `occurrence` distinguishes equal texts of a function."""
     text, seen = path.read_text(encoding="utf-8"), {}
     for place, node, faulty in sites(ast.parse(text)):
         before, after = ast.unparse(node), ast.unparse(faulty)
@@ -108,7 +108,7 @@ def draw(number: int, seed: int) -> list[dict]:
 
 
 def find(fault: dict) -> ast.AST | None:
-    """Return the node of a fault in the present sources: in its file, or wherever its function and text are now."""
+    """Return the node of a fault in the present sources: in its file, or where its function and text are now."""
     same = ("function", "before", "after", "occurrence")
     files = [TOP / fault["file"], *(path for folder in FOLDERS for path in sorted((TOP / folder).rglob("*.py")))]
     for path in files:
@@ -120,7 +120,7 @@ def find(fault: dict) -> ast.AST | None:
 
 
 def planted(text: str, node: ast.AST, after: str) -> str:
-    """Return a source with the faulty text in place of a node."""
+    """Return a source with the faulty text instead of a node."""
     lines = text.splitlines(keepends=True)
     offsets = [0]
     for line in lines:

@@ -44,10 +44,10 @@ def outputs(model, X):
 
 
 def few(Estimator):
-    """Few centres, and one component, for those that have them: a column of targets has no second one to share."""
+    """Few centers, and one component, for those that have them: a column of targets has no second one to share."""
     known = forms.known(Estimator)
     few = {"centres": 60, "n_components": 1}
-    # Where centres are said in words, their number is said elsewhere.
+    # If `centers` is a word, another parameter has their number.
     if isinstance(Estimator, forms.Form) and not isinstance(Estimator, forms.FormOnCenters):
         del few["centres"]
     return {name: value for name, value in few.items() if name in known and not isinstance(known[name], str)}

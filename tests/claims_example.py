@@ -12,7 +12,7 @@ def made(
 ):
     """A comparison and its runs out of ``(method, setting, seed) -> metric -> mark -> value``.
 
-    Marks are those of the first run of a series, unless they are given.
+    Marks come from the first run of a series, unless they are given.
     """
     series, measured = {}, {}
     for (method, setting, seed), curve in curves.items():

@@ -35,5 +35,5 @@ def sine_squared(V: np.ndarray, G: np.ndarray) -> float:
 
 
 def exact_correlations(P: np.ndarray, Q: np.ndarray, k: int) -> np.ndarray:
-    """The k largest canonical correlations, uncentred, of two sets of columns."""
+    """The k largest canonical correlations, uncentered, of two sets of columns."""
     return np.linalg.svd(np.linalg.qr(P)[0].T @ np.linalg.qr(Q)[0], compute_uv=False)[:k]

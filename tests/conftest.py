@@ -33,7 +33,7 @@ def pytest_collection():
 
 
 def pytest_collection_modifyitems(config, items):
-    """Put the files that run Snakemake first: they take minutes each; the short ones fill the time beside them."""
+    """Put the files that run Snakemake first: they take minutes each; the short ones run at the same time."""
     items.sort(key=lambda item: item.get_closest_marker("workflow") is None)
     if not config.getoption("fast"):
         return

@@ -2,7 +2,7 @@
 
 `CountedArray` holds a NumPy array, computes with NumPy, and writes into a `Ledger` what CuPy 14 does for the same
 expression: a launch for every elementwise operation, reduction, fill and copy; a product for every call of cuBLAS, with
-a launch for each operand that is neither C- nor F-contiguous, which CuPy copies first; a synchronisation wherever the
+a launch for each operand that is neither C- nor F-contiguous, which CuPy copies first; a synchronization where the
 host waits for a number. Views cost nothing. Bytes are those that an operation reads and writes.
 
 What would raise with CuPy raises here too: a CuPy array does not become a NumPy array by itself, nor take one as an
@@ -72,7 +72,7 @@ class Ledger:
         self.bytes += sum(part.nbytes for part in parts)
 
     def clear(self) -> None:
-        """Begin anew."""
+        """Start again."""
         self.launches.clear()
         self.synchronisations.clear()
         self.bytes = self.flops = 0
@@ -144,7 +144,7 @@ class CountedArray:
         """In another precision."""
         if not copy and self.dtype == dtype:
             return self
-        return _made("astype", self.held.astype(dtype), self.held)
+        return _make("astype", self.held.astype(dtype), self.held)
 
     def transpose(self, *axes):
         """A view."""
@@ -207,7 +207,7 @@ class _Namespace:
         if name in ELEMENTWISE:
             return lambda *parts, **options: _elementwise(name, getattr(np, name), *parts, **options)
         if name in REDUCTIONS:
-            return lambda x, **options: _made(name, getattr(np, name)(x.held, **options), x.held)
+            return lambda x, **options: _make(name, getattr(np, name)(x.held, **options), x.held)
         raise AttributeError(f"the counted namespace knows no {name}")
 
     def finfo(self, dtype):
@@ -228,28 +228,28 @@ class _Namespace:
     def asarray(self, x, dtype=None, copy=None):
         if isinstance(x, CountedArray):
             same = not copy and (dtype is None or x.dtype == dtype)
-            return x if same else _made("copy", np.array(x.held, dtype=dtype), x.held)
-        return _made("transfer to the device", np.array(x, dtype=dtype))
+            return x if same else _make("copy", np.array(x.held, dtype=dtype), x.held)
+        return _make("transfer to the device", np.array(x, dtype=dtype))
 
     def array(self, x, dtype=None, order="K", copy=True):
         return self.asarray(x, dtype=dtype, copy=copy)
 
     def ascontiguousarray(self, x):
         x = self.asarray(x)
-        return x if x.held.flags.c_contiguous else _made("copy", np.ascontiguousarray(x.held), x.held)
+        return x if x.held.flags.c_contiguous else _make("copy", np.ascontiguousarray(x.held), x.held)
 
     def asnumpy(self, x):
         return np.array(_waited("transfer to the host", x))
 
     def reshape(self, x, shape):
         made = x.held.reshape(shape)
-        return CountedArray(made) if np.may_share_memory(made, x.held) else _made("copy", made, x.held)
+        return CountedArray(made) if np.may_share_memory(made, x.held) else _make("copy", made, x.held)
 
     def permute_dims(self, x, axes):
         return CountedArray(x.held.transpose(axes))
 
     def take(self, x, indices, axis=None):
-        return _made("take", np.take(x.held, indices.held, axis=axis))
+        return _make("take", np.take(x.held, indices.held, axis=axis))
 
     def flip(self, x, axis=None):
         return CountedArray(np.flip(x.held, axis=axis))
@@ -258,7 +258,7 @@ class _Namespace:
         return CountedArray(np.diagonal(x.held, *arguments))
 
     def einsum(self, subscripts, *parts):
-        return _made("reduction", np.einsum(subscripts, *(part.held for part in parts)), *(part.held for part in parts))
+        return _make("reduction", np.einsum(subscripts, *(part.held for part in parts)), *(part.held for part in parts))
 
     def matmul(self, a, b, out=None):
         return _product(a, b, out)
@@ -276,11 +276,11 @@ class _Namespace:
 
 
 def _creation(function):
-    return lambda self, *arguments, **options: _made("fill", function(*arguments, **options))
+    return lambda self, *arguments, **options: _make("fill", function(*arguments, **options))
 
 
 def _joining(name, function):
-    return lambda self, parts, axis=0: _made(
+    return lambda self, parts, axis=0: _make(
         name, function([x.held for x in parts], axis=axis), *(x.held for x in parts)
     )
 
@@ -290,7 +290,7 @@ for _name in ("zeros", "ones", "full", "eye", "arange"):
 _Namespace.concat, _Namespace.stack = _joining("concat", np.concatenate), _joining("concat", np.stack)
 for _name in ("sort", "argsort"):
     _sort = getattr(np, _name)
-    setattr(_Namespace, _name, lambda self, x, _sort=_sort, **options: _made("sort", _sort(x.held, **options), x.held))
+    setattr(_Namespace, _name, lambda self, x, _sort=_sort, **options: _make("sort", _sort(x.held, **options), x.held))
 NAMESPACE = _Namespace()
 
 
@@ -331,7 +331,7 @@ def _is_same(part, other):
 
 
 def _operand(x):
-    """What CuPy takes beside an array of its own: its own, or a number."""
+    """What CuPy combines with its own array: another one, or a number."""
     if isinstance(x, CountedArray):
         return x.held
     if isinstance(x, np.ndarray) and x.ndim:
@@ -339,7 +339,7 @@ def _operand(x):
     return x
 
 
-def _made(what, made, *read):
+def _make(what, made, *read):
     made = np.asarray(made)
     LEDGER.launch(what, made, *read)
     return CountedArray(made)
@@ -347,7 +347,7 @@ def _made(what, made, *read):
 
 def _elementwise(name, function, *parts, out=None, **options):
     bare = [_operand(part) for part in parts]
-    # As with CuPy, a number takes the precision of the arrays beside it.
+    # As with CuPy, a number takes the precision of the arrays next to it.
     bare = [part.item() if isinstance(part, np.generic) and name != "power" else part for part in bare]
     if out is not None:
         options["out"] = out.held

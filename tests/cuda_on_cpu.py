@@ -1,8 +1,8 @@
 """CUDA C compiled by g++ and run on the CPU, for tests of what a GPU would run.
 
-The threads of a block are coroutines that take turns from barrier to barrier, first to last or last to first. Whoever
-reads what another thread has not written yet, or has overwritten already, computes something else in one of the two
-orders; whoever leaves out a barrier that others wait at is told of.
+The threads of a block are coroutines that take turns from barrier to barrier, first to last or last to first. A
+thread that reads what another thread has not written yet, or has overwritten already, computes something else in one of
+the two orders. A thread that leaves out a barrier at which others wait is reported.
 """
 
 from __future__ import annotations
@@ -187,7 +187,7 @@ def elementwise(source: str, folder: Path):
 def elementwise_kernel(inputs: str, outputs: str, operation: str, folder: Path):
     """What ``cupy.ElementwiseKernel`` is where all types are ``T``, for NumPy arrays: ``f(*inputs, *outputs)``.
 
-    Every element has its own turn, first to last, so an expression that reads another element's output is not told of.
+    Every element has its own turn, first to last, so an expression that reads another element's output is not detected.
     """
     read, written = ([part.split()[1] for part in text.split(",")] for text in (inputs, outputs))
     parameters = ", ".join([f"const T* p_{name}" for name in read] + [f"T* p_{name}" for name in written])

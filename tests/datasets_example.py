@@ -154,7 +154,7 @@ def rows_of(part, rows: int = 3):
 
 
 def entry(n_train: int, n_test: int, d: int, format: str, **changes) -> Dataset:
-    """Return an entry whose parts are told by the files that a test hands over."""
+    """Return an entry with the parts of the files that a test gives."""
     files = tuple(File(part, part) for part in changes.pop("parts"))
     classes = 2 if changes.get("task", "classification") == "classification" else 0
     sizes = {"n_train": n_train, "n_test": n_test, "n_features": d, "n_classes": classes}

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 SECONDS = 240
-"""After so many a program is taken to hang; it takes some ten on two busy cores."""
+"""After this number of seconds a program hangs; it takes about ten on two busy cores."""
 
 
 def mpiexec():
-    """The starter of MPI programs, beside this Python or on the path; a test that asks in vain is skipped."""
+    """The starter of MPI programs, next to this Python or on the path; a test that asks in vain is skipped."""
     if importlib.util.find_spec("mpi4py") is None:
         pytest.skip("mpi4py is not installed")
     found = shutil.which("mpiexec", path=str(Path(sys.executable).parent)) or shutil.which("mpiexec")
@@ -25,7 +25,7 @@ def mpiexec():
 
 
 def start(n, *arguments):
-    """A program of n processes, in a process group of its own."""
+    """A program of n processes, in a separate process group."""
     environment = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     command = [mpiexec(), "-n", str(n), sys.executable, *map(str, arguments)]
     return subprocess.Popen(

@@ -40,15 +40,15 @@ def dsg(Estimator=shallows.DoublyStochasticClassifier, **given):
 
 FITS = {
     "EigenPro": lambda: eigenpro_classifier(**EIGENPRO, calibration=None),
-    "EigenPro, regularised, with a calibration": lambda: eigenpro_classifier(**EIGENPRO, alpha=0.05),
+    "EigenPro, regularized, with a calibration": lambda: eigenpro_classifier(**EIGENPRO, alpha=0.05),
     "EigenPro, in single precision": lambda: eigenpro_classifier(**EIGENPRO | {"dtype": "float32"}),
     "EigenPro, in steps that do not average": lambda: eigenpro_regressor(**EIGENPRO, step="theorem"),
     "EigenPro, stopped early": lambda: eigenpro_classifier(**EIGENPRO, early_stopping=True),
     "EigenPro on centres": lambda: centers_classifier(**COMMON, centers=150, **ON_CENTERS),
-    "EigenPro on centres, read batch by batch": lambda: centers_regressor(**COMMON, centers=150, **ON_CENTERS),
+    "EigenPro on centers, read batch by batch": lambda: centers_regressor(**COMMON, centers=150, **ON_CENTERS),
     "Conjugate gradients on centres": lambda: centers_classifier(**COMMON, centers=150, tol=0.0),
     # A single epoch keeps no kernel values, so that a tenth of the rows is learnt first.
-    "Conjugate gradients on centres, begun at some rows": lambda: centers_classifier(
+    "Conjugate gradients on centers, begun at some rows": lambda: centers_classifier(
         **COMMON, centers=50, max_epochs=1
     ),
     "DSG": dsg,
@@ -58,7 +58,7 @@ FITS = {
     "DSG, with decoupled decay": lambda: dsg(regularization=1e-3, solver__preconditioning="decoupled"),
     "CDSG": lambda: dsg(solver__reuse="checked_reuse", solver__preconditioning=None),
 }
-WEIGHTED = ("EigenPro, regularised, with a calibration", "EigenPro on centres", "Conjugate gradients on centres", "DSG")
+WEIGHTED = ("EigenPro, regularized, with a calibration", "EigenPro on centres", "Conjugate gradients on centres", "DSG")
 
 
 def weights(name, y):
@@ -80,7 +80,7 @@ MAKE_ROWS = TrainingRows.__init__
 
 
 def of_memory(held):
-    """The constructor of training rows that are held in memory, or that are not, whatever is free."""
+    """The constructor of training rows that are held in memory, or that are not, however much is free."""
 
     def make(self, *given, **_):
         MAKE_ROWS(self, *given, held=held)
@@ -153,7 +153,7 @@ def killed(folder):
 
 
 def refused(folder):
-    """What processes that do not fit together are told; they go on with the next case."""
+    """The errors of processes that do not fit together; they continue with the next case."""
     X, y, _ = data()
     told = {}
 

@@ -92,7 +92,7 @@ def preconditioning_matrix(p: spectrum.Preconditioner, n: int) -> np.ndarray:
 
 
 def least_squares(K: np.ndarray, y: np.ndarray, w: np.ndarray) -> np.ndarray:
-    """Coefficients a that minimise Σ wᵢ (Ka − y)ᵢ²."""
+    """Coefficients a that minimize Σ wᵢ (Ka − y)ᵢ²."""
     root = np.sqrt(w)[:, None]
     return np.linalg.lstsq(root * K, root * y, rcond=None)[0]
 

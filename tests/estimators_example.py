@@ -44,7 +44,7 @@ def uncalibrated(Estimator):
 
 
 def published(Estimator, *but):
-    """The method as published: the median rule, no regularisation but an early end, outputs as they are."""
+    """The method as published: the median rule, no regularization but an early end, outputs as they are."""
     has = known(Estimator)
     parameters = {"bandwidth": None, "alpha" if "alpha" in has else "regularisation": 0.0, "calibration": None}
     but = {*but, *({"alpha"} if "regularisation" in but else ())}

@@ -22,7 +22,7 @@
         - {name: test.csv, part: test, size: 280, sha256: TEST}
 
 A file whose publisher gives no checksum has none here either; the first copy that comes is then noted in the user's
-lock file. **A generator** and **a step** are a class each, in a module of its own in ``datasets/synthetic/`` or
+lock file. **A generator** and **a step** are a class each, in its own module in ``datasets/synthetic/`` or
 ``datasets/preparation/steps/``, with its line in `GENERATORS` or `STEPS` there; a step also has its parameters in
 ``workflow/schemas/datasets.schema.yaml``. What was prepared before stays as it is: it depends on its own modules alone.
 """
@@ -70,7 +70,7 @@ class TwoMoons(Generator):
 
 @dataclass
 class Clip(FeatureStep):
-    """Limit every feature to so many standard deviations about its mean over the training part.
+    """Limit every feature to a number of standard deviations about its mean over the training part.
 
     Attributes
     ----------

@@ -25,7 +25,7 @@ class RectifiedUnits(FeatureMap):
     n_inputs, n_features : int
         d and D.
     seed : int
-        Of the weights, which are drawn anew at every use.
+        Of the weights, which are drawn again at every use.
 
     References
     ----------

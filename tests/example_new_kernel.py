@@ -1,6 +1,6 @@
 """A new kernel: the rational quadratic one, with draws for its random Fourier features.
 
-In the package the class would stand in a module of its own, ``kernels/rational_quadratic.py``. The line
+In the package the class would be in its own module, ``kernels/rational_quadratic.py``. The line
 ``"rational_quadratic": ".rational_quadratic:RationalQuadratic"`` in ``KERNELS`` of ``kernels/__init__.py`` then makes
 it available to every estimator and to the configuration, as ``kernel: {rational_quadratic: {order: 2}}``.
 """

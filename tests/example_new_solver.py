@@ -1,6 +1,6 @@
-"""A new solver for regularised risks: averaged stochastic gradient descent.
+"""A new solver for regularized risks: averaged stochastic gradient descent.
 
-In the package it would be ``solvers/regularized/averaged_sgd.py``, with a line in the table of solvers beside it. Then
+In the package it would be ``solvers/regularized/averaged_sgd.py``, with a line in the table of solvers next to it. Then
 ``RegularizedRiskClassifier(solver="averaged_sgd")`` and ``RegularizedRiskRegressor(solver="averaged_sgd")`` train with
 it. One entry of ``config/methods.yaml`` makes it available to every table and figure::
 
@@ -34,7 +34,7 @@ class AveragedSGDState(RiskState):
     Attributes
     ----------
     iterate : array, shape of the coefficients
-        What the steps go on from.
+        What the steps continue from.
     """
 
     iterate: Array | None = None

@@ -1,4 +1,4 @@
-"""Arrays that stand for those of a GPU, and the CUDA text compiled for the CPU, beside the formulas of its products."""
+"""Arrays that replace a GPU's, the CUDA text compiled for the CPU, and the formulas of its products."""
 
 from __future__ import annotations
 

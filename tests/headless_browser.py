@@ -101,7 +101,7 @@ class Browser:
                 self.complaints.append(f"asked for {address}")
 
     def look(self, *, width: int, height: int = 900, dark: bool = False, media: str = "", script: bool = True) -> None:
-        """Set the size of the window, the scheme of colours, ``print`` as medium, and whether scripts run."""
+        """Set the size of the window, the scheme of colors, ``print`` as medium, and whether scripts run."""
         self.call(
             "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600
         )

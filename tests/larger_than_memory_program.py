@@ -18,7 +18,7 @@ def fit(X, centres, **options):
 
 
 class Watch(threading.Thread):
-    """Notes the most memory of its own that the process holds, without the pages of files that it maps."""
+    """Notes the peak of the process's own memory, without the pages of files that it maps."""
 
     def __init__(self):
         super().__init__(daemon=True)

@@ -31,7 +31,7 @@ def one_thread():
 
 
 def bars(n=120, side=8, seed=0):
-    """Images with a bright row or a bright column, and which of both: no straight line tells them apart."""
+    """Images with a bright row or a bright column, and which of both: no straight line separates them."""
     rng = np.random.default_rng(seed)
     images, y = 0.1 * rng.random((n, side, side)), rng.integers(0, 2, n)
     for image, label, place in zip(images, y, rng.integers(0, side, n), strict=True):

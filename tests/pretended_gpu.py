@@ -1,4 +1,4 @@
-"""A GPU that is none: the package takes counted NumPy arrays for CuPy's, and its kernels are compiled for the CPU."""
+"""A pretended GPU: the package takes counted NumPy arrays for CuPy's, and its kernels are compiled for the CPU."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class _Device(contextlib.nullcontext):
 
 
 def _cuda(free: int) -> SimpleNamespace:
-    """What stands for ``cupy.cuda`` on a device with so many bytes free."""
+    """A substitute for ``cupy.cuda`` on a device with some bytes free."""
     return SimpleNamespace(
         Device=_Device,
         is_available=lambda: True,

@@ -149,7 +149,7 @@ def spectrum(folder: Path) -> Path:
 
 
 def rich_table(folder: Path) -> Path:
-    """The table of errors with at least one value of every kind that a table shows in a way of its own."""
+    """The table of errors with at least one value of every kind that a table shows in its own way."""
     path = error_table(folder)
     rows = read_rows(path)
     changes = [

@@ -32,7 +32,7 @@ class StopAt(Observer):
 
 
 def stopped_at_every_batch(once, folder):
-    """What ``once`` returns when each of its runs goes on where the one before was stopped, and how many there were."""
+    """What ``once`` returns if each of its runs resumes where the last was stopped, and the number of runs."""
     n_runs = 0
     while True:
         n_runs += 1

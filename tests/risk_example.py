@@ -1,4 +1,4 @@
-"""Small regularised risks, naive references and exact minimisers for the tests of their solvers."""
+"""Small regularized risks, naive references and exact minimizers for the tests of their solvers."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def feature_risk(loss="logistic", *, n=N, c=1, d=6, regularisation=0.05, weights
 
 
 def batches_of(n, m, n_epochs, seed=0):
-    """Contiguous batches in an order of its own each epoch."""
+    """Contiguous batches in another order each epoch."""
     rng = np.random.default_rng(seed)
     slices = [slice(a, min(a + m, n)) for a in range(0, n, m)]
     return [slices[i] for _ in range(n_epochs) for i in rng.permutation(len(slices))]
@@ -86,7 +86,7 @@ def run(solver, problem, batches):
 
 
 def exact_smooth(p):
-    """The minimiser of a smooth risk on features, shape (D, c), by Newton-like steps to machine precision."""
+    """The minimizer of a smooth risk on features, shape (D, c), by Newton-like steps to machine precision."""
     d, c = p.z.shape[1], p.y.shape[1]
     w = np.ones((p.n, 1)) if p.w is None else p.w
 
@@ -117,7 +117,7 @@ def dual_objective(problem, state):
     a, y = (arrays.to_numpy(part).astype(np.float64) for part in (state.dual, problem.targets))
     w = 1.0 if problem.weights is None else arrays.to_numpy(problem.weights).astype(np.float64)
     value = (w * dual_value(problem.loss, a / w, y)).sum()
-    if problem.intercept is not None:  # ℓ(u + b) in place of ℓ(u) has −ℓ*(−a) − ab in place of −ℓ*(−a).
+    if problem.intercept is not None:  # ℓ(u + b) instead of ℓ(u) has −ℓ*(−a) − ab instead of −ℓ*(−a).
         value -= a.sum(axis=0) @ arrays.to_numpy(problem.intercept).astype(np.float64)
     return value / problem.span.n - 0.5 * problem.regularization * problem.span.norm_squared(state.coefficients)
 

@@ -20,7 +20,7 @@ def embedded_digits():
 
 
 def drawn_digits(n=10):
-    """Return images that need no file: a bar through the middle, another grey level for each label."""
+    """Return images that need no file: a bar through the middle, another gray level for each label."""
     images = np.zeros((n, 28, 28), np.uint8)
     for i in range(n):
         images[i, 6:22, 12:16] = 25 * (i % 10) + 20
@@ -29,7 +29,7 @@ def drawn_digits(n=10):
 
 
 def molecules(n=5, size=6):
-    """Return symmetric matrices of no meaning, and as many energies."""
+    """Return symmetric matrices of no meaning, and an energy of each."""
     rng = np.random.default_rng(0)
     matrices = rng.uniform(0.5, 9, (n, size, size))
     return matrices + matrices.transpose(0, 2, 1), np.arange(float(n))

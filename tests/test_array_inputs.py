@@ -75,7 +75,7 @@ print("done")
 @pytest.mark.slow
 def test_where_scikit_learn_dispatches_predictions_are_in_the_library_and_on_the_device_of_the_points():
     pytest.importorskip("array_api_strict")
-    # The switch is read when SciPy is imported, so it needs a process of its own.
+    # The switch is read when SciPy is imported, so it needs its own process.
     environment = os.environ | {
         "SCIPY_ARRAY_API": "1",
         "PYTHONPATH": os.pathsep.join([*sys.path, str(PROJECT / "tests")]),

@@ -24,7 +24,7 @@ from shallows.errors import MissingExtraError, ShallowsError
 
 @pytest.mark.parametrize("name", NEUTRAL)
 def test_it_runs_on_any_library_of_the_standard_and_gives_what_numpy_gives(name):
-    # NumPy takes forms of its own (in place, in strips, on threads); what CuPy runs is what this library runs.
+    # NumPy has separate forms (in place, in strips, on threads); what CuPy runs is what this library runs.
     for ours, theirs in zip(results(NEUTRAL[name], np), results(NEUTRAL[name], array_api_strict), strict=True):
         assert ours.dtype == theirs.dtype
         # Sums in another order, carried through a decomposition, fifty steps, or thirty products of the certificate's
@@ -133,7 +133,7 @@ def test_the_memory_held_now_counts_arrays_and_not_the_pages_of_files(tmp_path):
     mapped = np.memmap(tmp_path / "zeros", dtype=np.uint8, mode="r")
     assert mapped.sum() == 0
     assert arrays.resident_memory() - before < size / 2
-    held = mmap.mmap(-1, size)  # memory of its own, where an array may take what others have left
+    held = mmap.mmap(-1, size)  # new memory, where an array may take what others have left
     held.write(bytes(size))
     assert arrays.resident_memory() - before > size / 2
     held.close()
@@ -249,7 +249,7 @@ def test_operations_in_place_write_where_they_read_and_a_triangular_system_is_so
 def test_a_thin_product_is_the_product(shape, transposed, dtype):
     (m, k, c), draw = shape, np.random.default_rng(0)
     wide, a = draw.normal(size=(m, k + 5)).astype(dtype), draw.normal(size=(m if transposed else k, c)).astype(dtype)
-    for block in (wide[:, 5:], wide[:, 5:].copy()):  # columns of a wider array, and an array of its own
+    for block in (wide[:, 5:], wide[:, 5:].copy()):  # columns of a wider array, and its own array
         block = block.T if transposed else block
         truth = block.astype(np.float64) @ a.astype(np.float64)
         made = arrays.thin_product(block, a)

@@ -1,4 +1,4 @@
-"""Input that is odd but allowed gives right answers, and what is not allowed is told so."""
+"""Input that is odd but allowed gives right answers, and what is not allowed is refused with a message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What jobs ask a batch system for, and how one goes on in another when its time is over."""
+"""What jobs ask a batch system for, and how one continues in another when its time is over."""
 
 import json
 import os

@@ -33,9 +33,9 @@ def test_the_first_rows_of_a_stream_do_not_bound_the_budget_of_all():
 
 
 def not_at_their_limit(estimator):
-    reason = "a weight and a repetition make other steps, as scikit-learn says of its own SGD"
+    reason = "a weight and a repetition make other steps, as scikit-learn says of SGD"
     if isinstance(estimator, LowRankLinearizedSVMClassifier):
-        reason = "other rows are other means, as scikit-learn says of its own K-means"
+        reason = "other rows are other means, as scikit-learn says of K-means"
     return {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in ("dense", "sparse")}
 
 
@@ -125,7 +125,7 @@ def test_hyperplanes_are_made_where_they_are_needed_and_pruned_where_not():
     assert 2 < len(made.coef_) <= 40
     few = AMMClassifier(random_state=0, n_hyperplanes=1).fit(X, y)
     assert len(few.coef_) == 2
-    assert few.score(X, y) < 0.8  # no line tells them apart
+    assert few.score(X, y) < 0.8  # no line separates them
     pruned = AMMClassifier(random_state=0, prune_every=100, pruning=1e6).fit(X, y)
     assert len(pruned.coef_) < len(made.coef_)
     assert set(pruned.hyperplane_classes_) == {0, 1}

@@ -1,4 +1,4 @@
-"""Training points that are put into order, centered and rounded on a GPU are those of the host."""
+"""Training points that are put into order, centered and rounded on a GPU equal the host's."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CPU, GPU = arrays.Device(), arrays.Device("gpu", 0)
 
 
 def data(dtype=np.float64, n=300):
-    """Rows far from the origin, of which one column is constant."""
+    """Rows at a distance from the origin, of which one column is constant."""
     x = np.random.default_rng(0).normal(size=(n, 7)) + 1000.0
     x[:, 2] = 5.0
     return x.astype(dtype)

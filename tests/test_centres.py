@@ -1,4 +1,4 @@
-"""The projected iteration for fewer centres than data, against exact least squares, and the rows that it reads."""
+"""The projected iteration for fewer centers than data, against exact least squares, and the rows that it reads."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ P, N, M, RANK = 40, 200, 25, 6
 
 
 def problem(*, weights=False, p=P, n=N, rank=RANK, n_subsample=M, damping=1.0, xp=np, kernel="laplace"):
-    """A problem in float64 whose centres are its first p points, with the dense matrices of the same."""
+    """A problem in float64 whose centers are its first p points, with the dense matrices of the same."""
     x, y = sample(n), sample(n, 2, seed=1000)
     w = np.random.default_rng(0).uniform(0.2, 1.0, size=n) if weights else None
     made, points = kernels.make(kernel, 2.0), kernels.augmented(xp.asarray(x))
@@ -75,7 +75,7 @@ def test_a_step_is_the_projection_of_the_preconditioned_gradient(batch, damping,
     direction = np.linalg.solve(K_ZZ, at_centres)
     # The batch's share of λ f, which lies in the span.
     direction += ridge * (batch.stop - batch.start) / N * (before - D @ (K_ZZ @ before))
-    # Where a point is a centre, its distance is the root of what rounding leaves of zero, 1e-8.
+    # Where a point is a center, its distance is the root of what rounding leaves of zero, 1e-8.
     assert np.abs(after - (before - 0.3 * direction)).max() < 1e-6
 
 

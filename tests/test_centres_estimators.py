@@ -1,4 +1,4 @@
-"""Estimators of models with fewer centres than data, against exact least squares."""
+"""Estimators of models with fewer centers than data, against exact least squares."""
 
 from __future__ import annotations
 
@@ -171,14 +171,14 @@ def test_what_the_error_of_too_little_memory_advises_works(room):
     fewer, memory = re.search(r"centers=(\d+) at most", advised), re.search(r'memory="(\d+MB)"', advised)[1]
     if room == 0:
         centers_regressor(**options, memory=memory).fit(X, y)
-    # Where there is little room, the step is measured on fewer points, so that some centres always fit.
+    # Where there is little room, the step is measured on fewer points, so that some centers always fit.
     fewer = {**options, "centres": int(fewer[1]) // 2}
     centers_regressor(**fewer, memory=f"{arrays.resident_memory() // 10**6 + room}MB").fit(X, y)
 
 
 @pytest.mark.slow
 def test_a_fit_stays_within_its_memory(tmp_path):
-    # The matrix of points and centres would be 800 MB. Pages of the file that were read, 40 MB, count too.
+    # The matrix of points and centers would be 800 MB. Pages of the file that were read, 40 MB, count too.
     np.save(tmp_path / "x.npy", np.random.default_rng(0).normal(size=(100_000, 100)).astype(np.float32))
     script = """
         import sys, numpy as np
@@ -203,7 +203,7 @@ def test_a_fit_stays_within_its_memory(tmp_path):
         (100.0, 1500, {"max_seconds": 50}, "projected_eigenpro"),
         (10.0, 1500, {"max_seconds": 50}, "nystrom_conjugate_gradients"),  # five iterations fit into the time
         (100.0, 1500, {}, "nystrom_conjugate_gradients"),  # no limit
-        (100.0, 1490, {"max_seconds": 50}, "nystrom_conjugate_gradients"),  # fewer than fifty rows for each centre
+        (100.0, 1490, {"max_seconds": 50}, "nystrom_conjugate_gradients"),  # fewer than fifty rows for each center
         (100.0, 1500, {"max_seconds": 50, "solver": "nystrom_conjugate_gradients"}, "nystrom_conjugate_gradients"),
     ],
 )
@@ -221,7 +221,7 @@ def test_steps_are_taken_where_the_time_ends_before_some_conjugate_gradients(mon
 @pytest.mark.parametrize("given", [{"kernel": "precomputed"}, {"bandwidth": 2.0}])
 def test_a_limit_of_time_needs_no_values_of_a_kernel_that_cannot_be_had(given):
     x = np.zeros((3000, 3))
-    x[0] = 1.0  # all centres are one point
+    x[0] = 1.0  # all centers are one point
     if "kernel" in given:
         x = naive_kernel("gaussian", 2.0, sample(1000, 3, 0), sample(1000, 3, 0))
     model = kernel_ridge_regressor(centers=20, max_seconds=50, random_state=0, **given).fit(x, x[:, 0])

@@ -158,7 +158,7 @@ def test_slow_writing_makes_checkpoints_rarer(tmp_path, monkeypatch):
 
 def test_a_clock_that_is_put_back_and_forward_changes_neither_checkpoints_nor_time_limits(tmp_path, monkeypatch):
     class Clocks:
-        """Ten seconds a look at the clock that only goes on; the time of day is put back by an hour, then forward."""
+        """Ten seconds a look at the clock that only continues; the time of day is put back by an hour, then forward."""
 
         def __init__(self):
             self.passed, self.looks = 0.0, 0

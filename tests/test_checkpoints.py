@@ -1,4 +1,4 @@
-"""A run that was stopped or killed goes on to the same bits."""
+"""A run that was stopped or killed continues to the same bits."""
 
 from __future__ import annotations
 

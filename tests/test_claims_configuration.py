@@ -1,4 +1,4 @@
-"""Claims as the configuration writes them: those that cannot be meant are told, and all that is written is used."""
+"""Claims as the configuration writes them: impossible claims are refused, and all that is written is used."""
 
 import copy
 import shutil

@@ -1,4 +1,4 @@
-"""The command line: what it lists, fetches, verifies, describes and removes, and how it tells of what is wrong."""
+"""The command line: what it lists, fetches, verifies, describes and removes, and how it reports what is wrong."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ EMBEDDED = ROOT / "data" / "embedded"
 
 @pytest.fixture(autouse=True)
 def alone(monkeypatch, tmp_path):
-    """Run in a folder of its own, with no mirror and nobody to answer."""
+    """Run in its own folder, with no mirror and no answer to questions."""
     monkeypatch.delenv("SHALLOWS_MIRROR", raising=False)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("builtins.input", lambda question: pytest.fail(f"asked: {question}"))

@@ -1,4 +1,4 @@
-"""Oja's rule and the generalised Hebbian rule on streamed features: steps by the formula, ends by exact solutions."""
+"""Oja's rule and the generalized Hebbian rule on streamed features: steps by the formula, ends by exact solutions."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def exact(f, x, k, centered=False):
 @pytest.mark.parametrize("centered", [False, True])
 @pytest.mark.parametrize("n", [20, 120])
 def test_the_start_is_the_exact_solution_in_the_features_of_its_blocks(n, centered):
-    # With 20 points the matrix of the points is decomposed, with 120 that of the 64 columns.
+    # With 20 points the matrix of the points is decomposed, with 120 the matrix of the 64 columns.
     x, f = points(n), features(16)
     start = random_feature_components(f, x, 3, n_blocks=2, centered=centered)
     Z = f.map(x, 2)

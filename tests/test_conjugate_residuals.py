@@ -1,4 +1,4 @@
-"""Conjugate residuals in the place of EigenPro's steps where an epoch has few batches."""
+"""Conjugate residuals instead of EigenPro's steps where an epoch has few batches."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WHOLE = slice(0, N)
 
 
 def trained(p, n_steps, solver=None):
-    """The coefficients after 1, 2, ... steps, and the losses that the solver told of before each."""
+    """The coefficients after 1, 2, ... steps, and the losses that the solver reported before each."""
     solver = solver or ConjugateResiduals(1.0)
     state, coefficients, losses = solver.init(p.problem), [], []
     for _ in range(n_steps):
@@ -106,7 +106,7 @@ def test_contradictory_targets_of_one_place_are_left_as_they_are(dtype, n_batche
     least = np.sum((p.y[39:] - p.y[39:].mean(axis=0)) ** 2)
     if n_batches == 1:
         assert losses[-1] == pytest.approx(least, rel=1e-6 if dtype == np.float64 else 0.15)
-    else:  # a part of the contradictions is in every batch, so that directions are far from the best
+    else:  # a part of the contradictions is in every batch, so directions are much worse than the best
         assert least * (1 - 1e-4) < losses[-1] < losses[0] - 0.6 * (losses[0] - least)
     assert np.all(np.isfinite(state.coefficients))
 
@@ -124,15 +124,15 @@ def test_the_residual_of_the_recursion_stays_the_true_one_in_float32(monkeypatch
 def test_it_is_the_solver_of_the_certified_rule_where_an_epoch_has_few_batches():
     p = problem(rank=6, n_subsample=25).preconditioner
 
-    def chosen(m, n_outputs, rule="certified"):
+    def choose(m, n_outputs, rule="certified"):
         return solver_for(*step_rules.planned(rule, p, m, N), m, n_outputs)
 
-    assert chosen(N, 50) == ConjugateResiduals(p.step_size(N), 1)
-    assert chosen(30, 2) == ConjugateResiduals(p.step_size(30), 2)
-    assert chosen(10, 1) == ConjugateResiduals(p.step_size(10), 6)
-    assert type(chosen(10, 2)) is EigenProStepper  # 10 directions of 2 outputs, and their images, are more than 10 rows
-    assert type(chosen(3, 0)) is EigenProStepper  # twenty batches
-    assert type(chosen(N, 1, "paper")) is EigenProStepper
+    assert choose(N, 50) == ConjugateResiduals(p.step_size(N), 1)
+    assert choose(30, 2) == ConjugateResiduals(p.step_size(30), 2)
+    assert choose(10, 1) == ConjugateResiduals(p.step_size(10), 6)
+    assert type(choose(10, 2)) is EigenProStepper  # 10 directions of 2 outputs, and their images, are more than 10 rows
+    assert type(choose(3, 0)) is EigenProStepper  # twenty batches
+    assert type(choose(N, 1, "paper")) is EigenProStepper
     assert type(solver_for(0.1, None, N, 1)) is EigenProStepper
 
 

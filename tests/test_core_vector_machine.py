@@ -1,4 +1,4 @@
-"""Core vector machines: the exact solution as ε goes to 0, few core points, and samples in place of all points."""
+"""Core vector machines: the exact solution as ε goes to 0, few core points, and samples instead of all points."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def two_classes(n=240, seed=0):
 
 
 def exact(K, y, C):
-    """Coefficients and minimum of the squared hinge with a penalised intercept, on k + 1, by Newton's method."""
+    """Coefficients and minimum of the squared hinge with a penalized intercept, on k + 1, by Newton's method."""
     inside = np.ones(len(y), dtype=bool)
     for _ in range(100):
         i = np.flatnonzero(inside)
@@ -63,7 +63,7 @@ def test_the_exact_solution_is_approached_as_epsilon_goes_to_zero(C, sample_size
 
 
 def test_no_point_is_outside_the_enlarged_ball_and_the_core_is_few_of_many():
-    # Two clouds: what is far from the boundary is never added.
+    # Two clouds: a point at a distance from the boundary is never added.
     x = sample(4000, 2) + np.where(np.arange(4000) % 2, 1.5, -1.5)[:, None]
     y = np.where(np.arange(4000) % 2, 1.0, -1.0)
     epsilon, C = 1e-4, 1e3
@@ -100,7 +100,7 @@ def test_kept_kernel_values_change_nothing_but_how_many_are_made():
     assert kept._n_kept == len(kept.core) and made._kept is None
     assert made.enclosed and kept.enclosed
     assert kept.radius_squared == pytest.approx(made.radius_squared, rel=1e-7)
-    # Fewer than each core point with all points once, where samples of 59 are made anew for every core point else.
+    # Fewer than each core point with all points once, where samples of 59 are computed again for every core point else.
     assert kept.n_evaluations < 1.2 * 600 * len(kept.core) < 0.2 * made.n_evaluations
 
 

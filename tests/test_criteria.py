@@ -56,8 +56,8 @@ def planned(target, scale):
     return PLAN.comparison(target, scale)
 
 
-def plain(claim):
-    """A claim without a paper's own functions, which have tests of their own: its number is a value at the end."""
+def plain_claim(claim):
+    """A claim without a paper's own functions, which have their own tests: its number is a value at the end."""
     return {key: value for key, value in claim.items() if key not in ("reduce", "across") or ":" not in value}
 
 
@@ -74,13 +74,13 @@ def invented(target, scale, name):
     comparison["spec"] = {
         **spec,
         "published_data": {word: {"any": True} for word in comparison["sizes"]},
-        "claims": {key: plain(claim) for key, claim in spec.get("claims", {}).items() if key == name},
+        "claims": {key: plain_claim(claim) for key, claim in spec.get("claims", {}).items() if key == name},
     }
     return comparison
 
 
 def results_of(comparison, curves_of, jitter=0.0):
-    """Runs whose curves are those of their series; with ``jitter`` a little different from seed to seed."""
+    """Runs with the curves of their series; with ``jitter`` a little different from seed to seed."""
     found = {}
     for series in comparison["series"]:
         for seed, run in enumerate(series["run_ids"]):
@@ -105,7 +105,7 @@ def places(claim):
 
 
 def shaped(claim, number, reference):
-    """A curve that the claim makes the number of, beside a reference that is constant."""
+    """A curve that the claim makes the number of, next to a reference that is constant."""
     points = places(claim)
     if "less" in claim:
         number = reference + number
@@ -174,7 +174,7 @@ def numbers(claim):
 
 def measured_at(target, name, number):
     """The first scale at which an item is measured, with results from which its claim makes a number."""
-    claim = plain(PLAN.target(target)["claims"][name])
+    claim = plain_claim(PLAN.target(target)["claims"][name])
     for scale in SCALES:
         comparison = invented(target, scale, name)
         results = with_number(comparison, claim, number)
@@ -193,7 +193,7 @@ def test_a_number_beyond_a_limit_of_a_claim_deviates(target, name):
 FORMS = {
     tuple(str(claim.get(key)) for key in ("reduce", "across", "paired", "every_seed")): (target, name)
     for target, name in LIMITED
-    for claim in [plain(PLAN.target(target)["claims"][name])]
+    for claim in [plain_claim(PLAN.target(target)["claims"][name])]
 }
 
 
@@ -205,7 +205,7 @@ def test_what_is_not_finite_is_never_reproduced(target, name, broken):
     metric = claim.get("metric", next(iter(comparison["spec"]["metrics"])))
     definition = comparison["spec"]["metrics"].get(metric, {})
     if "first_passage" in definition:
-        return  # a count of epochs is finite, or there is none
+        return  # a count of epochs is finite, or missing
     about = Measurements(comparison, {}).selected(claim.get("of", {}))
     for run in (run for series in about for run in series["run_ids"]):
         curve = results[run].curve[definition.get("of", metric)]

@@ -1,4 +1,4 @@
-"""A criterion that is said to be that of its target's first commit is so, as far as the history is at hand."""
+"""A criterion "of the first commit" is in its target's first commit, as far as the history is available."""
 
 import shutil
 import subprocess
@@ -52,7 +52,7 @@ def test_criteria_of_the_first_commit_are_what_they_were():
     marked = list(said_to_be_first(own_plan()))
     history = first_entries({target for target, *_ in marked})
     if git("rev-parse", "--is-shallow-repository").strip() != "false" or not history:
-        pytest.skip("the history is not at hand")
+        pytest.skip("the history is not available")
     assert len(marked) > 50
     for target, kind, name, entry in marked:
         before = history[target].get(kind, {}).get(name)

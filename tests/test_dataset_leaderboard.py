@@ -36,7 +36,7 @@ def steps(scale, name, purpose, configuration=SMALL):
     return dataset_leaderboard.steps(configuration, PLAN.catalogue[name], scale, purpose)
 
 
-def asked(name, scale="demo", **settings):
+def ask_for(name, scale="demo", **settings):
     """The comparison that a command line with dataset=name asks for."""
     given = {**CONFIGURATION.settings, "dataset": name, "scale": scale, **settings}
     return dataset_leaderboard.requested(replace(CONFIGURATION, settings=given))
@@ -86,7 +86,7 @@ def test_every_dataset_with_a_target_and_features_has_one_at_every_scale():
         if dataset.state == "supplied" or dataset_leaderboard._without(dataset):
             continue
         for scale in configuration.SCALES:
-            found = asked(name, scale)
+            found = ask_for(name, scale)
             board = PLAN.catalogue[found.dataset]
             choose, test = (found.steps[purpose] for purpose in ("choose", "test"))
             assert datasets.shape_after(board, choose)[0] <= datasets.shape_after(board, test)[0]
@@ -96,16 +96,16 @@ def test_every_dataset_with_a_target_and_features_has_one_at_every_scale():
 
 
 def test_its_page_is_that_of_the_scale_and_no_model_is_saved(tmp_path, monkeypatch):
-    found = asked("Adult", "laptop")
+    found = ask_for("Adult", "laptop")
     assert found.page == f"{CONFIGURATION.settings['results']}/laptop/leaderboard/a9a.html"
     assert (found.model, found.seeds, {found.threads(name) for name in found.methods}) == ([], (0,), {1})
     (spec,) = found.specs("linear_ridge")
     assert (spec["scale"], spec["defaults"], spec["processor_seconds"]) == ("laptop", False, True)
-    assert asked("mnist").dataset == asked("mnist_demo").dataset == "mnist_demo"  # the embedded part
-    assert asked("MNIST", "laptop").dataset == "mnist"
+    assert ask_for("mnist").dataset == ask_for("mnist_demo").dataset == "mnist_demo"  # the embedded part
+    assert ask_for("MNIST", "laptop").dataset == "mnist"
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mnist").write_text("a,y\n" + "1,0\n2,1\n" * 20)
-    assert asked("mnist").request is not None  # a file of the same name comes first
+    assert ask_for("mnist").request is not None  # a file of the same name comes first
 
 
 # What it refuses
@@ -124,14 +124,14 @@ def test_its_page_is_that_of_the_scale_and_no_model_is_saved(tmp_path, monkeypat
 )
 def test_a_dataset_without_a_leaderboard_is_refused_in_a_sentence(scale, name, told):
     with pytest.raises(ShallowsError, match=told):
-        asked(name, scale)
+        ask_for(name, scale)
 
 
 def test_too_few_rows_and_settings_of_a_file_are_refused():
     few = SimpleNamespace(task="regression", format="csv", n_train=30)
     assert dataset_leaderboard._without(few) == "it has 30 training rows, and at least 50 are needed"
     with pytest.raises(ShallowsError, match="target is for a file of your own"):
-        asked("mnist", target="y")
+        ask_for("mnist", target="y")
 
 
 def test_the_path_of_a_page_says_how_to_ask_for_it():

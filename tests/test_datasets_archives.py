@@ -133,7 +133,7 @@ def test_svhn_becomes_rows_of_red_green_and_blue(tmp_path):
     y = np.array([[1], [10], [3], [2], [10]], np.uint8)
     contents = {part: (f"{part}_32x32.mat", matlab(X=x, y=y)) for part in ("train", "test")}
     found, labels = rows_of(source(tmp_path, contents, entry(5, 5, 3072, "svhn", parts=list(contents))).train)
-    # Image 4, colour 1 (green), row 7, column 30.
+    # Image 4, color 1 (green), row 7, column 30.
     assert found[4].reshape(3, 32, 32)[1, 7, 30] == x[7, 30, 1, 4]
     np.testing.assert_array_equal(found.reshape(5, 3, 32, 32), np.moveaxis(x, (3, 2), (0, 1)))
     assert labels.tolist() == [1, 10, 3, 2, 10]

@@ -132,7 +132,7 @@ def test_a_long_file_is_read_in_bounded_memory(tmp_path):
     told = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, timeout=120)
     n, grown = map(int, told.stdout.split())
     assert n == 10_000
-    # The text has 58 MB, and a sparse matrix of it 95 MB: neither may be held beside a block. Blocks of text have 8 MB;
+    # The text has 58 MB, and a sparse matrix of it 95 MB: neither fits next to a block. Blocks of text have 8 MB;
     # what the reader ahead, the parser and the block hold at one time differs from run to run, between 27 and 44 MB.
     assert grown < 55e6
 

@@ -77,7 +77,7 @@ def test_every_entry_is_whole(name):
             str(column) for column in dataset.categorical if form.format == "csv"
         }
     assert not dataset.exact or None not in (dataset.n_train, dataset.n_test, dataset.n_features)
-    # A form is told by its parts, so none may be contained in another.
+    # A form is known by its parts, so none may be contained in another.
     forms = [{file.part for file in form.files} for form in dataset.all_forms]
     assert all(not one <= other for one, other in itertools.permutations(forms, 2))
     assert all(len(list_of) in (0, dataset.n_classes) for list_of in (dataset.classes, dataset.class_counts))

@@ -1,4 +1,4 @@
-"""Checksums of files, and trust on first use where nobody published one."""
+"""Checksums of files, and trust on first use where none was published."""
 
 from __future__ import annotations
 

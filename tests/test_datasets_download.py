@@ -216,7 +216,7 @@ def test_two_processes_that_fetch_at_once_download_once(server, tmp_path):
 
 
 def encoded(content: bytes):
-    """Return an answer that is compressed on the wire, though nobody asked for it."""
+    """Return an answer that is compressed on the wire without a request."""
 
     def answer(handler):
         body = gzip.compress(content)

@@ -62,7 +62,7 @@ def test_resampling_is_bilinear(digits):
         ]
     )
     found = deform(digits[0][:n], words(n), how)
-    # The ramps tell a place to 1/16 pixel (their grey levels are rounded), and a stroke's edge rises 255 in about one.
+    # The ramps give a place to 1/16 pixel (their gray levels are rounded), and a stroke's edge rises 255 in about one.
     assert np.abs(found[inside] - expected[inside]).max() < 2 * 255 / 16
     assert np.abs(found[inside] - expected[inside]).mean() < 2
 
@@ -107,7 +107,7 @@ def test_the_elastic_field_has_the_stated_size_and_is_smooth():
     ramp = np.broadcast_to(np.arange(28, dtype=np.uint8) * 8, (600, 28, 28))
     moved = (deform(ramp, words(600), how)[:, 6:22, 6:22] / 8) - np.arange(6, 22)
     assert math.sqrt((moved**2).mean()) == pytest.approx(0.6, rel=0.06)
-    # Of noise smoothed by a Gaussian of 4 pixels, neighbours at distance h correlate as exp(-h^2 / 64).
+    # Of noise smoothed by a Gaussian of 4 pixels, neighbors at distance h correlate as exp(-h^2 / 64).
     flat = moved - moved.mean()
     for h in (2, 6):
         correlation = (flat[:, :, h:] * flat[:, :, :-h]).mean() / (flat**2).mean()

@@ -171,7 +171,7 @@ def test_molecules_come_as_text(tmp_path):
     np.testing.assert_array_equal(y, [3.5, -0.25])
 
 
-# The real files, where they are at hand
+# The real files, where they are available
 
 
 @needs_mirror

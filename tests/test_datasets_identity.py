@@ -1,4 +1,4 @@
-"""What a preparation depends on: the modules of its own steps and reader, and its own entries."""
+"""What a preparation depends on: the modules of its steps and reader, and its entries."""
 
 from __future__ import annotations
 

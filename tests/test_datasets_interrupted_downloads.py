@@ -1,4 +1,4 @@
-"""Downloads whose connection fails in the middle or whose server is slow: they go on from there, or are given up."""
+"""Downloads whose connection fails in the middle or whose server is slow: they continue from there, or are given up."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ def molecule(n_atoms=9, seed=0):
     return rng.choice([1, 6, 7, 8, 16], n_atoms), places
 
 
-def several(n=4, size=12):
+def several_molecules(n=4, size=12):
     return np.stack([molecules.coulomb_matrix(*molecule(6 + i, seed=i), size) for i in range(n)])
 
 
@@ -98,7 +98,7 @@ def test_atoms_that_make_no_matrix_are_told(charges, places, size, words):
 
 
 def test_the_first_draw_is_sorted_and_the_others_are_orders_of_the_same_matrix():
-    matrices = several()
+    matrices = several_molecules()
     data = make("virtual_molecules", molecules=(matrices, np.arange(4.0)), noise=30.0)
     x, y = data.block(0, 40)
     np.testing.assert_array_equal(y, np.tile(np.arange(4.0), 10))
@@ -110,7 +110,7 @@ def test_the_first_draw_is_sorted_and_the_others_are_orders_of_the_same_matrix()
 
 
 def test_zeros_that_fill_up_a_matrix_stay_last_under_noise():
-    data = make("virtual_molecules", molecules=(several(), np.arange(4.0)), noise=100.0)
+    data = make("virtual_molecules", molecules=(several_molecules(), np.arange(4.0)), noise=100.0)
     x, _ = data.block(0, 400)
     charges = np.diagonal(from_triangle(x), axis1=1, axis2=2)
     assert (np.diff((charges == 0).astype(int), axis=1) >= 0).all()
@@ -129,9 +129,9 @@ def test_the_order_follows_the_stated_noise():
     ("wrong", "words"),
     [
         ({"molecules": (np.zeros((2, 3, 4)), [0, 1])}, "must have the shape"),
-        ({"molecules": (several(), [0.0])}, "4 molecules, but 1 targets"),
-        ({"molecules": (several(), np.arange(4.0)), "representation": "binary"}, "sorted, eigenspectrum"),
-        ({"molecules": (several(), np.arange(4.0)), "noise": -1.0}, "noise"),
+        ({"molecules": (several_molecules(), [0.0])}, "4 molecules, but 1 targets"),
+        ({"molecules": (several_molecules(), np.arange(4.0)), "representation": "binary"}, "sorted, eigenspectrum"),
+        ({"molecules": (several_molecules(), np.arange(4.0)), "noise": -1.0}, "noise"),
         ({}, "needs molecules"),
     ],
 )

@@ -132,7 +132,7 @@ def test_the_budget_makes_no_difference_to_what_comes_out(tmp_path, numbers):
 
 @pytest.mark.slow
 def test_a_million_rows_are_prepared_in_bounded_memory(tmp_path):
-    """A process of its own, so that its peak is its own; its imports are half of it, and the rows in float64 144 MB."""
+    """A separate process, so that its peak counts alone; its imports are half of it, and the rows in float64 144 MB."""
     done = subprocess.run(
         [sys.executable, str(BENCHMARK), "--memory", "200MB", "--out", str(tmp_path), "--rows", "1000000"],
         capture_output=True,

@@ -125,7 +125,7 @@ def test_indicators_are_one_column_a_class(tmp_path, numbers):
 
 @pytest.fixture
 def images():
-    """Nine pictures of 4 x 6 pixels in three colours, one row each: planar, and the same interleaved."""
+    """Nine pictures of 4 x 6 pixels in three colors, one row each: planar, and the same interleaved."""
     pixels = np.random.default_rng(1).integers(0, 256, size=(30, 3, 4, 6))
     return pixels, pixels.reshape(30, -1), pixels.transpose(0, 2, 3, 1).reshape(30, -1)
 
@@ -187,7 +187,7 @@ def correlated():
 
 @pytest.mark.parametrize(
     ("method", "tolerance"),
-    # Exact to rounding; the last of the randomised components has converged by (λ₂₄/λ₄)^(2·iterations), 1e-15.
+    # Exact to rounding; the last of the randomized components has converged by (λ₂₄/λ₄)^(2·iterations), 1e-15.
     [("covariance", 1e-10), ("randomised", 1e-10)],
 )
 def test_components_agree_with_scikit_learn_by_every_method(correlated, method, tolerance):

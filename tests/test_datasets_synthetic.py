@@ -23,7 +23,7 @@ from shallows_papers.datasets.sources import ArrayPart, Source
 from shallows_papers.datasets.synthetic import make, source
 from synthetic_example import EMBEDDED, KINDS, drawn_digits, embedded_digits, molecules
 
-# What stands beside the molecules' own tests: their geometries need RDKit.
+# The molecules have separate tests: their geometries need RDKit.
 assert set(synthetic.GENERATORS) == {*KINDS, "smiles_molecules"}
 
 

@@ -1,4 +1,4 @@
-"""Generated data: what is told of their laws - eigenvalues, densities, residuals, norms - against the examples."""
+"""Generated data: stated eigenvalues, densities, residuals and norms, compared with the examples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A user's own file: what is guessed, what is told, and which rows come out."""
+"""A user's file: what is guessed, what is reported, and which rows come out."""
 
 from __future__ import annotations
 

@@ -74,14 +74,14 @@ BANDWIDTHS = [0.5, 1.0, 2.0, 4.0]
     indirect=["divided"],
 )
 def test_the_search_gains_nothing_that_is_told_from_noise(divided, method):
-    """Or less than half a point of errors, or a hundredth of R², which nobody would search for."""
+    """Or less than half a point of errors, or a hundredth of R², which is not worth a search."""
     rules = {"bandwidth": {"parameter": "bandwidth", "values": BANDWIDTHS}, "epochs": [1, 5, 20]}
     found, task = gain(divided, method, rules)
     assert found.low <= 0 or found.mean <= (0.5 if task == "classification" else 0.01), found
 
 
 def test_poor_defaults_are_told_from_a_search(tmp_path):
-    """scikit-learn's kernel ridge regresses on a bandwidth and a regularisation that ask to be chosen."""
+    """scikit-learn's kernel ridge regresses on a bandwidth and a regularization that ask to be chosen."""
     rules = {"bandwidth": {"parameter": "gamma", "values": BANDWIDTHS}, "choose": {"alpha": [0.01, 0.1]}}
     found, _ = gain(prepare(tmp_path, *friedman()), "kernel_ridge", rules)
     assert found.low > 0.05

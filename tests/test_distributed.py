@@ -1,4 +1,4 @@
-"""Distributed trainings: one model for any number of processes, checkpoints that any number goes on from, failures."""
+"""Distributed trainings: one model for any number of processes, checkpoints for any number, failures."""
 
 import json
 import pickle
@@ -239,7 +239,7 @@ def test_four_processes_with_four_times_the_points_compute_as_much_each_as_one(m
 
 
 def test_a_point_meets_itself_in_the_exact_value_of_the_kernel():
-    # Far from the origin a float32 distance by products is off; the diagonal is one number all the same.
+    # At a distance from the origin a float32 distance by products is off; the diagonal is one number all the same.
     points = kernels.augmented(np.full((9, 3), 1e3, dtype=np.float32) + np.arange(9, dtype=np.float32)[:, None])
     for rank in range(2):
         share = Share(rank, 2)

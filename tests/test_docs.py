@@ -66,7 +66,7 @@ def test_the_python_of_the_pitfalls_gives_what_its_comments_say():
 def test_the_python_of_the_tutorial_runs_from_top_to_bottom(tmp_path):
     parts = list(blocks("python"))
     assert all(runs for _, runs in parts), "Python that is not run can go out of date."
-    # In a process of its own, as a reader has it: a budget of memory counts what the process holds.
+    # In its own process, as a reader has it: a budget of memory counts what the process holds.
     script = "".join(code for code, _ in parts)
     done = subprocess.run(
         [sys.executable, "-c", script],

@@ -91,7 +91,7 @@ def test_decay_costs_no_pass_over_the_coefficients():
     before, coefficients = state.buffer[:5].copy(), state.coefficients.copy()
     state.decay(0.9)
     assert np.array_equal(state.buffer[:5], before)
-    # Nor does it lose digits in the long run: the common factor is multiplied in before it leaves the numbers.
+    # Nor does it lose digits in the long run: the common factor is multiplied in before it underflows.
     for _ in range(400):
         state.decay(0.9)
     assert 1e-7 < abs(state.scale) <= 1.0
@@ -208,7 +208,7 @@ def test_the_offset_is_the_quantile_and_the_gradient_has_mean_minus_one():
     assert G.mean() == pytest.approx(-1.0, abs=1e-12)
     assert G.max() <= 0
     assert G.min() >= -1 / 0.3 - 1e-12
-    # With θν = 1 the traces are a mean: what they add up to is that of the dual, Σ α = 1.
+    # With θν = 1 the traces are a mean: they add up to the dual's, Σ α = 1.
     assert state.traces.sum() == pytest.approx(1.0, abs=1e-12)
 
 

@@ -1,4 +1,4 @@
-"""The estimators of growing functions on streams: where they stop, go on, and what a broken batch leaves."""
+"""The estimators of growing functions on streams: where they stop, continue, and what a broken batch leaves."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from shallows.solvers import DoublyStochastic
 
 @pytest.fixture(autouse=True)
 def a_short_beginning(monkeypatch):
-    """Two batches are enough to go on by steps."""
+    """Two batches are enough to continue by steps."""
     monkeypatch.setattr("shallows.fitting.stream_training.FIRST_ROWS", 200)
 
 
@@ -112,7 +112,7 @@ def test_a_broken_batch_is_numbered_and_leaves_the_state_before_it(broken):
         model.partial_fit(source(), classes=WORDS)
     whole = small().partial_fit(endless(7), classes=WORDS)
     assert np.array_equal(model.dual_coef_, whole.dual_coef_)
-    # And it goes on from there.
+    # And it continues from there.
     model.partial_fit(*moons(100))
     assert model.n_iter_ == 20 + 6
 

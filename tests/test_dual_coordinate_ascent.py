@@ -78,7 +78,7 @@ def test_the_dual_value_is_the_conjugate(name):
 @pytest.mark.parametrize("name", DUAL_LOSSES)
 @pytest.mark.parametrize(("make", "weights"), [(kernel_risk, False), (feature_risk, True)])
 def test_the_dual_objective_never_falls_and_the_gap_closes(name, weights, make):
-    # SPEC 5 (6). A gap of nothing is a proof that the minimiser is found.
+    # SPEC 5 (6). A gap of nothing is a proof that the minimizer is found.
     problem = make(name, weights=weights, regularisation=0.2, **DUAL_LOSSES[name]).problem
     problem = replace(problem, intercept=np.array([0.3])) if weights else problem
     state, last = SDCAStepper().init(problem), -math.inf

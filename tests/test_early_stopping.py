@@ -90,7 +90,7 @@ def test_scores_are_weighted_and_observers_see_all_training_rows(Estimator):
     rows = held_out_rows(model, X)
     assert model.score(X[rows], y[rows], sample_weight=w[rows]) == pytest.approx(model.best_validation_score_, abs=1e-9)
     assert [row["n"] for row in curve.rows] == [len(X)] * 2
-    best = seen[int(np.argmax(model.validation_scores_))]  # The model is that of the best epoch.
+    best = seen[int(np.argmax(model.validation_scores_))]  # The model of the best epoch is kept.
     assert np.abs(np.asarray(best, float) - np.asarray(model.predict(X), float)).max() < 1e-9
 
 

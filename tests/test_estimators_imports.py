@@ -40,7 +40,7 @@ def test_an_estimator_reaches_its_own_solvers_and_those_of_no_other_method(graph
     others = set().union(*SOLVERS.values()) - SOLVERS[name]
     assert {f"shallows.solvers.{solver}" for solver in SOLVERS[name]} <= reached
     assert not {f"shallows.solvers.{solver}" for solver in others} & reached
-    # The other families, and the other methods of its own.
+    # The other families, and the other methods of this family.
     methods = {getattr(estimators, other).__module__ for other in estimators.__all__}
     assert not (methods - {module}) & reached
 

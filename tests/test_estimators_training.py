@@ -1,4 +1,4 @@
-"""How an estimator is trained: preconditioners handed in, observers, checkpoints."""
+"""How an estimator is trained: preconditioners given, observers, checkpoints."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_preconditioner_that_is_handed_in_serves_as_the_fits_own(Estimator, ho
 def test_a_preconditioner_made_apart_leads_to_the_same_function(Estimator):
     X, y, new = table(Estimator, 200)
     p = spectrum.fit_preconditioner(X, "laplace", 1.5, rank=20, n_subsample=80, dtype="float64", device="cpu")
-    # Both iterate to the end, where the preconditioner no longer matters.
+    # Both iterate until convergence, where the preconditioner no longer matters.
     options = {"kernel": "laplace", "tol": 0, "max_epochs": 400, "random_state": 0}
     handed = Estimator(preconditioner=p, **options).fit(X, y)
     assert handed.bandwidth_ == 1.5

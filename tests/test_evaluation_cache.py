@@ -31,7 +31,7 @@ class Looking(training.Observer):
 
 
 def looked_on(points, make=eigenpro_classifier, **options):
-    memory = arrays.resident_memory() + 2**30  # Whatever the tests before these left in the process.
+    memory = arrays.resident_memory() + 2**30  # In addition to what earlier tests left in the process.
     options = {"batch_size": 64, "max_epochs": 4, "tol": 0.0, "random_state": 0, "memory": memory, **options}
     looking = Looking(points)
     model = make(**options).fit(X, Y, observers=[looking])

@@ -1,4 +1,4 @@
-"""The worked example of a new solver is short, keeps scikit-learn's contract and finds the minimiser."""
+"""The worked example of a new solver is short, keeps scikit-learn's contract and finds the minimizer."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_it_comes_to_the_minimiser(batch_size, max_epochs, tolerance):
     solver = AveragedSGD(batch_size=batch_size, max_epochs=max_epochs)
     model = RegularizedRiskRegressor(solver=solver, bandwidth=1.0, regularization=1e-2, random_state=0).fit(X, y)
     # λ/2 ‖f‖² + (1/n) Σ ½ (f(xᵢ) − yᵢ)² is n λ ‖f‖² + Σ (f(xᵢ) − yᵢ)², about the mean of the targets. Batches that are
-    # no random draws leave the mean of the iterates a little beside the minimiser; the full batch comes to it.
+    # no random draws leave the mean of the iterates a little next to the minimizer; the full batch comes to it.
     exact = KernelRidge(kernel="rbf", gamma=0.5, alpha=100 * 1e-2).fit(X, y - y.mean()).predict(X) + y.mean()
     assert np.abs(model.predict(X) - exact).max() < tolerance * np.abs(exact).max()
 

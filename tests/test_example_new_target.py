@@ -1,4 +1,4 @@
-"""The worked example of a new target: from its file to its table and figure; and a function of its own for a claim."""
+"""The worked example of a new target: from its file to its table and figure; and its own function for a claim."""
 
 import csv
 import json

@@ -1,4 +1,4 @@
-"""Metrics and claims on small made-up records; levels that are reached have a file of their own."""
+"""Metrics and claims on small made-up records; levels that are reached have their own file."""
 
 import math
 
@@ -260,7 +260,7 @@ def test_a_metric_with_the_name_of_its_mark_is_refused():
         ),
         ([{"metric": "error", "value": "3"}], {"error": {None: 3.0}}, "epochs"),
     ],
-    ids=["columns beside the mark", "a mark of its own", "no marks"],
+    ids=["columns and the mark", "another mark", "no marks"],
 )
 def test_a_curve_is_read_with_its_mark(rows, curve, along):
     run = RunResult.of("runs/x", {"run": {"id": "x"}}, rows, "epochs")

@@ -59,7 +59,7 @@ def test_a_number_whose_repetitions_scatter_widely_is_not_reproduced(values, ver
     [(1.0, "reproduced"), (0.9, "reproduced"), (1.15, "undecided"), (0.75, "undecided"), (1.3, "deviates")],
 )
 def test_several_repetitions_are_judged_by_their_whole_interval(centre, verdict):
-    # A mean ± 0.0993 beside a margin of 0.2.
+    # A mean ± 0.0993 next to a margin of 0.2.
     found, reason = judged((centre - 0.04, centre, centre + 0.04), absolute=0.2)
     assert found == verdict and bool(reason) == (verdict == "undecided")
 

@@ -163,7 +163,7 @@ def test_a_file_of_the_version_before_is_told_what_moved_where(project, change, 
         configuration.load(project)
 
 
-# Variants that stand after another one
+# Variants that continue another one
 
 
 def with_variants(project, **variants):

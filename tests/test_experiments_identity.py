@@ -19,7 +19,7 @@ from workflow_runs import PROJECT
 
 METHODS = own_configuration().methods
 
-#: A small package: two shapes in modules of their own, found by name, and who uses one of them.
+#: A small package: two shapes in their own modules, found by name, and who uses one of them.
 PACKAGE = {
     "__init__.py": """
         from .painters import PAINTERS

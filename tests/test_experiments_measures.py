@@ -28,7 +28,7 @@ RNG = np.random.default_rng(0)
 
 
 class PCABesideAReference(PCA):
-    """Linear components that are held against the first two of the exact ones."""
+    """Linear components that are compared with the first two of the exact ones."""
 
     def reference_components(self, x):
         return (x - self.mean_) @ self.components_[:2].T

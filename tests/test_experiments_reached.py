@@ -150,7 +150,7 @@ def test_a_bound_needs_the_other_side_and_whole_curves():
 
 
 def two_kernels(fast, slow):
-    """Runs of a second kernel, beside those of `bounded`."""
+    """Runs of a second kernel, next to those of `bounded`."""
     return {
         ("fast", "l", 0): {"error": fast},
         ("slow", "l", 0): {"error": slow},

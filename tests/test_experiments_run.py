@@ -229,7 +229,7 @@ def test_every_target_can_be_explained_at_every_scale():
 
 def test_runs_that_differ_in_seed_and_marks_alone_are_explained_once():
     plan = own_plan()
-    # Table 6 goes on to 80 and 160 epochs with one of its two seeds.
+    # Table 6 continues to 80 and 160 epochs with one of its two seeds.
     text = "\n".join(explain.explain(plan, "eigenpro_table6", "laptop"))
     assert text.count("EigenPro on MNIST [kernel=Gaussian], seeds 0, 1: 0 of 2 done") == 1
     assert re.search(r"40, 80, 160 epochs \(of seeds 0\)\n.* 20, 40 epochs \(of seeds 1\)", text)

@@ -189,7 +189,7 @@ def test_a_difference_between_methods_is_judged_by_its_interval_over_seeds(slow,
 
 
 def test_an_interval_is_that_of_students_t():
-    reach = 4.302653 * 2.0 / math.sqrt(3)  # the deviation is 2, as no power of 1 would tell
+    reach = 4.302653 * 2.0 / math.sqrt(3)  # the deviation is 2, which no power of 1 would show
     assert uncertainty.interval(Measured((0.0, 2.0, 4.0))) == pytest.approx((2 - reach, 2 + reach), rel=1e-6)
     assert uncertainty.interval(ONE) is None and uncertainty.interval(Measured((1.0, math.inf))) is None
 
@@ -353,7 +353,7 @@ def test_what_is_quoted_is_shown_and_neither_run_nor_judged():
     assert "quotes" in rows["theirs", "error"]["reason"]
 
 
-def counted(*rows):
+def count_rows(*rows):
     names = ("item", "evidence", "verdict", "fixed", "derived", "target")
     about = {"target": "toy", "dataset": "", "method": "", "metric": "", "scale": "demo", "published": "1"}
     return counts_by_kind([Row(**{**about, **dict(zip(names, row, strict=False))}) for row in rows])
@@ -361,7 +361,7 @@ def counted(*rows):
 
 def test_each_printed_item_is_counted_once_with_the_verdict_that_weighs_most():
     first, after = "first commit", "after a look"
-    assert counted(
+    assert count_rows(
         ("1", "number", "reproduced", first, ""),
         ("1", "number", "deviates", after, ""),
         ("2", "number", "not comparable", "", ""),

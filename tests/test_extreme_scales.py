@@ -71,7 +71,7 @@ def test_a_matrix_of_ones_averages_contradicting_targets_in_any_batches(Estimato
     model = Estimator(kernel, bandwidth=1e8, **options).fit(X, y)
     assert model.n_rollbacks_ == 0
     found = (1 + outputs(model, X)) / 2 if is_classifier(model) else model.predict(X)
-    # The mean of so many targets has itself an error of 0.013. A batch of 16 has one of 0.12, and a step is longer.
+    # The mean of these targets has itself an error of 0.013. A batch of 16 has one of 0.12, and a step is longer.
     assert np.abs(found - y.mean()).max() < 0.05
 
 
@@ -209,7 +209,7 @@ BINS = {"n_grids": 5, "n_bins": 64}
 
 
 def predicted_or_refused(model, X, y, says, **options):
-    """The outputs of a fit at its rows, or None if it is refused in words that say what to do."""
+    """The outputs of a fit at its rows, or None if it is refused with what to do."""
     try:
         return promises_example.outputs(model.fit(X, y, **options), X)
     except ShallowsError as error:

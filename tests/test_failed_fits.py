@@ -127,7 +127,7 @@ def interrupt():
 
 @pytest.fixture
 def a_short_beginning(monkeypatch):
-    """Two batches are enough to go on by steps."""
+    """Two batches are enough to continue by steps."""
     monkeypatch.setattr("shallows.fitting.stream_training.FIRST_ROWS", 200)
 
 
@@ -168,7 +168,7 @@ STREAMS = sorted(
 
 
 def interrupted_after(n_calls, call):
-    """Ctrl-C when so many functions of the package have been called, or at the last; returns how many there were."""
+    """Ctrl-C after a number of calls of the package's functions, or at the last; returns their number."""
     seen = 0
 
     def watch(frame, event, _):

@@ -48,7 +48,7 @@ class Cosines:
 
 
 def problem_on(x, centered=True, seed=3, library=np, kept=True):
-    """A problem from a random start, far from the solution."""
+    """A problem from a random start, not near the solution."""
     blocks, start = Blocks(Cosines()), np.linalg.qr(streams.normal(seed, "start", 0, (40, K)))[0]
     x = library.asarray(x)
     design = Design(blocks, x, budget=2**30 if kept else 0)
@@ -135,7 +135,7 @@ def capped_by_bisection(values):
 @pytest.mark.parametrize("size", [10, 60])
 @each_centring
 def test_a_step_of_msg_is_that_of_the_formula(centered, size):
-    # With 10 rows the small matrix of the step is decomposed, with 60 that of the 40 features.
+    # With 10 rows the small matrix of the step is decomposed, with 60 the matrix of the 40 features.
     x = points(N)
     problem, (Z, *_) = problem_on(x, centered), exact(x, centered)
     solver = MatrixStochasticGradientStepper(1.5, 4)
@@ -222,7 +222,7 @@ def test_each_rule_works_on_any_array_library(name):
 @each_centring
 @pytest.mark.parametrize("n", [30, 120])
 def test_the_start_is_the_exact_solution_of_a_sample(n, centered):
-    # With 30 points the matrix of the points is decomposed, with 120 that of the 40 features.
+    # With 30 points the matrix of the points is decomposed, with 120 the matrix of the 40 features.
     x = points(n)
     *_, values, vectors = exact(x, centered)
     start, found = sample_components(Cosines().map(x), K, 0, centered=centered)

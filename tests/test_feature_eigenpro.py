@@ -151,7 +151,7 @@ def test_more_directions_than_features_are_not_flattened():
 # --------------------------------------------------------------------------------------- the iteration
 
 
-@pytest.mark.parametrize("budget", [PLENTY, 0], ids=["kept", "made anew"])
+@pytest.mark.parametrize("budget", [PLENTY, 0], ids=["kept", "computed again"])
 @pytest.mark.parametrize(("weights", "ridge"), [(False, 0.0), (True, 0.0), (True, 0.7)])
 def test_a_step_is_the_equation_of_the_paper(weights, ridge, budget):
     p = problem(rank=4, n_subsample=30, damping=0.25, weights=weights, budget=budget)

@@ -77,7 +77,7 @@ def dense(Z):
     ids=lambda one: type(one).__name__,
 )
 def test_inner_products_tend_to_the_kernel(transformer):
-    X = sample(60, 3) + 100.0  # far from the origin, which changes nothing
+    X = sample(60, 3) + 100.0  # a large offset changes nothing
     model = clone(transformer).set_params(bandwidth=1.5, random_state=0)
     if "n_features" in model.get_params():
         model.set_params(n_features=20_000)

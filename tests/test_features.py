@@ -58,7 +58,7 @@ def test_the_pair_form_has_unit_norm():
 
 
 def test_orthogonal_is_better_than_the_pair_and_the_pair_better_than_the_cosine_at_the_same_number_of_columns():
-    # SPEC 3.1, at distances about σ and twice as many columns as inputs.
+    # SPEC 3.1, at distances about σ and twice the number of inputs as columns.
     x = sample(15, d=16) / 4
     D = 64
     orthogonal, pair, cosine = (

@@ -113,7 +113,7 @@ def test_shares_of_grids_tend_to_the_laplace_kernel_with_the_root_of_their_numbe
 
 
 def test_few_bins_add_the_share_of_cells_that_meet_by_chance():
-    x = 1e3 * sample(60)  # so far from each other that no two points are in one cell
+    x = 1e3 * sample(60)  # so scattered that no two points are in one cell
     Z = RandomBinningMap(1.0, 3, 2000, 16).map(x)
     products = (Z @ Z.T).toarray()[np.triu_indices(60, 1)]
     assert products.mean() == pytest.approx(1 / 16, rel=0.05)

@@ -1,4 +1,4 @@
-"""Feature maps that multiply by no dense matrix, and feature maps with sparse rows, where dense ones stand."""
+"""Feature maps that multiply by no dense matrix, and feature maps with sparse rows instead of dense ones."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ MODELS = {
 
 
 @pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("memory", [None, "1"], ids=["kept", "made anew"])
+@pytest.mark.parametrize("memory", [None, "1"], ids=["kept", "computed again"])
 @pytest.mark.parametrize("make", MODELS.values(), ids=MODELS)
 def test_models_on_explicit_features_take_sparse_rows(make, memory):
     x = sample(150)

@@ -71,10 +71,10 @@ import os, sys
 import numpy as np
 from shallows.features.landmarks import kmeans_centers
 X = np.random.default_rng(0).normal(size=(3000, 5))
-centres = kmeans_centers(X, 20, 0)
+centers = kmeans_centers(X, 20, 0)
 child = os.fork()
 if child == 0:
-    os._exit(0 if np.allclose(kmeans_centers(X, 20, 0), centres) else 1)
+    os._exit(0 if np.allclose(kmeans_centers(X, 20, 0), centers) else 1)
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
 

@@ -34,7 +34,7 @@ def server():
 
 @pytest.fixture
 def script(server, tmp_path):
-    """Starts a script, in the place of which a fork of the server runs."""
+    """Starts a script; a fork of the server runs instead."""
 
     def start(body, *arguments, **variables):
         path = tmp_path / "script.py"

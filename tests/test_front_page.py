@@ -1,4 +1,4 @@
-"""The README: short, its links lead somewhere, and its numbers are those of the reference results."""
+"""The README: short, its links lead somewhere, and its numbers equal the reference results."""
 
 import importlib.util
 import re

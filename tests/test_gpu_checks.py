@@ -1,4 +1,4 @@
-"""What is told of a GPU that cannot be used, or is not what it seems; a fake stands for CuPy."""
+"""What is reported about a GPU that cannot be used, or is not what it seems; a fake replaces CuPy."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from shallows.gpu import gpu_checks
 
 
 def fake(driver=13000, runtime=13000, count=1, free=80, total=80, own=0, compiler=None):
-    """CuPy on a machine with such a driver, so many devices, and so many GB free of the total."""
+    """CuPy on a machine with a driver, a number of devices, and GB free of a total."""
 
     def ones(shape, **options):
         if compiler is not None:

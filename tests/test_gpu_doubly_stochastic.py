@@ -18,7 +18,7 @@ ALL = [DoublyStochasticClassifier, DoublyStochasticRegressor, DoublyStochasticNo
 OPTIONS = {"random_state": 0, "options__dtype": "float64", "solver__block_size": 32, "solver__n_iter": 12}
 
 
-def made(Estimator, device, **parameters):
+def make_model(Estimator, device, **parameters):
     return Estimator().set_params(options__device=device, **OPTIONS, **parameters)
 
 
@@ -36,7 +36,7 @@ def scores(model, x):
 @pytest.mark.parametrize("Estimator", ALL)
 def test_a_fit_on_the_gpu_is_that_on_the_cpu(Estimator, reuse):
     x, y = table(Estimator)
-    cpu, gpu = (made(Estimator, device, solver__reuse=reuse).fit(x, y) for device in ("cpu", "gpu"))
+    cpu, gpu = (make_model(Estimator, device, solver__reuse=reuse).fit(x, y) for device in ("cpu", "gpu"))
     assert cpu.n_blocks_ == gpu.n_blocks_
     # Settled steps stop within a thousandth of the slope, so rounding may end them at other places.
     assert np.abs(scores(cpu, x) - scores(gpu, x)).max() < 1e-2 * np.abs(scores(cpu, x)).max()
@@ -45,14 +45,14 @@ def test_a_fit_on_the_gpu_is_that_on_the_cpu(Estimator, reuse):
 @pytest.mark.parametrize("kernel", ["polynomial", "exponential", "arc_cosine"])
 def test_a_fit_with_features_of_the_kernels_own_is_that_on_the_cpu(kernel):
     x, y = table(DoublyStochasticRegressor)
-    models = [made(DoublyStochasticRegressor, device, kernel=kernel).fit(x, y) for device in ("cpu", "gpu")]
+    models = [make_model(DoublyStochasticRegressor, device, kernel=kernel).fit(x, y) for device in ("cpu", "gpu")]
     cpu, gpu = (model.predict(x) for model in models)
     assert np.abs(gpu - cpu).max() < 1e-2 * np.abs(cpu).max()  # as above
 
 
 def test_a_model_goes_on_on_another_device():
     x, y = table(DoublyStochasticRegressor)
-    model = made(DoublyStochasticRegressor, "cpu").fit(x, y)
+    model = make_model(DoublyStochasticRegressor, "cpu").fit(x, y)
     before = model.predict(x)
     model.set_params(options__device="gpu")
     assert np.abs(model.predict(x) - before).max() < 1e-9

@@ -1,4 +1,4 @@
-"""What a GPU is asked to do: launches, copies and waits, counted with NumPy in the place of CuPy."""
+"""What a GPU is asked to do: launches, copies and waits, counted with NumPy instead of CuPy."""
 
 from __future__ import annotations
 

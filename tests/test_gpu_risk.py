@@ -1,4 +1,4 @@
-"""Features, losses and solvers of regularised risks: what the CPU gives, the GPU gives."""
+"""Features, losses and solvers of regularized risks: what the CPU gives, the GPU gives."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def test_the_losses_are_those_of_the_iteration():
     alpha = np.zeros_like(codes)
     for _ in range(7):
         alpha -= (matrix @ alpha - codes) / np.linalg.eigvalsh(matrix)[-1]
-    # Distances of centred and of plain points differ by rounding, which the square root of Laplace's kernel enlarges.
+    # Distances of centered and of plain points differ by rounding, which the square root of Laplace's kernel enlarges.
     assert found.curve["train_l2"][1] == pytest.approx(np.mean((matrix @ alpha - codes) ** 2), rel=1e-6)
     assert found.curve["test_l2"][1] == pytest.approx(np.mean((cross @ alpha - new_codes) ** 2), rel=1e-6)
     assert found.curve["test_error"][1] == pytest.approx(100 * np.mean((cross @ alpha).argmax(1) != data.y_test))

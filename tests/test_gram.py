@@ -1,4 +1,4 @@
-"""Products with kernel matrices, whatever part of them is kept."""
+"""Products with kernel matrices, of which any part is kept."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def test_strips_are_kept_by_their_rows_in_the_whole_matrix_and_found_again(monke
     for batch, found in zip(batches, made, strict=True):
         assert found == pytest.approx(K[batch].T @ (K[batch] @ a), abs=1e-3)
         assert found.dtype == np.float64
-    with mock.patch.object(kernels.Laplace, "fill", side_effect=AssertionError("made anew")):
+    with mock.patch.object(kernels.Laplace, "fill", side_effect=AssertionError("computed again")):
         assert all(np.array_equal(product(batch), found) for batch, found in zip(batches, made, strict=True))
 
 
@@ -271,7 +271,7 @@ def test_building_and_multiplying_stay_within_the_budget(share, monkeypatch):
         made.dot(a)
         made.rows_dot(slice(30, 90), a)
 
-    # Beside it: a few copies of the points' factors and of the product, and the objects that hold the tiles.
+    # In addition to it: a few copies of the points' factors and of the product, and the objects that hold the tiles.
     assert traced_peak(work) < budget + 8 * n * 8 * 8
 
 
@@ -330,7 +330,7 @@ def test_a_cross_product_with_blocks_that_were_kept_makes_none_and_is_the_same_t
     edge = min(53, max(16, math.isqrt(budget // (2 * n_workers * x.itemsize))))
     assert max(block.shape[1] for block in kept.values()) == edge
     expected = gram.cross_product(kernel, x[:, :3], points, b, **held)
-    with mock.patch.object(kernels.Laplace, "fill", side_effect=AssertionError("made anew")):
+    with mock.patch.object(kernels.Laplace, "fill", side_effect=AssertionError("computed again")):
         assert np.array_equal(gram.cross_product(kernel, x[:, :3], points, b, kept=kept, **held), expected)
 
 
@@ -340,7 +340,7 @@ def test_the_blocks_of_a_cross_product_stay_within_the_budget(budget, n_workers)
     kernel = kernels.Gaussian(1.0)
     gram.cross_product(kernel, x, points, a, budget=budget)  # Threads and caches come into being.
     peak = traced_peak(lambda: gram.cross_product(kernel, x, points, a, budget=budget))
-    # Beside the blocks: the result, the factors of the rows at hand, and the objects of the threads.
+    # In addition to the blocks: the result, the factors of the present rows, and the objects of the threads.
     assert peak < budget + 2000 * 8 + 2**16
 
 

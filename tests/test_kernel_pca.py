@@ -76,7 +76,7 @@ def test_without_centring_the_components_are_those_of_the_kernel_matrix_itself()
 
 @pytest.fixture
 def a_short_beginning(monkeypatch):
-    """So few rows are enough to go on by steps."""
+    """So few rows are enough to continue by steps."""
     monkeypatch.setattr("shallows.fitting.stream_training.FIRST_ROWS", 600)
 
 

@@ -1,4 +1,4 @@
-"""Kernel values from compiled loops, held against the formulas in float64."""
+"""Kernel values from compiled loops, compared with the formulas in float64."""
 
 import numpy as np
 import pytest

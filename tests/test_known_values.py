@@ -53,7 +53,7 @@ def test_a_batch_that_comes_again_costs_the_blocks_that_are_new(monkeypatch):
     monkeypatch.setattr(block_sums, "evaluate", counting)
     for keep in (True, False):
         unfitted(40, solver__keep_values=keep).fit(X, y)
-    # Of 40 steps with four batches the last needs 4 blocks in place of 39.
+    # Of 40 steps with four batches the last needs 4 blocks instead of 39.
     assert summed[False] == 100 * sum(range(40))
     assert summed[True] < 100 * 40 * 4
 

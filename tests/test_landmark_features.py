@@ -39,7 +39,7 @@ def test_nystrom_leaves_out_what_is_rounding():
 @pytest.mark.parametrize(
     ("kernel", "d", "bandwidth", "offset", "least"),
     [
-        # A floor of M ε times the largest eigenvalue, which once stood here, left 11, 200, 30 and 100.
+        # A floor of M ε times the largest eigenvalue, which was used once, left 11, 200, 30 and 100.
         (kernels.Gaussian, 1, 1.0, 0.0, 13),
         (kernels.Laplace, 1, 1.0, 0.0, 250),
         (kernels.Gaussian, 3, 3.0, 5.0, 40),

@@ -210,7 +210,7 @@ def test_probabilities_of_noisy_labels_are_those_of_the_noise(Estimator, n):
 
 @pytest.mark.parametrize("Estimator", CLASSIFIERS)
 def test_a_class_between_two_others_is_told(Estimator):
-    # Shells: the output of the middle one is nowhere the largest in a wide kernel, and a map of all outputs tells it.
+    # Shells: the output of the middle one is nowhere the largest in a wide kernel, and a map of all outputs finds it.
     rng = np.random.default_rng(1)
     X = rng.normal(size=(2000, 6))
     y = np.digitize((X**2).sum(axis=1), [4.0, 7.0])

@@ -1,4 +1,4 @@
-"""EigenPro with the flattened directions' coefficients beside those of the points, against `EigenPro` itself."""
+"""EigenPro with the flattened directions' coefficients in addition to the points', against `EigenPro` itself."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ def test_several_classes_are_each_against_the_rest(solver):
 
 def test_the_mean_of_machines_of_parts_is_a_machine_that_decides_by_the_mean_of_their_scores():
     X, y = points()
-    X += 300.0  # Far columns, which each machine centres by the rows that it has.
+    X += 300.0  # Far columns, which each machine centers by the rows that it has.
     parts = np.array_split(np.random.default_rng(0).permutation(len(y)), 4)
     machines = [
         LinearSVMClassifier(solver="linear_pegasos", regularization=0.01, random_state=0).fit(X[p], y[p]) for p in parts

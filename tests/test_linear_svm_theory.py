@@ -1,4 +1,4 @@
-"""Analyses of linear solvers: the optimum they are held against, the points that are made, and exponents."""
+"""Analyses of linear solvers: the optimum they are compared with, the points that are made, and exponents."""
 
 from types import SimpleNamespace
 

@@ -40,10 +40,10 @@ def project(tmp_path):
         (200 * SENTENCE, None),
         (200 * SENTENCE + "`regularisation`, `K.centre` and n_centres=2 are names that stay.\n", None),
         (
-            200 * SENTENCE + "The centers are centred by hand.\n",
+            200 * SENTENCE + "The centers are centered by hand.\n",
             "docs/page.md:201: British 'centred': write 'centered'.",
         ),
-        (200 * SENTENCE + "So it normalises the\n", "docs/page.md:201: British 'normalises': write 'normalizes'."),
+        (200 * SENTENCE + "So it normalizes the\n", "docs/page.md:201: British 'normalises': write 'normalizes'."),
         (200 * SENTENCE + 2 * "This tells us nothing.\n", None),
         (
             200 * SENTENCE + 3 * "This tells us nothing.\n",

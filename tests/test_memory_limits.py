@@ -1,4 +1,4 @@
-"""The limits of containers and batch systems, read from made-up trees of the files by which Linux tells them."""
+"""The limits of containers and batch systems, read from made-up trees of the files in which Linux reports them."""
 
 import pytest
 
@@ -51,7 +51,7 @@ def test_groups_of_version_two_are_read_up_the_tree(tmp_path):
 
 
 def test_a_container_sees_its_own_group_where_the_hierarchy_is_mounted(tmp_path):
-    """With a name space of its own the group is "/"; without one, it is the host's, and only a part is mounted."""
+    """With a separate name space the group is "/"; without one, it is the host's, and only a part is mounted."""
     own = tree(tmp_path / "own", V2_MOUNT.format(root="/"), "0::/\n", {"": v2(500, 50)})
     hosts = tree(tmp_path / "hosts", V1_MOUNT.format(root="/docker/abc"), "4:memory:/docker/abc\n", {"": v1(600, 60)})
     groups = {"": v1(600, 60), "job": v1(70, 7)}

@@ -1,4 +1,4 @@
-"""The bandwidth of many rows: narrower than that of a few where more of them show it, and only there."""
+"""The bandwidth of many rows: narrower than with few rows if more rows show that this is better."""
 
 import functools
 from dataclasses import replace
@@ -90,7 +90,7 @@ def test_features_are_looked_at_themselves_and_their_bandwidth_falls_no_further(
 
 
 def test_landmarks_are_looked_at_as_the_centres_that_they_are():
-    # Ridge regression on as many landmarks as half of the rows fits noise, and a useless bandwidth errs less.
+    # Ridge regression on n/2 landmarks fits noise, and a useless bandwidth errs less.
     rng = np.random.default_rng(0)
     X = rng.normal(size=(6000, 3)).astype(np.float32)
     y = np.sin(9 * X[:, 0]) + 0.1 * rng.normal(size=6000)

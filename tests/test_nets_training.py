@@ -1,4 +1,4 @@
-"""Neural nets as estimators: what they learn, their steps, where they end, go on or fail."""
+"""Neural nets as estimators: what they learn, their steps, where they end, continue or fail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conjugate gradients over the span of centres: against normal equations, dense and in float64."""
+"""Conjugate gradients over the span of centers: against normal equations, dense and in float64."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def problem(*, p=P, n=N, weights=False, kept=None, xp=np, dtype=np.float64, outp
 
 
 def minimiser(held):
-    """The coefficients that solve the normal equations, and the matrix of the points and the centres."""
+    """The coefficients that solve the normal equations, and the matrix of the points and the centers."""
     x = np.asarray(held.points(slice(0, held.targets.shape[0])))[:, :-2].astype(float)
     z = np.asarray(held.centers)[:, :-2].astype(float)
     K, K_ZZ = naive_kernel("gaussian", 1.5, x, z), naive_kernel("gaussian", 1.5, z, z)
@@ -203,7 +203,7 @@ def test_both_solvers_come_to_one_function(Estimator):
 
 
 def test_in_single_precision_the_loss_is_the_models_own():
-    # With sums and triangular solves in float32 the loss that was told was three quarters of the model's.
+    # With sums and triangular solves in float32 the reported loss was three quarters of the model's.
     X, y = table(20_000, d=6, noise=0.3)
     options = {"centres": 800, "bandwidth": 3.0, "regularisation": 0.003, "random_state": 0, "tol": 0}
     single, double = (centers_regressor(dtype=f"float{bits}", **options).fit(X, y) for bits in (32, 64))

@@ -50,14 +50,14 @@ def conda_bounds(path):
 
 
 def needed_by(extra):
-    """The requirements of an extra, with those of the extras that it names."""
+    """The requirements of an extra, with the requirements of the extras that it names."""
     found = []
     for one in map(Requirement, PROJECT["optional-dependencies"][extra]):
         found += [of for name in sorted(one.extras) for of in needed_by(name)] if one.name == "shallows" else [one]
     return found
 
 
-def asked():
+def asked_requirements():
     """The requirements of the package and of its extra ``dev``, each once."""
     every = [*map(Requirement, PROJECT["dependencies"]), *needed_by("dev")]
     return list({one.name: one for one in every}.values())
@@ -65,7 +65,7 @@ def asked():
 
 @pytest.mark.parametrize(("path", "extras"), [("environment.yml", []), ("environment-gpu.yml", ["gpu"])])
 def test_the_environment_has_the_bounds_of_the_project(path, extras):
-    needed = [*asked(), *(one for extra in extras for one in needed_by(extra))]
+    needed = [*asked_requirements(), *(one for extra in extras for one in needed_by(extra))]
     bounds = {canonicalize_name(one.name): str(one.specifier) for one in needed}
     assert conda_bounds(path) == {**bounds, "python": PROJECT["requires-python"], "pip": ""}
 
@@ -117,7 +117,9 @@ def test_make_says_at_once_that_it_builds_an_environment(target, tmp_path):
 @pytest.mark.parametrize("python", ["3.11", "3.12", "3.13"])
 def test_the_lock_satisfies_the_project_for_every_supported_python(python):
     versions = locked(python)
-    assert [one.name for one in asked() if not one.specifier.contains(versions[canonicalize_name(one.name)])] == []
+    assert [
+        one.name for one in asked_requirements() if not one.specifier.contains(versions[canonicalize_name(one.name)])
+    ] == []
 
 
 def test_every_entry_of_the_lock_has_a_hash_and_no_host():
@@ -183,7 +185,7 @@ for name in names:
     importlib.import_module(name)
 print(len(names))
 """
-    # Without site (-S) no editable installation of this package can stand in for the wheel.
+    # Without site (-S) no editable installation of this package can replace the wheel.
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(target), sysconfig.get_path("purelib")])}
     done = subprocess.run(
         [sys.executable, "-S", "-c", code, str(target)], capture_output=True, text=True, env=environment, cwd=tmp_path

@@ -140,5 +140,5 @@ def test_a_rank_that_is_asked_for_is_taken_as_far_as_the_budget_has_room(precond
     assert sizes(2**40, 700) == (700, 2100 if preconditioner == "nystrom" else 0)
     assert sizes(2**40, 30_000)[0] == 10_000
     assert sizes(16 * 8 * 10_000 * 5, 700)[0] == 5
-    # As many columns of the matrix, of which a sample's are brought down to a third.
+    # The same number of columns of the matrix, of which a sample's are brought down to a third.
     assert sizes(2**40, None)[0] == (400 if preconditioner == "nystrom" else 1200)

@@ -1,4 +1,4 @@
-"""Principal components in the place of the inputs: made, chosen, and a part of the model."""
+"""Principal components instead of the inputs: made, chosen, and a part of the model."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ each_fit = pytest.mark.parametrize("name", ["EigenPro", "FeatureRidge"])  # of k
 
 
 def components_of(model):
-    """The components that a fitted model takes in place of the inputs."""
+    """The components that a fitted model takes instead of the inputs."""
     return model._components if hasattr(model, "_components") else model._model.components
 
 
@@ -47,7 +47,7 @@ def table(n=500, d=100, *, tail=False, seed=0):
     return x[:n], y[:n], x[n:]
 
 
-def made(name, **options):
+def make_model(name, **options):
     options = {"random_state": 0, **options}
     if name in ("EigenProCenters", "EigenPro", "FeatureEigenPro"):
         options.setdefault("max_epochs", 5)
@@ -70,9 +70,9 @@ def test_components_are_those_of_scikit_learn(n, d):
 @each
 def test_a_model_of_components_is_the_model_of_their_table_and_is_saved_with_them(name, tmp_path):
     X, y, new = table()
-    whole = made(name, n_components=8).fit(X, y)
+    whole = make_model(name, n_components=8).fit(X, y)
     assert whole.report_["n_components"] == 8
-    apart = made(name, n_components=None).fit(components_of(whole)(X), y)
+    apart = make_model(name, n_components=None).fit(components_of(whole)(X), y)
     assert np.abs(whole.predict(new) - apart.predict(components_of(whole)(new))).max() < 1e-6
     assert whole.n_features_in_ == 100
     shallows.save(whole, tmp_path / "model")
@@ -82,15 +82,15 @@ def test_a_model_of_components_is_the_model_of_their_table_and_is_saved_with_the
 @each
 def test_they_are_chosen_where_the_tail_is_noise(name):
     X, y, _ = table()
-    model = made(name).fit(X, y)
+    model = make_model(name).fit(X, y)
     assert model.report_["n_components"] == 50
-    assert model.score(X, y) > made(name, n_components=None).fit(X, y).score(X, y) - 0.1
+    assert model.score(X, y) > make_model(name, n_components=None).fit(X, y).score(X, y) - 0.1
 
 
 @each_fit
 def test_inputs_stay_where_the_target_is_in_the_tail(name):
     X, y, _ = table(tail=True)
-    assert made(name).fit(X, y).report_["n_components"] is None
+    assert make_model(name).fit(X, y).report_["n_components"] is None
 
 
 @pytest.mark.parametrize("seed", [1, 3])
@@ -120,7 +120,7 @@ def test_inputs_stay_where_nothing_is_compared(name, case):
     options = {"None": {"n_components": None}}.get(case, {})
     if case == "bandwidth":
         options = {"features": FourierFeatures(bandwidth=3.0)} if name == "FeatureRidge" else {"bandwidth": 3.0}
-    model = made(name, **options).fit(scipy.sparse.csr_array(X) if case == "sparse" else X, y)
+    model = make_model(name, **options).fit(scipy.sparse.csr_array(X) if case == "sparse" else X, y)
     assert model.report_["n_components"] is None and components_of(model) is None
 
 
@@ -129,7 +129,7 @@ def test_of_collinear_and_constant_inputs_there_are_few():
     found = principal_components(X, 50, 0)
     assert found.directions.shape == (95, 4)
     assert np.allclose(found(X) @ found.directions.T + found.mean, X)
-    model = made("EigenPro").fit(X, X[:, 0])
+    model = make_model("EigenPro").fit(X, X[:, 0])
     assert model.score(X, X[:, 0]) > 0.99
     assert principal_components(np.ones((20, 80)), 50, 0) is None
     assert principal_components(np.full((20, 80), 1e300) * sample(20, 80), 50, 0) is None
@@ -144,17 +144,19 @@ def test_observers_and_held_out_rows_see_the_models_own_outputs(name):
         def on_epoch(self, run):
             seen.append((run.snapshot().predict(new), run.snapshot().predict_training()))
 
-    model = made(name, n_components=8, max_epochs=3, tol=0).fit(X, y, observers=[Look()])
+    model = make_model(name, n_components=8, max_epochs=3, tol=0).fit(X, y, observers=[Look()])
     assert np.allclose(seen[-1][0], model.predict(new)) and np.allclose(seen[-1][1], model.predict(X), atol=1e-4)
-    held = made(name, n_components=8, early_stopping=True).fit(X, y)
+    held = make_model(name, n_components=8, early_stopping=True).fit(X, y)
     assert held.best_validation_score_ > 0.2
 
 
 def test_given_centres_are_points_of_the_inputs():
     X, y, new = table()
-    of_table = made("EigenProCenters", centres=X[:50], n_components=8, bandwidth=4.0).fit(X, y)
+    of_table = make_model("EigenProCenters", centres=X[:50], n_components=8, bandwidth=4.0).fit(X, y)
     Z = components_of(of_table)(X[:50])
-    apart = made("EigenProCenters", centres=Z, n_components=None, bandwidth=4.0).fit(components_of(of_table)(X), y)
+    apart = make_model("EigenProCenters", centres=Z, n_components=None, bandwidth=4.0).fit(
+        components_of(of_table)(X), y
+    )
     assert np.abs(of_table.predict(new) - apart.predict(components_of(of_table)(new))).max() < 1e-6
 
 
@@ -162,7 +164,7 @@ def test_given_centres_are_points_of_the_inputs():
 def test_more_components_than_inputs_are_refused(name):
     X, y, _ = table(60)
     with pytest.raises(ShallowsError, match="n_components=101 is more than 60 rows of 100 inputs have"):
-        made(name, n_components=101).fit(X, y)
+        make_model(name, n_components=101).fit(X, y)
 
 
 def test_as_many_as_inputs_are_the_inputs():
@@ -176,26 +178,26 @@ def test_a_preconditioner_that_is_handed_in_was_made_of_the_inputs():
     points = kernels.augmented((X - X.mean(axis=0))[order])
     given = spectrum.make_preconditioner(kernels.Gaussian(4.0), points, rank=10, n_subsample=100, seed=0)
     given = replace(given, indices=order[given.indices])
-    assert made("EigenPro", preconditioner=given).fit(X, y).report_["n_components"] is None
+    assert make_model("EigenPro", preconditioner=given).fit(X, y).report_["n_components"] is None
     with pytest.raises(ShallowsError, match="n_components=None"):
-        made("EigenPro", n_components=8, preconditioner=given).fit(X, y)
+        make_model("EigenPro", n_components=8, preconditioner=given).fit(X, y)
 
 
 @pytest.mark.parametrize(("n", "expected"), [(500, 1000), (5000, 1414)])
 def test_random_features_grow_with_the_rows(n, expected):
     X = sample(n, 2)
-    model = made("FeatureRidge", alpha=1.0).fit(X, np.sin(X[:, 0]))
+    model = make_model("FeatureRidge", alpha=1.0).fit(X, np.sin(X[:, 0]))
     assert model.coef_.shape[1] == expected
-    few = made("FeatureRidge", alpha=1.0, features=FourierFeatures(n_features=50)).fit(X, X[:, 0])
+    few = make_model("FeatureRidge", alpha=1.0, features=FourierFeatures(n_features=50)).fit(X, X[:, 0])
     assert few.coef_.shape[1] == 50
 
 
 def test_a_kernel_matrix_has_no_components():
     X, y, _ = table(60)
     with pytest.warns(UserWarning, match="n_components=5 is ignored: a precomputed kernel has no inputs"):
-        told = made("EigenPro", kernel="precomputed", n_components=5).fit(X @ X.T, y)
+        told = make_model("EigenPro", kernel="precomputed", n_components=5).fit(X @ X.T, y)
     assert told.report_["n_components"] is None
-    assert made("EigenPro", kernel="precomputed").fit(X @ X.T, y).report_["n_components"] is None
+    assert make_model("EigenPro", kernel="precomputed").fit(X @ X.T, y).report_["n_components"] is None
 
 
 WIDE = sample(120, 80)

@@ -16,7 +16,7 @@ from workflow_runs import PROJECT, copy_project, snakemake
 
 PROFILES = PROJECT / "profiles"
 KUBERNETES = PROFILES / "kubernetes"
-#: Settings of the plugin that the example profiles name, which need not be installed here.
+#: Settings of the plugin that the example profiles name, which does not have to be installed here.
 OF_THE_PLUGIN = {"submit-cmd", "status-cmd", "cancel-cmd", "cancel-nargs", "sidecar-cmd"}
 
 
@@ -74,7 +74,7 @@ def test_a_profile_without_its_plugin_says_in_one_line_what_to_install(name, mon
 @pytest.mark.workflow
 @pytest.mark.parametrize("name", ["cluster-generic", "kubernetes"])
 def test_an_example_profile_plans_the_workflow_in_batches(name, tmp_path):
-    """Without the executor, whose plugin need not be installed; all else is as the profile says."""
+    """Without the executor, whose plugin does not have to be installed; all else is as the profile says."""
     text = (PROFILES / name / "config.yaml").read_text()
     without = ("executor:", "cluster-generic-", "  - executors.require_generic()")
     kept = [line for line in text.splitlines() if not line.startswith(without)]
@@ -90,7 +90,7 @@ def test_an_example_profile_plans_the_workflow_in_batches(name, tmp_path):
 
 @pytest.fixture
 def kubectl(tmp_path, monkeypatch):
-    """A program of this name that keeps what it is asked and told, and says what a test wants."""
+    """A program of this name that keeps its arguments and input, and says what a test wants."""
 
     def make(says):
         program = tmp_path / "bin" / "kubectl"
@@ -125,7 +125,7 @@ def test_kubernetes_is_asked_for_what_a_job_needs(kubectl, tmp_path, gpus, monke
         "requests": {"cpu": 4, "memory": "3000M", **cards},
         "limits": {"memory": "3000M", **cards},
     }
-    # Snakemake sends a job that failed again, and not Kubernetes, which would not tell.
+    # Snakemake sends a job that failed again, and not Kubernetes, which would not report it.
     assert (job["activeDeadlineSeconds"], job["backoffLimit"], pod["restartPolicy"]) == (45 * 60, 0, "Never")
     assert volume == {"name": "shared", "persistentVolumeClaim": {"claimName": "ours"}}
     assert container["workingDir"] == str(PROJECT)

@@ -1,4 +1,4 @@
-"""Parts of long work tell of their progress, and runs write where they are for others to list."""
+"""Parts of long work report their progress, and runs write where they are for others to list."""
 
 import json
 import os
@@ -21,7 +21,7 @@ DRAWS = np.random.default_rng(0)
 
 @pytest.fixture
 def heard(monkeypatch):
-    """What listeners are told while the test lasts, without a pause between two reports."""
+    """What listeners get while the test lasts, without a pause between two reports."""
     monkeypatch.setattr(progress, "EVERY_SECONDS", 0.0)
     told = []
     with progress.listening(lambda *what: told.append(what)):

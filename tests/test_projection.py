@@ -1,4 +1,4 @@
-"""Products with a rectangular kernel matrix both ways, and the projection onto the span of centres."""
+"""Products with a rectangular kernel matrix both ways, and the projection onto the span of centers."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_a_projection_solves_with_the_matrix_of_the_centres(p, n_workers):
 
 
 def several_strips(xp=np, dtype=np.float64):
-    """A projection onto more centres than two strips take, and no multiple of a tile of them."""
+    """A projection onto more centers than two strips take, and no multiple of a tile of them."""
     z = kernels.augmented(xp.asarray(sample(2 * projection.EDGE + 300, 4, dtype=dtype)))
     return z, projection.make_projection(kernels.Laplace(1.0), z)
 

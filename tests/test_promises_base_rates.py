@@ -1,4 +1,4 @@
-"""What is promised of base rates: where the inputs tell nothing, the answer is the frequencies of the classes.
+"""What is promised of base rates: if the inputs are independent of the classes, the answer is their frequencies.
 
 Every classifier at its defaults, with every loss that it takes: probabilities, decisions and rankings of rare classes.
 """
@@ -39,14 +39,14 @@ WITH_INTERCEPT = [
 SHARES = {"5 %": [0.95, 0.05], "85, 10, 4 and 1 %": [0.85, 0.10, 0.04, 0.01]}
 
 
-def made(name, loss, **options):
+def make_model(name, loss, **options):
     Estimator = constructor(name)
     options = {"random_state": 0, **({} if loss is None else {"loss": loss}), **options}
     return Estimator(**{key: value for key, value in options.items() if key in Estimator().get_params()})
 
 
 def of_shares(shares, n, seed):
-    """Labels with the frequencies that were asked for, in random order, and inputs that tell nothing of them."""
+    """Labels with the frequencies that were asked for, in random order, and inputs that are independent of them."""
     rng = np.random.default_rng(seed)
     y = np.repeat(np.arange(len(shares)), np.round(np.multiply(shares, n)).astype(int))
     return rng.normal(size=(n, 4)), rng.permutation(y)
@@ -67,7 +67,7 @@ def log_losses(probabilities, y):
 def test_of_noise_probabilities_are_the_frequencies_and_rare_classes_are_not_predicted_more_often(name, loss, shares):
     X, y = of_shares(SHARES[shares], 400, 0)
     new, y_new = of_shares(SHARES[shares], 400, 1)
-    model, rates = made(name, loss).fit(X, y), np.bincount(y) / len(y)
+    model, rates = make_model(name, loss).fit(X, y), np.bincount(y) / len(y)
     predicted = np.bincount(model.predict(new), minlength=len(rates)) / len(y)
     assert (predicted[1:] <= rates[1:]).all()
     if (name, loss) not in WITH_PROBABILITIES:
@@ -81,20 +81,20 @@ def test_of_noise_probabilities_are_the_frequencies_and_rare_classes_are_not_pre
 
 
 RANKING = {("RandomKitchenSinksClassifier", 100): 0.6}
-"""What is promised of rankings less than of the others: a bound on each weight is no regularisation of few rows."""
+"""What is promised of rankings less than of the others: a bound on each weight is no regularization of few rows."""
 
 
 @pytest.mark.parametrize(("name", "loss", "odds"), [(*pair, (10, 100)[number % 2]) for number, pair in enumerate(ALL)])
 def test_a_rare_class_that_lies_apart_is_ranked_first(name, loss, odds):
     rng = np.random.default_rng(0)
 
-    def drawn(n, n_rare):
+    def draw_labels(n, n_rare):
         y = (np.arange(n) < n_rare).astype(int)
         return rng.normal(size=(n, 3)) + 2.5 * y[:, None], y
 
-    X, y = drawn(max(300, 3 * odds), max(3, 300 // odds))
-    new, y_new = drawn(1000, 50)
-    model = made(name, loss).fit(X, y)
+    X, y = draw_labels(max(300, 3 * odds), max(3, 300 // odds))
+    new, y_new = draw_labels(1000, 50)
+    model = make_model(name, loss).fit(X, y)
     scores = model.decision_function(new)
     assert roc_auc_score(y_new, scores) >= RANKING.get((name, odds), 0.97)
     assert model.predict(new)[y_new == 0].mean() <= 0.01
@@ -104,12 +104,12 @@ def test_a_rare_class_that_lies_apart_is_ranked_first(name, loss, odds):
 def test_weights_change_the_frequencies(name, loss):
     """Weighted to equal frequencies, no class is the likelier; an intercept that is not asked for is 0."""
     X, y = of_shares(SHARES["85, 10, 4 and 1 %"], 300, 0)
-    balanced = made(name, loss, class_weight="balanced", max_epochs=2).fit(X, y)
-    of_rows = made(name, loss, max_epochs=2).fit(X, y, 1.0 / np.bincount(y)[y])
+    balanced = make_model(name, loss, class_weight="balanced", max_epochs=2).fit(X, y)
+    of_rows = make_model(name, loss, max_epochs=2).fit(X, y, 1.0 / np.bincount(y)[y])
     assert np.ptp(balanced.intercept_) < 1e-6
     assert balanced.intercept_ == pytest.approx(of_rows.intercept_, abs=1e-6)
-    assert np.ptp(made(name, loss, max_epochs=2).fit(X, y).intercept_) > 0.7
-    assert not made(name, loss, max_epochs=2, fit_intercept=False).fit(X, y).intercept_.any()
+    assert np.ptp(make_model(name, loss, max_epochs=2).fit(X, y).intercept_) > 0.7
+    assert not make_model(name, loss, max_epochs=2, fit_intercept=False).fit(X, y).intercept_.any()
 
 
 @pytest.mark.parametrize(("shares", "rows"), list(zip(SHARES, (150, 20), strict=True)))
@@ -160,15 +160,15 @@ def test_a_training_that_was_stopped_goes_on_with_its_intercept(tmp_path):
     ("name", "loss", "load"), [(*pair, SETS[number % 3]) for number, pair in enumerate(WITH_PROBABILITIES)]
 )
 def test_probabilities_are_reliable_on_real_data(name, loss, load):
-    """Of the rows to which a class is given with some probability, about as many are of it; ten equal groups."""
+    """Of the rows to which a class is given with some probability, about this share is of it; ten equal groups."""
     X, y = load(return_X_y=True)
     X, new, y, y_new = train_test_split(X, y, train_size=0.5, random_state=0, stratify=y)
     X, y = X[:300], y[:300]
     scaler = StandardScaler().fit(X)
-    probabilities = made(name, loss).fit(scaler.transform(X), y).predict_proba(scaler.transform(new))
+    probabilities = make_model(name, loss).fit(scaler.transform(X), y).predict_proba(scaler.transform(new))
     given, own = probabilities.ravel(), (y_new[:, None] == np.arange(probabilities.shape[1])).ravel()
     share, mean = calibration_curve(own, given, n_bins=10, strategy="quantile")
-    # Steps of 1/(λt) are far from the minimum for a small λ.
+    # Steps of 1/(λt) do not come near the minimum for a small λ.
     assert np.mean(np.abs(share - mean)) <= (0.2 if name.startswith("pegasos") else 0.15)
     rates = np.tile(np.bincount(y) / len(y), (len(y_new), 1))
     assert log_losses(probabilities, y_new).mean() <= 0.5 * log_losses(rates, y_new).mean()

@@ -157,9 +157,9 @@ ALIKE = [
 
 def test_no_two_files_share_a_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    entry = write(_made(tmp_path / "config" / "datasets" / "my.yaml"), "file: my.csv\n")
+    entry = write(_make(tmp_path / "config" / "datasets" / "my.yaml"), "file: my.csv\n")
     for path in ALIKE:
-        table(_made(tmp_path / path).parent, name=Path(path).name)
+        table(_make(tmp_path / path).parent, name=Path(path).name)
     names = [request.resolve({"dataset": path}).name for path in ALIKE]
     names.append(request.resolve({"dataset": entry.stem}).name)
     assert len(set(names)) == len(ALIKE) + 1
@@ -173,21 +173,21 @@ def test_no_two_files_share_a_folder(tmp_path, monkeypatch):
 def test_two_projects_with_one_folder_of_results_do_not_share_names(tmp_path, monkeypatch):
     names = set()
     for project in ("one", "other"):
-        table(_made(tmp_path / project / "my.csv").parent)
+        table(_make(tmp_path / project / "my.csv").parent)
         monkeypatch.chdir(tmp_path / project)
         names.add(request.resolve({"dataset": "my.csv"}).name)
         shared = {"results": str(tmp_path / "results"), "data": "data"}
         names.add(request.resolve({"dataset": "my.csv", **shared}).name)
-    assert len(names) == 3  # the same name in folders of results of their own
+    assert len(names) == 3  # the same name in separate folders of results
 
 
-def _made(path):
+def _make(path):
     path.parent.mkdir(parents=True, exist_ok=True)
     return path
 
 
 def test_the_model_of_another_file_is_replaced_only_where_that_is_asked_for(folder, typed):
-    table(_made(folder / "further" / "my.csv").parent, n=44, row="{i}.5,{j},{t}")
+    table(_make(folder / "further" / "my.csv").parent, n=44, row="{i}.5,{j},{t}")
     assert typed("fit", "my.csv", *CHEAP)[0] == 0
     status, said = typed("fit", "further/my.csv", *CHEAP)
     assert status == 2 and f"my.model is the model of {folder / 'my.csv'}" in said.err
@@ -204,9 +204,9 @@ def test_predictions_that_replace_others_say_so(typed):
 def test_runs_of_an_earlier_comparison_do_not_stay_beside_the_new(tmp_path, monkeypatch):
     runs = tmp_path / "runs"
     for place in ("svm/seed0", "svm/seed1", "retired/seed0"):
-        write(_made(runs / place / "outcome.json"), json.dumps({}))
+        write(_make(runs / place / "outcome.json"), json.dumps({}))
         write(runs / place / "record.json", "{}")
-    write(_made(runs / "svm" / "notes.txt"), "mine")
+    write(_make(runs / "svm" / "notes.txt"), "mine")
     write(tmp_path / "verified.json", json.dumps({"entry": {}}))
     monkeypatch.setattr(leaderboard, "read", lambda *_: None)
     monkeypatch.setattr(leaderboard, "write_tables", lambda *_: None)
@@ -231,7 +231,7 @@ def loaded():
 @pytest.mark.parametrize("path", BRACES)
 def test_braces_in_a_path_of_the_workflow_are_refused_in_words(tmp_path, monkeypatch, loaded, path):
     monkeypatch.chdir(tmp_path)
-    table(_made(tmp_path / path).parent, name=Path(path).name)
+    table(_make(tmp_path / path).parent, name=Path(path).name)
     table(tmp_path)
     for setting in ("results", "data"):
         with pytest.raises(ShallowsError, match="has braces, which Snakemake takes for wildcards"):
@@ -244,7 +244,7 @@ def test_braces_in_a_path_of_the_workflow_are_refused_in_words(tmp_path, monkeyp
 
 @pytest.mark.parametrize("path", BRACES[:1])
 def test_braces_mean_nothing_where_there_is_no_snakemake(folder, typed, path):
-    table(_made(folder / path).parent, name=Path(path).name, row="{i}.5,{j},{t}")
+    table(_make(folder / path).parent, name=Path(path).name, row="{i}.5,{j},{t}")
     assert typed("fit", path, "--out", "fitted", *CHEAP)[0] == 0
     assert typed("predict", "fitted", path, "--out", "found.csv")[0] == 0
     assert len(np.loadtxt("found.csv", dtype=str, skiprows=1)) == 40

@@ -201,7 +201,7 @@ def test_very_many_declared_categories_are_left_out_and_told(tmp_path):
 # The index of a data frame is no column of data -----------------------------------------------------------------------
 
 FRAME = pd.DataFrame({"a": numbers(), "b": np.arange(N) % 7 / 2, "y": np.arange(N) % 2})
-#: What makes a data frame, and what its index is called in Parquet and in CSV, where it is told that it is left out.
+#: What makes a data frame, and what its index is called in Parquet and in CSV, which is reported as left out.
 INDICES = {
     "default": (lambda: FRAME, None, "column 0"),
     "a part": (lambda: FRAME[::-1].iloc[:30], None, "column 0"),
@@ -407,7 +407,7 @@ def test_a_quotation_mark_that_is_left_open_is_told(tmp_path, text):
         described(path)
 
 
-# Containers of arrays: what they hold beside numbers ------------------------------------------------------------------
+# Containers of arrays: what they hold besides numbers -----------------------------------------------------------------
 
 WORDS = ["cat", "horse", "dog", "ox"] * (N // 4)
 X = np.column_stack([numbers(), np.arange(N) % 5])
@@ -427,8 +427,8 @@ NPZ = {
     "a column": ({"X": X, "y": np.array(WORDS)[:, None]}, WORDS),
     "without names": ({"arr_0": X, "arr_1": np.array(WORDS)}, WORDS),
     "a named target and other entries": ({"X": X, "y": np.array(WORDS), "id": np.arange(N), "when": DATES}, WORDS),
-    "objects that nobody needs": ({"X": X, "y": np.array(WORDS), "names": np.array(["a", None])}, WORDS),
-    "no target beside": ({"X": np.column_stack([X, np.arange(N) % 2])}, ["0", "1"] * (N // 2)),
+    "objects without use": ({"X": X, "y": np.array(WORDS), "names": np.array(["a", None])}, WORDS),
+    "no separate target": ({"X": np.column_stack([X, np.arange(N) % 2])}, ["0", "1"] * (N // 2)),
     "dates": ({"X": X, "y": DATES}, "target y of .* holds dates"),
     "objects": ({"X": X, "y": np.array(WORDS, dtype=object)}, r"target y of .* holds Python objects .*astype\(str\)"),
     "complex numbers": ({"X": X, "y": np.arange(N) * 1j}, "target y of .* holds complex numbers"),
@@ -449,7 +449,7 @@ MATLAB = {
     "a matrix of letters": ({"X": X, "y": np.array(WORDS)}, WORDS),
     "truth values": ({"X": X, "y": np.arange(N) % 2 == 0}, ["1", "0"] * (N // 2)),
     "sparse": ({"X": csc_matrix(X), "y": csc_matrix(np.arange(N) % 2)}, ["0", "1"] * (N // 2)),
-    "a struct that nobody needs": ({"X": X, "y": np.arange(N) % 2, "about": {"by": "me"}}, ["0", "1"] * (N // 2)),
+    "a struct without use": ({"X": X, "y": np.arange(N) % 2, "about": {"by": "me"}}, ["0", "1"] * (N // 2)),
     "cells of words and numbers": (
         {"X": X, "y": np.array([1, *WORDS[1:]], dtype=object)},
         "target y of .* a cell array",
@@ -534,7 +534,7 @@ def test_the_form_of_a_text_file_follows_from_its_first_lines(tmp_path, lines, f
     assert ("numbers of queries (qid) are left aside" in description["told"]) == any("qid" in line for line in lines)
 
 
-# Sparse rows are those of the dense file, or refused ------------------------------------------------------------------
+# Sparse rows equal the dense file's, or are refused ------------------------------------------------------------------
 
 DENSE = np.array([[7.0, 5.0, 3.0, 2.0], [0.0, 1.0, 0.0, 4.0]] * (N // 2)) + 0.0
 LIBSVM = {

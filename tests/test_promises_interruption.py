@@ -1,4 +1,4 @@
-"""Ctrl-C is heard within a second whatever compiled loop runs, and every loop has a limit that it tells of."""
+"""Ctrl-C is heard within a second in every compiled loop, and every loop has a limit that it reports."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ def test_classes_are_told_no_worse_than_by_the_best_constant(name, loss, inputs,
     ell, k = losses.make(loss), len(quantiles) + 1
     codes = ell.encode(y, k)
     scores = np.reshape(model.decision_function(x), (N, -1))
-    if scores.shape[1] < codes.shape[1]:  # The difference of two scores is told as one.
+    if scores.shape[1] < codes.shape[1]:  # The difference of two scores is one score.
         scores = np.hstack([-0.5 * scores, 0.5 * scores])
     ours = ell.value(scores, codes).mean()
     constant = ell.value(np.broadcast_to(ell.constant(codes), codes.shape), codes).mean()

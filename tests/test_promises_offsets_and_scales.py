@@ -1,4 +1,4 @@
-"""Columns far from zero change no model; where columns of different scales keep a solver from its end, it says so."""
+"""Large offsets change no model; if columns of different scales keep a solver from its end, a warning names them."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def with_two_offsets(names):
 @pytest.mark.parametrize(("name", "kind"), with_two_offsets(name for name in EVERY if name not in OF_THE_ORIGIN))
 def test_columns_far_from_zero_change_no_prediction(name, kind):
     far = unfitted(name, dtype="float64").fit(OFFSETS[kind](X), targets(name, X))
-    # At 1e9 points are rounded by 1e-7, and a linear machine differs by the regularisation of its constant.
+    # At 1e9 points are rounded by 1e-7, and a linear machine differs by the regularization of its constant.
     least = 0.8 if name.endswith("Classifier") else 0.95
     assert agreement(near_zero(name), outputs(far, OFFSETS[kind](NEW))[0]) > least
 

@@ -1,4 +1,4 @@
-"""What we promise about parameters: those of a fitted model change nothing, and numbers of NumPy are numbers."""
+"""What we promise about parameters: parameters of a fitted model change nothing, and numbers of NumPy are numbers."""
 
 from __future__ import annotations
 

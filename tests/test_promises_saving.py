@@ -1,4 +1,4 @@
-"""What is saved comes back: labels of every kind, and models of streams that go on as if they had not been saved."""
+"""What is saved comes back: labels of every kind, and models of streams that continue as if they had not been saved."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ REFUSED = {
     "truth values as objects": (objects(False, True), "Unknown label type"),
     "decimals": (objects(decimal.Decimal(1), decimal.Decimal(2)), "Unknown label type"),
     "dates as objects": (objects(datetime.date(2020, 1, 1), datetime.date(2021, 1, 1)), "Unknown label type"),
-    "words beside numbers": (objects("a", 1), "Unknown label type"),
+    "words and numbers": (objects("a", 1), "Unknown label type"),
     "complex numbers": (of(0j, 1j), "Complex data not supported"),
     "missing integers": (pd.Series([None, *of(1, 2)[1:]]).astype("Int64"), "no class label"),
 }

@@ -53,7 +53,7 @@ def said_to_be_sorted(rows):
 
 
 def which_cancel(rows):
-    """A value and its negative beside each row's own values."""
+    """A value and its negative next to each row's own values."""
     apart = sp.coo_array(rows)
     n, d = rows.shape
     columns = np.concatenate([np.full(n, d - 1), apart.col, np.full(n, d - 1)])

@@ -112,7 +112,7 @@ def table_of(path, separator, decimal, header, n_texts, n_numbers, missing, n):
 def test_separator_decimal_sign_header_and_types_are_found(tmp_path, separator, decimal, header, n):
     for n_texts, n_numbers, missing in itertools.product((0, 1, 8), (1, 3), (0.0, 0.5)):
         if separator == " " and (missing or n_texts):
-            continue  # Blanks say nothing of an empty cell, and stand in texts.
+            continue  # Blanks do not mark an empty cell, and occur in texts.
         path = table_of(tmp_path / "my.csv", separator, decimal, header, n_texts, n_numbers, missing, n)
         found = described(path, missing="median" if missing else None)
         layout, features = (found["entry"]["options"][key] for key in ("layout", "features"))
@@ -142,9 +142,9 @@ def test_a_first_line_of_names_is_told_from_a_row(tmp_path, first, other, header
     assert (layout.named, layout.decimal) == (header, ".")
 
 
-#: A column that no method gets as it stands: its cells in a row of number i, and what is said of it.
+#: A column that no method gets unchanged: its cells in a row of number i, and what is said of it.
 DROPPED = {
-    "texts of their own": ("n{i}", "Left out: col (nearly every row has a different text, such as 'n0')."),
+    "different texts": ("n{i}", "Left out: col (nearly every row has a different text, such as 'n0')."),
     "numbers written otherwise": (
         "1.{i:03d},50",
         "Left out: col (nearly every row has a different text, such as '1.000,50').",

@@ -160,7 +160,7 @@ def bytes_wrap_around(name):
 # Components -----------------------------------------------------------------------------------------------------------
 
 
-# cca_zoo: as many rows as columns; scikit-learn: views of low rank, a constant column.
+# cca_zoo: equal rows and columns; scikit-learn: views of low rank, a constant column.
 @report(["DoublyStochasticKernelCCA", "DoublyStochasticKernelSVD", "KernelSlicedInverseRegression"])
 def views_of_low_rank_make_nan(name):
     for rows in (X[:4], np.outer(X[:, 0], np.ones(4)), np.c_[X[:, :2], np.ones((60, 2))]):

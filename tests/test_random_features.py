@@ -1,4 +1,4 @@
-"""Kernels that draw random features of their own, and doubly stochastic gradients with them."""
+"""Kernels that draw their own random features, and doubly stochastic gradients with them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ of_series = pytest.mark.parametrize("kernel", SERIES, ids=repr)
 of_every_law = pytest.mark.parametrize("kernel", [*SERIES, *UNITS], ids=repr)
 
 
-def drawn(kernel, d=3, F=40, mean_square=3.0, **options):
+def draw_features(kernel, d=3, F=40, mean_square=3.0, **options):
     return RandomFeatures(kernel, d, F, seed=2, mean_square=mean_square, **options)
 
 
@@ -49,7 +49,7 @@ def drawn(kernel, d=3, F=40, mean_square=3.0, **options):
 def test_the_mean_over_blocks_is_the_kernel_whatever_mean_square_is_given(kernel, mean_square):
     x, z = sample(8), sample(7, seed=1)
     x[0] = 0.0
-    f, n_blocks = drawn(kernel, mean_square=mean_square), 1500
+    f, n_blocks = draw_features(kernel, mean_square=mean_square), 1500
     estimates = np.array([f.block(i, x) @ f.block(i, z).T / f.block_size for i in range(n_blocks)])
     deviation = estimates.std(axis=0) / math.sqrt(n_blocks)
     # 56 pairs: beyond 5 standard deviations once in 30,000 sets of seeds; tails are heavier than normal ones.
@@ -69,7 +69,7 @@ def test_the_shares_are_the_terms_of_the_power_series(kernel, t):
 @of_series
 def test_a_block_has_each_degree_as_often_as_its_share_up_to_one(kernel):
     # A feature of degree N is a homogeneous polynomial of degree N.
-    f, x = drawn(kernel, F=200), np.ones((1, 3))
+    f, x = draw_features(kernel, F=200), np.ones((1, 3))
     for i in range(5):
         degrees = np.round(np.log2(np.abs(f.block(i, 2 * x) / f.block(i, x))))[0]
         shares = kernel.shares(3.0)
@@ -80,7 +80,7 @@ def test_a_block_has_each_degree_as_often_as_its_share_up_to_one(kernel):
 def test_the_second_moment_of_products_of_signs_is_the_closed_form():
     # E (wᵀx)²(wᵀz)² = ‖x‖²‖z‖² + 2 (xᵀz)² − 2 Σ xᵢ²zᵢ² for a vector of signs, to the power of the degree.
     x, z, p = sample(4, 5), sample(4, 5, seed=1), 2
-    f = drawn(kernels.Polynomial(p, 0.0, 1.0), d=5, F=400_000, mean_square=1.0)
+    f = draw_features(kernels.Polynomial(p, 0.0, 1.0), d=5, F=400_000, mean_square=1.0)
     products = f.block(0, x) * f.block(0, z)
     one = (x**2).sum(axis=1) * (z**2).sum(axis=1) + 2 * (x * z).sum(axis=1) ** 2 - 2 * (x**2 * z**2).sum(axis=1)
     deviation = (products**2).std(axis=1) / math.sqrt(products.shape[1])
@@ -90,23 +90,23 @@ def test_the_second_moment_of_products_of_signs_is_the_closed_form():
 @pytest.mark.parametrize("kernel", UNITS, ids=repr)
 def test_the_moment_of_units_is_that_of_many_of_them(kernel):
     x = np.array([[0.6, 0.8, 0.0]])
-    fourth = (drawn(kernel, F=1_000_000).block(0, x) ** 4).mean()
+    fourth = (draw_features(kernel, F=1_000_000).block(0, x) ** 4).mean()
     assert fourth / kernel.diagonal(x)[0] ** 2 == pytest.approx(kernel.relative_moment(1.0), rel=0.15)
 
 
 @of_series
 def test_the_moment_of_a_series_bounds_that_of_its_features(kernel):
     x = np.full((1, 64), math.sqrt(3.0 / 64))
-    fourth = (drawn(kernel, d=64, F=100_000).block(0, x) ** 4).mean() / kernel.diagonal(x)[0] ** 2
+    fourth = (draw_features(kernel, d=64, F=100_000).block(0, x) ** 4).mean() / kernel.diagonal(x)[0] ** 2
     assert 0.7 < fourth / kernel.relative_moment(3.0) < 1.2
 
 
 @of_every_law
 def test_a_block_is_the_same_in_every_order_split_precision_and_library(kernel):
-    x, f = sample(20), drawn(kernel)
+    x, f = sample(20), draw_features(kernel)
     first = f.block(3, x)
     f.block(0, x)
-    assert np.array_equal(drawn(kernel, cache_bytes=0).block(3, x), first)
+    assert np.array_equal(draw_features(kernel, cache_bytes=0).block(3, x), first)
     assert np.abs(np.concatenate([f.block(3, x[:7]), f.block(3, x[7:])]) - first).max() < 1e-12
     made = f.block(3, x.astype(np.float32))
     assert made.dtype == np.float32

@@ -119,14 +119,14 @@ def held(monkeypatch):
     )
 
 
-def own(results, *rows):
+def own_results(results, *rows):
     write_rows(results / "tables" / "invented.csv", rows)
     return results
 
 
 def test_a_verification_says_what_drifted_and_what_was_not_run(held, tmp_path):
-    assert agreement.verify(held, own(tmp_path / "good", row("4.0"))).holds
-    bad = agreement.verify(held, own(tmp_path / "bad", row("9.0", verdict="deviates")))
+    assert agreement.verify(held, own_results(tmp_path / "good", row("4.0"))).holds
+    bad = agreement.verify(held, own_results(tmp_path / "bad", row("9.0", verdict="deviates")))
     assert not bad.holds
     told = "\n".join(agreement.report(bad, held))
     assert "drifted: digits · EigenPro · epochs=5 · test_error: 9 here" in told and "verdict:" not in told
@@ -134,7 +134,7 @@ def test_a_verification_says_what_drifted_and_what_was_not_run(held, tmp_path):
     header, line = (tmp_path / "verification.csv").read_text().splitlines()
     assert header.split(",") == list(agreement.COLUMNS)
     assert line.startswith("invented,digits,EigenPro,epochs=5,test_error,drifted,4,9,")
-    other = agreement.verify(held, own(tmp_path / "other", row("4.1", verdict="deviates")))
+    other = agreement.verify(held, own_results(tmp_path / "other", row("4.1", verdict="deviates")))
     assert other.holds and "deviates here, reproduced there" in "\n".join(agreement.report(other, held))
 
 
@@ -254,7 +254,7 @@ def test_what_is_not_finished_or_of_other_code_is_not_collected_and_what_is_held
     first.rename(results / "away")
     (said,) = collection.collect(plan, "demo", results, collected.with_name("new"), [TARGET], older=True)
     assert said == f"{TARGET}: not collected, 1 of its 6 runs are not finished"
-    # With older ones, a run that is not there is that of the reference.
+    # With older ones, a missing run comes from the reference.
     assert [*collection.collect(plan, "demo", results, collected, [TARGET], older=True)] == [f"{TARGET}: 6 runs"]
     assert len(Reference(plan, "demo", collected).runs) == 6
 

@@ -23,7 +23,7 @@ def plan():
     return own_plan(deployed=True)
 
 
-def held(target):
+def hold_target(target):
     return folder.read_rows_of(LAPTOP, target, folder.read_index(LAPTOP))
 
 
@@ -39,7 +39,7 @@ OVER = {"of": {"method": "slow"}, "over": {"method": "fast"}}
 
 
 def race(*slow, **others):
-    """Slow runs beside as many fast ones, which reach the level after two epochs."""
+    """Slow runs and fast runs in equal number; the fast ones reach the level after two epochs."""
     return {
         **{("fast", "g", seed): RACE["fast", "g", 0] for seed in range(len(slow))},
         **{("slow", "g", seed): {"error": curve} for seed, curve in enumerate(slow)},
@@ -169,7 +169,7 @@ def test_what_was_not_run_has_the_printed_text_and_the_place_of_the_present_file
 
 def test_a_criterion_that_moved_moves_the_verdict_its_words_and_no_number(plan):
     target, metric = "cdsg_thm3_dsg_rate", "slope"
-    files, comparison = held(target), copy.deepcopy(plan.comparison(target, "laptop"))
+    files, comparison = hold_target(target), copy.deepcopy(plan.comparison(target, "laptop"))
     claim = comparison["spec"]["claims"][metric]
     for name in ("at_most", "at_least", "between", "paired"):
         claim.pop(name, None)

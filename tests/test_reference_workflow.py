@@ -44,7 +44,7 @@ def plan(project):
 
 @pytest.fixture
 def reference(project, plan, monkeypatch, capsys):
-    """Gives the status of a command in the project, and what it printed; the code is the same as that of the copy."""
+    """Gives the status of a command in the project, and what it printed; the code equals the copy's."""
     monkeypatch.chdir(project)
     monkeypatch.setattr(Plan, "load", lambda root, **options: plan)
 
@@ -109,7 +109,7 @@ def test_the_page_is_drawn_without_runs_of_ones_own(project, reference):
         linked = [link for link in re.findall(r'href="(\.\./[^"#]+)"', page) if link.endswith("record.json")]
         assert len(set(linked)) >= 7
         assert all((drawn / "report" / link).exists() for link in linked)
-        status, said = reference("verify")  # nothing of one's own is there
+        status, said = reference("verify")  # there are no results of the user
         assert status == 1
         assert "Not run here: " in said
     finally:

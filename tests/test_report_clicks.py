@@ -18,9 +18,9 @@ BOTH = ["invented_errors", "invented_spectrum"]
 
 # The least contrast of a text with its ground, with the text: of all that is visible, each by its own size and weight.
 POOR = """(() => {
-  const parts = colour => [...colour.match(/[\\d.]+/g).map(Number), 1].slice(0, 4);
+  const parts = color => [...colour.match(/[\\d.]+/g).map(Number), 1].slice(0, 4);
   const over = (top, below) => [0, 1, 2].map(i => top[i] * top[3] + below[i] * (1 - top[3])).concat(1);
-  const light = colour => colour.slice(0, 3).map(c => c / 255)
+  const light = color => color.slice(0, 3).map(c => c / 255)
     .map(c => c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)
     .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
   const ground = one => one === null
@@ -74,7 +74,7 @@ def test_what_is_typed_narrows_the_cards_letter_by_letter(page):
 
 def test_words_are_sought_in_any_order_and_case_and_in_what_a_card_does_not_show(page):
     page.click("#filter input")
-    page.type("EIGENPRO invented")  # a method, which stands in the table alone
+    page.type("EIGENPRO invented")  # a method, which only the table names
     assert page.ask(CARDS) == ["invented_errors"]
 
 

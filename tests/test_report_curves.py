@@ -37,7 +37,7 @@ def row(metric, value, setting, **more):
 
 
 def batches(**more):
-    """A norm with a bound beside it, for two ranks."""
+    """A norm with a bound next to it, for two ranks."""
     return [
         row(metric, factor / m**rank, f"k={rank}; m={m}", **more)
         for rank in (1, 2)
@@ -46,7 +46,7 @@ def batches(**more):
     ]
 
 
-def drawn(folder, rows, figure, **more):
+def draw_curves(folder, rows, figure, **more):
     target = read(written(folder, rows, figure, **more))
     return figures.KINDS["curves"](target)
 
@@ -56,7 +56,7 @@ def points(line):
 
 
 def test_each_line_has_its_bound_beside_it(tmp_path):
-    (ax,) = drawn(tmp_path, batches(), {"y": ["norm"], "bounds": ["bound"], "lines": "k"}).axes
+    (ax,) = draw_curves(tmp_path, batches(), {"y": ["norm"], "bounds": ["bound"], "lines": "k"}).axes
     lines = {tuple(points(line)[1]): line for line in ax.lines}
     assert set(lines) == {(2.0, 0.2, 0.02), (5.0, 0.5, 0.05), (2.0, 0.02, 2e-4), (5.0, 0.05, 5e-4)}
     assert points(ax.lines[0])[0] == [1, 10, 100]
@@ -67,19 +67,19 @@ def test_each_line_has_its_bound_beside_it(tmp_path):
 
 
 def test_columns_of_axes_say_what_they_are_of_and_share_their_limits(tmp_path):
-    figure = drawn(tmp_path, batches(), {"y": ["norm"], "lines": "method", "columns": "k"})
+    figure = draw_curves(tmp_path, batches(), {"y": ["norm"], "lines": "method", "columns": "k"})
     assert [ax.get_title(loc="left") for ax in figure.axes] == ["k = 1", "k = 2"]
     assert figure.axes[0].get_ylim() == figure.axes[1].get_ylim()
 
 
 def test_rows_of_axes_stand_under_each_other(tmp_path):
-    figure = drawn(tmp_path, batches(), {"y": ["norm", "bound"], "lines": "k", "rows": "metric"})
+    figure = draw_curves(tmp_path, batches(), {"y": ["norm", "bound"], "lines": "k", "rows": "metric"})
     assert [ax.get_ylabel() for ax in figure.axes] == ["the norm", "the bound"]
 
 
 def test_seeds_make_a_band_and_printed_numbers_are_hollow(tmp_path):
     rows = [row("norm", 2.0 + m, f"m={m}", measured_sd="0.5", published="3.5" if m == 1 else "") for m in (1, 2, 3)]
-    (ax,) = drawn(tmp_path, rows, {"y": ["norm"]}).axes
+    (ax,) = draw_curves(tmp_path, rows, {"y": ["norm"]}).axes
     assert len(ax.collections) == 1
     band = ax.collections[0].get_paths()[0].vertices
     assert band[:, 1].min() == pytest.approx(2.5) and band[:, 1].max() == pytest.approx(5.5)
@@ -91,7 +91,7 @@ def test_a_metric_may_be_the_x_axis(tmp_path):
     rows = [
         row(metric, value, f"m={m}") for m in (1, 2, 4) for metric, value in (("norm", 8.0 / m), ("seconds", 0.5 * m))
     ]
-    (ax,) = drawn(tmp_path, rows, {"x": "seconds", "y": ["norm"], "x_scale": "linear", "y_scale": "linear"}).axes
+    (ax,) = draw_curves(tmp_path, rows, {"x": "seconds", "y": ["norm"], "x_scale": "linear", "y_scale": "linear"}).axes
     assert points(ax.lines[0]) == [[0.5, 1.0, 2.0], [8.0, 4.0, 2.0]]
 
 
@@ -100,7 +100,7 @@ def test_a_metric_may_be_the_x_axis(tmp_path):
 )
 def test_places_that_were_set_are_ticks_and_seconds_that_were_measured_are_not(tmp_path, places, told):
     rows = [row("norm", 1.0 + m, f"m={m}") for m in places]
-    ax = drawn(tmp_path, rows, {"x": "m", "y": ["norm"], "lines": "metric", "x_scale": "log"}).axes[0]
+    ax = draw_curves(tmp_path, rows, {"x": "m", "y": ["norm"], "lines": "metric", "x_scale": "log"}).axes[0]
     ax.figure.canvas.draw()
     shown = [label.get_text() for label in ax.get_xticklabels()]
     assert shown == told if told else max(map(len, shown)) <= 4
@@ -109,17 +109,17 @@ def test_places_that_were_set_are_ticks_and_seconds_that_were_measured_are_not(t
 def test_axes_that_share_their_limits_have_the_ticks_of_the_whole_range(tmp_path):
     lows = {"k=1": 1.0, "k=40": 1e-6}
     rows = [row("norm", str(m * low), f"{k}; m={m}") for k, low in lows.items() for m in (1, 2)]
-    for ax in drawn(tmp_path, rows, {"x": "m", "y": ["norm"], "columns": "k", "y_scale": "log"}).axes:
+    for ax in draw_curves(tmp_path, rows, {"x": "m", "y": ["norm"], "columns": "k", "y_scale": "log"}).axes:
         low, high = ax.get_ylim()
         shown = [place for place in ax.get_yticks() if low <= place <= high]
-        assert len(shown) <= 8, "twos and fives of six decades stand on top of each other"
+        assert len(shown) <= 8, "twos and fives of six decades overlap"
 
 
 @pytest.mark.parametrize(("power", "start"), [(-1, (1, 2)), (-0.5, (1, 0.2)), (-2, (10, 2))])
 def test_a_power_of_x_ends_where_the_curve_does_and_is_no_higher(tmp_path, power, start):
     rows = [one for one in batches() if one["metric"] == "norm" and one["setting"].startswith("k=1")]
     figure = {"y": ["norm"], "lines": "k", "x_scale": "log", "y_scale": "log"}
-    (ax,) = drawn(tmp_path, rows, {**figure, "powers": [{"power": power, "label": "a power"}]}).axes
+    (ax,) = draw_curves(tmp_path, rows, {**figure, "powers": [{"power": power, "label": "a power"}]}).axes
     xs, ys = points(ax.lines[-1])
     assert (xs[0], ys[0]) == pytest.approx(start)
     assert (xs[1], ys[1]) == pytest.approx((100, 0.02))
@@ -128,30 +128,30 @@ def test_a_power_of_x_ends_where_the_curve_does_and_is_no_higher(tmp_path, power
 
 def test_a_level_is_a_line_across(tmp_path):
     levels = [{"value": 0.95, "label": "1 − δ"}]
-    (ax,) = drawn(tmp_path, batches(), {"y": ["norm"], "lines": "k", "levels": levels}).axes
+    (ax,) = draw_curves(tmp_path, batches(), {"y": ["norm"], "lines": "k", "levels": levels}).axes
     assert any(points(line)[1] == [0.95, 0.95] for line in ax.lines)
     assert [text.get_text() for text in ax.texts] == ["1 − δ"]
 
 
 def test_what_is_not_finite_ends_a_line(tmp_path):
     rows = [row("norm", value, f"m={m}") for m, value in ((1, 1.0), (2, 0.5), (3, "inf"))]
-    (ax,) = drawn(tmp_path, rows, {"y": ["norm"]}).axes
+    (ax,) = draw_curves(tmp_path, rows, {"y": ["norm"]}).axes
     assert points(ax.lines[0])[0] == [1.0, 2.0]
 
 
 def test_what_was_not_measured_is_named_in_a_line_or_the_legend(tmp_path):
     rows = [*batches(), row("norm", "", "k=3")]
-    figure = drawn(tmp_path, rows, {"y": ["norm"], "columns": "k"})
+    figure = draw_curves(tmp_path, rows, {"y": ["norm"], "columns": "k"})
     assert len(figure.axes) == 2
     assert "Not measured here: k = 3." in figure.texts[1].get_text().splitlines()
-    figure = drawn(tmp_path, rows, {"x": "m", "lines": "k", "y": ["norm"]})
+    figure = draw_curves(tmp_path, rows, {"x": "m", "lines": "k", "y": ["norm"]})
     told = [text.get_text() for legend in figure.legends for text in legend.get_texts()]
     assert [text.endswith("(not run)") for text in told] == [False, False, True]
 
 
 def test_a_picture_of_which_nothing_was_measured_is_one_line(tmp_path):
     rows = [{**one, "measured_mean": ""} for one in batches()]
-    figure = drawn(tmp_path, rows, {"y": ["norm"], "columns": "k"})
+    figure = draw_curves(tmp_path, rows, {"y": ["norm"], "columns": "k"})
     assert [text.get_text() for text in figure.axes[0].texts] == ["nothing measured: toy"]
     assert figure.get_size_inches()[1] < 2
 
@@ -161,7 +161,7 @@ def test_a_picture_of_which_nothing_was_measured_is_one_line(tmp_path):
 )
 def test_a_picture_of_what_is_not_there_is_refused(tmp_path, figure, problem):
     with pytest.raises(ShallowsError, match=problem):
-        drawn(tmp_path, batches(), figure)
+        draw_curves(tmp_path, batches(), figure)
 
 
 def test_points_of_the_picture_are_left_out_of_the_table_and_claims_are_not(tmp_path):

@@ -49,7 +49,7 @@ def test_the_page_asks_for_nothing_outside_itself(report):
     assert not elements.all("iframe", "object", "embed") and not any(elements.all("script")[0].values())
     assert all(attrs["src"].startswith("data:") for attrs in elements.all("img"))
     assert all(attrs["href"] == "data:," for attrs in elements.all("link"))
-    assert not re.search(r"@import|url\((?!%23)", text)  # a figure names parts of its own
+    assert not re.search(r"@import|url\((?!%23)", text)  # a figure names its own parts
     assert not any(re.match(r"\w+:|//", attrs["href"]) for attrs in elements.all("a"))
     policy = next(attrs for attrs in elements.all("meta") if attrs.get("http-equiv"))
     assert policy["content"].startswith("default-src 'none'")

@@ -12,7 +12,7 @@ FIGURE = {"kind": "scatter", "x": "across", "metric": "up", "lines": "colour", "
 
 
 def rows(*methods):
-    """Three points a method: across 0, 1, 2, up their squares, colour 7, 8 and 9."""
+    """Three points a method: across 0, 1, 2, up their squares, color 7, 8 and 9."""
     return [
         {"metric": metric, "measured_mean": str(value), "setting": f"m={m}", "method": method}
         for method in methods
@@ -21,12 +21,12 @@ def rows(*methods):
     ]
 
 
-def drawn(folder, given):
+def draw_scatter(folder, given):
     return scatter(read(written(folder, given, FIGURE)))
 
 
 def test_every_point_lies_where_its_two_metrics_say_with_the_colour_of_the_third(tmp_path):
-    figure = drawn(tmp_path, rows("left", "right"))
+    figure = draw_scatter(tmp_path, rows("left", "right"))
     left, right = [ax for ax in figure.axes if ax.get_title(loc="left")]
     assert [left.get_title(loc="left"), right.get_title(loc="left")] == ["left", "right"]
     for ax in (left, right):
@@ -36,17 +36,17 @@ def test_every_point_lies_where_its_two_metrics_say_with_the_colour_of_the_third
 
 
 def test_each_of_a_few_classes_is_in_the_legend_with_its_colour(tmp_path):
-    legend = drawn(tmp_path, rows("left", "right")).axes[1].get_legend()
+    legend = draw_scatter(tmp_path, rows("left", "right")).axes[1].get_legend()
     assert [text.get_text() for text in legend.get_texts()] == ["7", "8", "9"]
     assert len({handle.get_markerfacecolor() for handle in legend.legend_handles}) == 3
 
 
 def test_where_nothing_was_measured_the_picture_says_so(tmp_path):
-    figure = drawn(tmp_path, [{"metric": "across", "measured_mean": "", "setting": "", "method": "left"}])
+    figure = draw_scatter(tmp_path, [{"metric": "across", "measured_mean": "", "setting": "", "method": "left"}])
     assert "not run" in [text.get_text() for text in figure.axes[0].texts]
 
 
 def test_points_that_do_not_belong_together_are_refused(tmp_path):
     given = [{"metric": "across", "measured_mean": "1.0", "setting": "", "method": "left"}]
     with pytest.raises(ShallowsError, match="needs a mark"):
-        drawn(tmp_path, given)
+        draw_scatter(tmp_path, given)

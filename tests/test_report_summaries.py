@@ -1,4 +1,4 @@
-"""The papers in short: the sentences are the repository's, the numbers those of the tables."""
+"""The papers in short: the sentences come from the repository, the numbers from the tables."""
 
 import dataclasses
 import re

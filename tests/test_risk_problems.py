@@ -1,4 +1,4 @@
-"""What solvers of regularised risks stand on, and what all of them do: kernel rows and features, states, the loop."""
+"""What solvers of regularized risks use, and what all of them do: kernel rows and features, states, the loop."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_a_solver_takes_the_step_that_is_given_and_finds_one_where_none_is(name,
     p = kernel_risk("logistic") if solver.takes == "kernels" else feature_risk("logistic")
     assert replace(solver, step_size=0.123).build(p.problem, 8).step_size == 0.123
     found, rules = solver.build(p.problem, 8).step_size, {"sag": 1, "saga": 3, "svrg": 6}
-    # In the units of the smoothness; that of NORMA has a test of its own.
+    # In the units of the smoothness; that of NORMA has its own test.
     assert found == pytest.approx(1 / (rules[name] * batch_smoothness(p.problem, 8)) if name in rules else found)
 
 

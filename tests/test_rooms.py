@@ -36,7 +36,7 @@ def graph():
 
 @pytest.fixture(scope="module")
 def order():
-    """Rooms from the top of the list down; several in one line stand at one height."""
+    """Rooms from the top of the list down; several in one line have one height."""
     text = (PROJECT / "docs" / "architecture.md").read_text()
     heights = {}
     for package in PACKAGES:

@@ -67,7 +67,7 @@ def flats_model(tmp_path, estimator=None, **settings):
 
 @pytest.mark.parametrize("scaling", ["zscore", "unit", "none"])
 def test_all_rows_become_what_the_preparation_of_the_workflow_makes_of_them(tmp_path, scaling):
-    """With a test file, whose rows are not learned from, the training arrays of both are those of all rows."""
+    """With a test file, whose rows are not learned from, both have the training arrays of all rows."""
     path = write_flats(tmp_path / "flats.csv")
     settings = {"missing": "median", "scaling": scaling, "test_file": str(path)}
     description, preparation, x, y = prepared_all(tmp_path, path, **settings)

@@ -1,4 +1,4 @@
-"""Saved models of every estimator: they predict the same to the bit, and a file that is none is refused."""
+"""Saved models of every estimator: they predict the same to the bit, and another file is refused."""
 
 from __future__ import annotations
 

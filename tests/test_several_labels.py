@@ -135,7 +135,7 @@ def test_a_kernel_function_and_a_polynomial_are_taken(name, kind):
         kernel = kernels.FunctionKernel(rbf_kernel, {"gamma": 0.125})
         given = unfitted(f"{name}Regressor", kernel=kernel, **options).fit(X, y)
         same = unfitted(f"{name}Regressor", bandwidth=2.0, **options).fit(X - X.mean(axis=0), y)
-        # The named one is of centred points, and its diagonal is exact.
+        # The named one is of centered points, and its diagonal is exact.
         assert np.abs(given.predict(NEW) - same.predict(NEW - X.mean(axis=0))).max() < 1e-3
     else:
         options |= {"max_epochs": 50, "n_features": 10}

@@ -131,7 +131,7 @@ def job(tmp_path):
 
 
 def started_by(script, job, tmp_path):
-    """What a training is told whose starter is a script."""
+    """What a training gets whose starter is a script."""
     starter = tmp_path / "starter"
     starter.write_text(f"#!/bin/sh\n{script}\n")
     starter.chmod(0o755)

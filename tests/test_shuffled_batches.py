@@ -1,4 +1,4 @@
-"""Batches whose rows are drawn anew in every epoch: their order, the rows of the kernel matrix, and whole trainings."""
+"""Batches of rows that are drawn again in every epoch: their order, rows of the kernel matrix, whole trainings."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""Sequential minimal optimisation: the optimum, against LIBSVM and against the conditions of optimality."""
+"""Sequential minimal optimization: the optimum, against LIBSVM and against the conditions of optimality."""
 
 from __future__ import annotations
 

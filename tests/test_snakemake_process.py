@@ -1,6 +1,6 @@
 """The lock of a folder after its Snakemake was killed, and signals to the command that runs Snakemake.
 
-A stand-in for Snakemake locks the folder as Snakemake does, and has a job. `test_workflow_interrupted` runs Snakemake.
+A substitute for Snakemake locks the folder too, and has a job. `test_workflow_interrupted` runs Snakemake.
 """
 
 import os
@@ -48,7 +48,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def started(words):
-    """A process, once the stand-in's job runs, and the processes that it has started."""
+    """A process, once the substitute's job runs, and the processes that it has started."""
     process = subprocess.Popen(words, stdout=subprocess.DEVNULL)
     deadline = time.monotonic() + 60
     family = []

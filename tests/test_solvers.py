@@ -77,7 +77,7 @@ def test_rank_zero_is_richardson_iterate_by_iterate(batch):
 @pytest.mark.parametrize("batch", [slice(0, 7), slice(20, 27), slice(50, 60)], ids=["first", "astride", "outside"])
 def test_a_step_on_a_batch_is_the_operator_of_the_kernels_space_applied_to_its_gradient(batch, damping, weights):
     # SPEC 10.6 (5). P h = h − Σ (1 − τ λ_{q+1}/λᵢ) ⟨h, ψᵢ⟩ ψᵢ is evaluated at new points, with ψᵢ as functions and
-    # ⟨k(x, ·), ψᵢ⟩ = ψᵢ(x), and held against the function that the new coefficients make.
+    # ⟨k(x, ·), ψᵢ⟩ = ψᵢ(x), and compared with the function that the new coefficients make.
     rank, m, step = 6, 24, 0.4
     p = problem(rank=rank, n_subsample=m, damping=damping, weights=weights)
     w = np.ones(N) if p.w is None else p.w

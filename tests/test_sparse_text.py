@@ -40,7 +40,7 @@ def texts(n, d, seed=0, words=60):
 
 
 def with_columns(rows):
-    """The rows with a constant column, a filled one far from zero, and one with values in some rows."""
+    """The rows with a constant column, a filled one with a large offset, and one with values in some rows."""
     n = rows.shape[0]
     rng = np.random.default_rng(1)
     columns = [np.full(n, 3.0), 2000.0 + rng.normal(size=n), rng.normal(size=n) * (rng.random(n) < 0.3)]
@@ -107,7 +107,7 @@ def test_no_fit_and_no_prediction_makes_rows_dense(name):
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    # 300 dense rows take 240 MB in float64, and 50 centres of K-means 40 MB.
+    # 300 dense rows take 240 MB in float64, and 50 centers of K-means 40 MB.
     assert peak < 100e6
 
 

@@ -56,7 +56,7 @@ def test_the_truncated_and_the_full_decomposition_agree(n, k, monkeypatch):
     values, vectors = spectrum.eigensystem(K, k, tolerance=1e-13)
     truth, directions = exact(K, k)
     assert values == pytest.approx(truth, rel=1e-10)
-    # The projection on the eigenspace, since a vector has no sign of its own.
+    # The projection on the eigenspace, because the sign of a vector is arbitrary.
     assert np.abs(vectors @ vectors.T - directions @ directions.T).max() < 1e-4
 
 
@@ -117,7 +117,7 @@ def test_the_operator_has_the_spectrum_of_the_paper(rank, damping):
 
 @pytest.mark.parametrize("damping", [1.0, 0.25])
 def test_the_preconditioner_is_symmetric_and_between_zero_and_the_identity(damping):
-    # SPEC 10.6 (9). In the kernel's space, P = I − Φᵀ D Φ has, beside ones, the eigenvalues of K^½(I − KD)K^−½.
+    # SPEC 10.6 (9). In the kernel's space, P = I − Φᵀ D Φ has, next to ones, the eigenvalues of K^½(I − KD)K^−½.
     p = problem(rank=10, damping=damping)
     E = p.preconditioner.vectors
     assert np.abs(E.T @ E - np.eye(10)).max() < 1e-13

@@ -21,7 +21,7 @@ PRECISION = NAMESPACE._core._routines_linalg
 
 
 def points(n: int, d: int, seed: int = 0) -> np.ndarray:
-    """Points like centred pixels: most features small, some large, and of a norm of about ten."""
+    """Points like centered pixels: most features small, some large, and of a norm of about ten."""
     scales = np.random.default_rng(7).uniform(0.0, 0.8, size=d)
     return (sample(n, d, seed) * scales).astype(np.float32)
 
@@ -46,7 +46,7 @@ def test_a_split_product_errs_by_less_than_two_hundred_thousandths(d, cuts):
     a, b = points(300, d), points(200, d, 1)
     left, right = (tf32(part, cuts=cuts) for part in (split_products.left_operand(a), split_products.right_operand(b)))
     assert error(left @ right.T, a, b) < split_products.BOUND
-    # What TF32 alone makes of it is over the bound, so the bound tells the two apart.
+    # What TF32 alone makes of it is over the bound, so the bound distinguishes the two.
     assert error(tf32(a, cuts=cuts) @ tf32(b, cuts=cuts).T, a, b) > 2 * split_products.BOUND
 
 

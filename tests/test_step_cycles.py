@@ -46,7 +46,7 @@ def test_an_average_forgets_the_first_iterates_and_then_lies_as_many_steps_behin
 
 
 def test_full_batches_are_closed_by_the_best_step_on_the_flattened_range():
-    # Between ρ = ½ and 1 the smallest largest |1 − a x| is that of a = 2/(1 + ρ).
+    # Between ρ = ½ and 1 a = 2/(1 + ρ) has the smallest largest |1 − a x|.
     assert in_units_of_the_top(N) == pytest.approx([2 / 1.5, 1.5, 4.0])
 
 

@@ -1,4 +1,4 @@
-"""Estimators that take step rules: every rule, a step of the user's own, and what is told of the choice."""
+"""Estimators that take step rules: every rule, a user's step, and what is reported about the choice."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from shallows.solvers.regularized.pegasos import PegasosStepper
 from shallows.solvers.regularized.sdca import SDCAStepper
 
 
-def whole(p):
+def whole_batch(p):
     return slice(0, p.n)
 
 
@@ -72,7 +72,7 @@ def test_pegasos_on_all_examples_is_subgradient_descent():
     for t in range(1, 30):
         violated = p.y * (p.z @ w) < 1
         w = w - (p.reg * w - p.z.T @ (p.y * violated) / N) / (p.reg * t)
-        state = PegasosStepper().step(p.problem, state, whole(p))
+        state = PegasosStepper().step(p.problem, state, whole_batch(p))
         assert np.abs(state.coefficients - w).max() < 1e-11
 
 

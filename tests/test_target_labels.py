@@ -1,4 +1,4 @@
-"""What a table says of its data: those of the runs, or what an analysis draws for itself."""
+"""What a table says of its data: the data of the runs, or what an analysis draws for itself."""
 
 import ast
 import inspect

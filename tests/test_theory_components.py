@@ -1,4 +1,4 @@
-"""Analyses of component analysis, held against closed forms."""
+"""Analyses of component analysis, compared with closed forms."""
 
 from __future__ import annotations
 

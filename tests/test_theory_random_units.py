@@ -92,7 +92,7 @@ def test_monomials_are_as_many_as_the_formula_says_and_the_printed_ones_miss_the
     assert found.curve["columns"] == [5, 15, 35]
     assert found.curve["formula"] == pytest.approx([5, 15, 35])
     assert max(found.curve["difference"]) < 1e-13
-    # √2 c xᵢ in the place of √(2c) xᵢ: off by (2c² − 2c) xᵀz, and not at all for c = 1.
+    # √2 c xᵢ instead of √(2c) xᵢ: off by (2c² − 2c) xᵀz, and not at all for c = 1.
     assert found.numbers["printed_difference"] > 0.01
     assert polynomials.number_of_features(degrees=[2], offset=1.0).numbers["printed_difference"] < 1e-13
 

@@ -1,4 +1,4 @@
-"""Analyses of two views, of pictures of components and of printed statements, held against what is known."""
+"""Analyses of two views, of pictures of components and of printed statements, compared with what is known."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_the_densities_of_the_classes_are_recovered_from_the_views_alone(hidden_
     found = latent_densities(hidden_class, method=method, **options)
     assert found.numbers["smooth_squared_error"] < most
     assert found.numbers["weight"] == pytest.approx(0.5, abs=0.02)
-    # A density of nothing, which the errors are held against, would have an error of the squared densities.
+    # A density of nothing, which the errors are compared with, would have an error of the squared densities.
     assert found.numbers["relative_error"] < 0.2
 
 

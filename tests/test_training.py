@@ -214,7 +214,7 @@ def test_coefficients_that_are_not_finite_are_caught_at_the_end_of_the_epoch():
 
 @dataclass
 class Plain:
-    """A state with no step size, which offers what it is told to, batch after batch."""
+    """A state with no step size, which offers what it is given, batch after batch."""
 
     offers: list
     coefficients: np.ndarray = None

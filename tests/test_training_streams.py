@@ -39,7 +39,7 @@ class Pile:
 
 @dataclass(frozen=True)
 class Stacking:
-    """Puts the step times what it is given on the pile; the loss is what it is told to be."""
+    """Puts the step times what it is given on the pile; the loss is what it is given."""
 
     loss: float = 0.5
     bad: float = -1.0

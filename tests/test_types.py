@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def names_in(stub):
-    """What a stub imports for others; a star stands for the names of the stub beside it."""
+    """What a stub imports for others; a star stands for the names of the stub next to it."""
     found = set()
     for one in ast.walk(ast.parse(stub.read_text())):
         if isinstance(one, ast.ImportFrom):
@@ -51,7 +51,7 @@ def test_a_wrong_annotation_in_a_public_signature_is_noticed(tmp_path):
     done = subprocess.run([sys.executable, "-m", "mypy"], cwd=tmp_path, capture_output=True, text=True)
     noticed = set(re.findall(r"(\w+\.py):\d+: error: .*\[(.+)\]$", done.stdout, re.MULTILINE))
     assert noticed == {
-        ("base.py", "assignment"),  # its default is none of the type
+        ("base.py", "assignment"),  # its default has another type
         ("low_rank_svm.py", "no-untyped-def"),
         ("typed_example.py", "arg-type"),
         ("typed_example.py", "assert-type"),

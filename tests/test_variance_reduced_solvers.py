@@ -1,4 +1,4 @@
-"""SAG, SAGA and SVRG against exact minimisers (SPEC 5)."""
+"""SAG, SAGA and SVRG against exact minimizers (SPEC 5)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from shallows import losses, streams
 from shallows.solvers.regularized.variance_reduced import SAGStepper, SVRGStepper, batch_smoothness, full_gradient
 
 
-def whole(p):
+def whole_batch(p):
     return slice(0, p.n)
 
 
@@ -41,7 +41,7 @@ def test_on_all_examples_at_once_they_are_gradient_descent(name):
     w, state = np.zeros((6, 1)), solver.init(p.problem)
     for _ in range(20):
         w = w - 0.5 * (p.z.T @ p.loss.derivative(p.z @ w, p.y) / N + p.reg * w)
-        state = solver.step(p.problem, state, whole(p))
+        state = solver.step(p.problem, state, whole_batch(p))
         assert np.abs(state.coefficients - w).max() < 1e-13
 
 

@@ -1,4 +1,4 @@
-"""Fits that go on where the one before ended, and stopping rules of every method that iterates."""
+"""Fits that continue where the one before ended, and stopping rules of every method that iterates."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_a_precomputed_matrix_is_known_again():
     assert np.array_equal(going.fit(K @ K, y).predict(K), fresh.fit(K @ K, y).predict(K))
 
 
-# --------------------------------------------------------------------- stopping rules of regularised risks
+# --------------------------------------------------------------------- stopping rules of regularized risks
 
 
 @each_risk
@@ -118,7 +118,7 @@ def test_rows_are_held_out_and_the_best_epoch_is_kept(name):
     scores = model.validation_scores_
     assert len(scores) == model.n_epochs_
     assert model.best_validation_score_ == max(scores)
-    # On clean values, for which the least regularisation is chosen, the score of these goes on rising.
+    # On clean values, for which the least regularization is chosen, the score of these continues rising.
     if name not in [f"{solver}: RegularizedRiskRegressor" for solver in ("norma", "sag", "saga", "svrg")]:
         assert model.report_["stopped_by"] == "patience"
         assert len(scores) - 1 - int(np.argmax(scores)) == 2

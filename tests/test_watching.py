@@ -32,11 +32,11 @@ def screen(monkeypatch):
     handler.setFormatter(DefaultFormatter())
     monkeypatch.setattr(time, "monotonic", lambda: handler.begun + 60)
 
-    def shown(*events, level=logging.INFO):
+    def show(*events, level=logging.INFO):
         records = [logging.makeLogRecord({"levelno": level, "msg": None, **event}) for event in events]
         return [line for record in records for line in handler.lines(record)]
 
-    return shown
+    return show
 
 
 def job(number, rule, **wildcards):
@@ -210,7 +210,7 @@ def test_the_commands_are_snakemakes_with_the_projects_rules(monkeypatch, tmp_pa
 
 
 def test_reproduce_writes_changed_parameters_into_a_file_of_settings(tmp_path, monkeypatch, capsys):
-    """Results, and the log, go to a folder of their own, whose table is printed."""
+    """Results, and the log, go to their own folder, whose table is printed."""
     asked = []
 
     def watch(words):

@@ -1,4 +1,4 @@
-"""What a change of the configuration makes out of date, and how a person is told of it: one small target, run once."""
+"""What a change of the configuration makes out of date, and how it is reported: one small target, run once."""
 
 import json
 import re
@@ -84,7 +84,7 @@ def test_a_new_metric_of_the_outputs_is_evaluated_and_tabulated_without_training
 
 
 def test_an_overlay_changes_parameters_and_leaves_the_results_that_are_there(project):
-    """With this step both runs diverge, which is a result: the table is made and says so."""
+    """With this step both runs diverge, which is a result: the table is made and shows it."""
     (project / "mine.yaml").write_text("changes: {small_table: {bandwidth: 4, step: 1e5}}\n")
     before = {path: path.stat().st_mtime_ns for path in (project / "results").rglob("*") if path.is_file()}
     done = snakemake(project, "small_table", "--configfile", "mine.yaml", *SMALL)

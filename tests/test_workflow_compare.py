@@ -1,4 +1,4 @@
-"""The comparison on a user's own data by the command line, from end to end; its parts have a file of their own."""
+"""The comparison on a user's own data by the command line, from end to end; its parts have their own file."""
 
 from __future__ import annotations
 

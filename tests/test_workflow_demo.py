@@ -96,7 +96,7 @@ def test_every_run_of_the_plan_left_a_record_that_agrees_with_the_schema(demo):
         assert kept["run"]["target_ids"] == list(run.targets)
         assert kept["resumes"] == 0 and kept["peak_memory_bytes"] > 10_000_000
         marks = kept["metrics"]["marks"]
-        # By epochs, iterations or an index of its own; by the clock, after the first batch that ended later.
+        # By epochs, iterations or its own index; by the clock, after the first batch that ended later.
         columns = {name: [row.get(name) for row in marks] for name in (marks[0] if marks else ())}
         by_the_clock = all(at <= done for at, done in zip(run.marks, columns.get("seconds", ()), strict=False))
         assert len(marks) == len(run.marks)
@@ -121,7 +121,7 @@ def test_tables_hold_every_published_row_with_a_verdict(demo):
             rows = list(csv.DictReader(stream))
         published = [row for row in plan.configuration.published[target] if row["published"]]
         shown = [row["published"] for row in rows if row["published"]]
-        # What is said of several methods or data at once stands beside each of them.
+        # What is said of several methods or data at once is next to each of them.
         assert set(shown) == {row["published"] for row in published} and len(shown) >= len(published)
         assert all(row["reason"] for row in rows if row["verdict"] in ("not comparable", "not run"))
         # Nothing at this scale is on a paper's own data, so nothing may be judged but what is said of any data.
@@ -159,10 +159,10 @@ def test_tables_and_figures_drawn_again_are_the_same_to_the_byte_and_train_nothi
     assert {path: path.read_bytes() for path in paths} == before
 
 
-# What a neighbour changes: nothing of what stands
+# What a neighbor changes: nothing of what is listed
 
 
-def wanted(root):
+def wanted_files(root):
     """What a dry run would make: stage -> first outputs."""
     done = snakemake(root, "-n", "--cores", "2")
     assert done.returncode == 0, done.stdout
@@ -180,7 +180,7 @@ def test_a_change_of_one_solver_makes_its_runs_out_of_date_and_no_others(demo):
     before = path.read_text()
     path.write_text(before + "\n\nANYTHING = 1\n")
     try:
-        found = wanted(root)
+        found = wanted_files(root)
     finally:
         path.write_text(before)
     assert set(found) == {"train", "evaluate", "tabulate", "draw", "write_page"}

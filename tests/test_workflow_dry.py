@@ -94,12 +94,12 @@ def test_a_target_asks_for_its_own_runs_and_no_others(project):
         (["eigenpro_tabel6"], "There is no target 'eigenpro_tabel6'. Did you mean 'eigenpro_table6'?"),
         (["--cores", "0"], "--cores (or --jobs) needs a whole number of at least 1, but got 0."),
         (["--config", "sclae=demo"], "Did you mean 'scale'?"),
-        (["--config", "dataset=my.csv", "compare"], "'compare' stands after --config"),
-        (["compare", "dataset=my.csv"], "'dataset=my.csv' is a setting and stands after --config"),
+        (["--config", "dataset=my.csv", "compare"], "'compare' follows --config"),
+        (["compare", "dataset=my.csv"], "'dataset=my.csv' is a setting and follows --config"),
     ],
 )
 def test_a_wrong_command_line_is_answered_in_a_sentence(few, words, told):
-    """Which words are wrong is tested where they are checked; here, that they are and how it is told."""
+    """Which words are wrong is tested where they are checked; here, that they are and how it is reported."""
     done = snakemake(few, "-n", "--cores", "1", *words)
     assert done.returncode != 0
     assert told in done.stdout

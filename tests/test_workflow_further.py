@@ -1,4 +1,4 @@
-"""A variant that stands after another: prepared from its arrays, and anew whenever those are."""
+"""A variant that continues another one: prepared from its arrays, and again whenever they are."""
 
 import json
 import re

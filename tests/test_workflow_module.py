@@ -1,4 +1,4 @@
-"""The workflow used from another one, and with a configuration of one's own."""
+"""The workflow used from another one, and with another configuration."""
 
 import pytest
 import yaml

@@ -29,7 +29,7 @@ PARTS = (
 
 
 def left_out(folder: str, names: list[str]) -> list[str]:
-    """What is kept beside the sources, but for what was read of them, which takes seconds to read again."""
+    """What is kept next to the sources, but for what was read of them, which takes seconds to read again."""
     return [name for name in names if folder.endswith("__pycache__") and not name.endswith(".json")]
 
 

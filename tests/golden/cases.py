@@ -119,7 +119,7 @@ ON_FEATURES = {"features": "fourier", "features__n_features": 60}
 SMALL = {"solver__batch_size": 50, "solver__n_subsample": 120, "solver__rank": 30}
 AS_RELEASED = {"solver__eigensystem": "rsvd", "solver__step": "release2017", "alpha": 0.0}
 ONE_SUBSAMPLE = {"solver__rank": 30, "solver__n_subsample": 120, "bandwidth": 2.0, "calibration": None}
-#: Variants of an estimator beside its quick form: solvers, rules, kernels.
+#: Variants of an estimator in addition to its quick form: solvers, rules, kernels.
 VARIANTS: dict[str, dict[str, dict[str, object]]] = {
     "AMMClassifier": {"online": {"method": "online"}, "reserve": {"reserve": True, "prune_every": 100}},
     "BudgetedSVMClassifier": {name: {"maintenance": name} for name in ("merging", "projection", "removal")}
@@ -317,7 +317,7 @@ VARIANTS: dict[str, dict[str, dict[str, object]]] = {
 
 @functools.cache
 def data() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Digits in an order of their own: rows, labels (four classes), values, new rows."""
+    """Digits in their own order: rows, labels (four classes), values, new rows."""
     X, y = load_digits(return_X_y=True)
     order = np.random.default_rng(5).permutation(len(X))[: N + N_NEW]
     X, labels = X[order] / 16.0, y[order] % 4

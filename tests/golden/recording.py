@@ -1,6 +1,6 @@
 """Record golden numbers, or compare two checkouts bit by bit on one machine.
 
-    python tests/golden/recording.py record              # writes numbers.json, in a commit of its own
+    python tests/golden/recording.py record              # writes numbers.json, in its own commit
     python tests/golden/recording.py digests OUT.json    # digests of all bits, for `compare`
     python tests/golden/recording.py compare OLD.json NEW.json
     python tests/golden/recording.py check --device gpu --seconds 300
