@@ -259,3 +259,24 @@ def test_parameters_are_chosen_with_the_first_centers_or_with_the_points_after_t
     found = Centers(points, n, fresh, sampled, numbers, 1).rows_to_choose_with(2 * numbers, 3 * numbers[:, 0])
     assert found.points[:, 0].tolist() == [*chosen]
     assert np.array_equal(found.targets, 2 * found.points) and np.array_equal(found.weights, 3 * found.points[:, 0])
+
+
+@pytest.mark.parametrize(("held", "of_points"), [(777, 777), (0, 5 * 64 * 20)])
+def test_a_step_takes_the_points_in_memory_and_the_arrays_of_its_solver(held, of_points):
+    placed = SimpleNamespace(n=30, rows=SimpleNamespace(held_bytes=held, row_bytes=20))
+    targets = np.zeros((9, 2), np.float32)
+    of_gradients = kernel_centers.bytes_of_step(None, placed, 64, targets)
+    assert of_gradients == of_points + 4 * (2 * 30 * 30 + 12 * 30 * 2)
+    plan = SimpleNamespace(n_subsample=25, preconditioner=SimpleNamespace(rank=7))
+    of_steps = kernel_centers.bytes_of_step(plan, placed, 64, targets)
+    assert of_steps == of_points + 4 * (30 * 30 + 25 * 7 + 8 * 30 * 2)
+
+
+@pytest.mark.parametrize(
+    ("n_kept", "batch_size", "expected"),
+    [(0, 10_000, (100, 100)), (300, 100, (100, 300)), (350, 100, (100, 300)), (701, 100, (100, 0)), (0, 30, (30, 90))],
+)
+def test_conjugate_gradients_learn_first_the_rows_whose_values_are_kept(n_kept, batch_size, expected):
+    # 1,000 rows and 50 centers: at least a tenth of the rows, in whole batches, unless more than 0.7 are kept.
+    assert kernel_centers.first_rows_to_learn(1000, 50, n_kept, batch_size) == expected
+    assert kernel_centers.first_rows_to_learn(1000, 101, 0, batch_size) == (batch_size, 0)

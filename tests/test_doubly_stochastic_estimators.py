@@ -146,10 +146,14 @@ def test_the_fraction_of_novel_points_is_what_was_asked_for_and_they_are_those_o
     exact = OneClassSVM(gamma=0.5, nu=0.1).fit(X)
     assert np.mean(model.predict(X) == exact.predict(X)) > 0.965
     assert np.corrcoef(model.score_samples(X), exact.score_samples(X))[0, 1] > 0.998
-    assert NoveltyTargets(losses.make("novelty"), 1.0).decode(np.array([[1.0], [0.9]])).tolist() == [1, -1]
     far = np.full((1, 2), 6.0)
     assert model.predict(far)[0] == -1
     assert model.decision_function(X) == pytest.approx(model.score_samples(X) - model.offset_)
+
+
+def test_a_point_at_the_offset_is_not_novel():
+    targets = NoveltyTargets(losses.make("novelty"), 1.0)
+    assert targets.decode(np.array([[1.0], [0.9]])).tolist() == [1, -1]
 
 
 def test_weights_are_repetitions():

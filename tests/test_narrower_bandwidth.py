@@ -188,3 +188,11 @@ def test_each_machine_asks_with_its_own_rows_and_size(Machine, where, n_units, m
     assert seen["scores"].shape == (400, 1)
     assert told["bandwidth"] == 0.3
     assert told["selection"]["narrowing"] == {"rows": 7}
+
+
+def test_losses_are_weighted_and_shares_of_those_of_a_constant():
+    # A third of the six rows measures: squares of 1 and 1, of which zero has 1 and 4.
+    targets, scores = np.array([[9.0], [9], [9], [9], [1], [2]]), np.array([[0.0], [1]])
+    w = np.array([[9.0], [9], [9], [9], [1], [3]])
+    assert narrower_bandwidth._losses(scores, targets, None) == pytest.approx([1 / 2.5, 1 / 2.5])
+    assert narrower_bandwidth._losses(scores, targets, w) == pytest.approx([1 / 6.5, 3 / 6.5])
