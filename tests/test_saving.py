@@ -142,29 +142,22 @@ def fitted(name):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_a_model_comes_back_with_equal_predictions_to_the_bit(name, tmp_path):
-    model, path = fitted(name), tmp_path / "model.skops"
+def test_a_model_comes_back_with_equal_predictions_to_the_bit_and_all_that_it_was(name, tmp_path):
+    model = fitted(name)
     new = NEW if model.n_features_in_ == 3 else np.hstack([NEW, NEW])
     if hasattr(model, "feature_names_in_"):
         new = pd.DataFrame(new, columns=["a", "b", "c"])
-    shallows.save(model, path)
-    read = shallows.load(path, device="cpu")
+    read = loaded(model, tmp_path, device=model._options().device)
     assert type(read) is type(model)
     assert is_the_same(model, read, new)
     assert [one.name for one in tmp_path.iterdir()] == ["model.skops"]
-
-
-@pytest.mark.parametrize("name", shallows.estimators.__all__)
-def test_a_model_comes_back_with_all_that_it_was_and_is_fitted_again(name, tmp_path):
-    model = fitted(name)
-    read = loaded(model, tmp_path, device=model._options().device)
-    assert str(read.get_params()) == str(model.get_params())
-    assert list(vars(read)) == list(vars(model))
-    assert repr(getattr(read, "report_", None)) == repr(getattr(model, "report_", None))
-    assert getattr(read, "losses_", None) == getattr(model, "losses_", None)
-    again = clone(read).fit(X, targets(model))
-    assert is_the_same(again, model)
-    assert is_the_same(pickle.loads(pickle.dumps(read)), model)
+    if name in shallows.estimators.__all__:
+        assert str(read.get_params()) == str(model.get_params())
+        assert list(vars(read)) == list(vars(model))
+        assert repr(getattr(read, "report_", None)) == repr(getattr(model, "report_", None))
+        assert getattr(read, "losses_", None) == getattr(model, "losses_", None)
+        assert is_the_same(clone(read).fit(X, targets(model)), model)
+        assert is_the_same(pickle.loads(pickle.dumps(read)), model)
 
 
 def test_a_model_of_a_precomputed_kernel_comes_back(tmp_path):
