@@ -247,3 +247,9 @@ def test_an_intercept_is_the_constant_with_the_least_loss(name, weighted):
     least = minimize(mean_loss, found + 0.1, method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-13}).fun
     assert mean_loss(found) <= least + 1e-6
     assert mean_loss(found) < mean_loss(np.zeros(3)) or name in ("square", "huber", "epsilon_insensitive")
+
+
+@pytest.mark.parametrize("name", ["logistic", "softmax"])
+def test_a_class_without_examples_counts_as_half_an_example(name):
+    constant = make(name).constant(make(name).encode(np.zeros(100, dtype=int), 2))
+    assert make(name).probabilities(constant[None, :])[0, 1] == pytest.approx(0.5 / 100, rel=0.01)
