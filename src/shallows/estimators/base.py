@@ -1,4 +1,4 @@
-"""The base class of all estimators: checks of parameters and data, the seed, and what the machine offers."""
+"""The base class of all estimators: checks of parameters and data, the seed, what the machine offers, and fits."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import difflib
 import functools
 import inspect
 import numbers
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -377,3 +377,70 @@ class Estimator(BaseEstimator):
             self.best_validation_score_ = max(self.validation_scores_)
         self.n_epochs_ = self.n_iter_ = max(run.epoch, 1)
         self.losses_, self.n_rollbacks_, self.n_resumes_ = run.losses, run.n_rollbacks, run.n_resumes
+
+
+# ----------------------------------------------------------------------------------------------- fits
+
+# A class has one of these as its method: ``fit = fit_in_epochs``. Its ``_train`` returns what a function of
+# `shallows.fitting` found, and its ``_store`` sets the attributes.
+
+_Trained = TypeVar("_Trained", bound=Estimator)
+
+
+@keeps_model_on_failure
+def fit_rows(self: _Trained, X: Any, y: Any, sample_weight: Any = None) -> _Trained:
+    """Train on all rows.
+
+    Parameters
+    ----------
+    X : array-like or CSR matrix, shape (n_samples, n_features)
+    y : array-like, shape (n_samples,) or (n_samples, n_outputs)
+    sample_weight : array-like, shape (n_samples,), optional
+        Factors of the losses; rows of weight zero are left out. With λ next to a mean, only their ratios matter.
+
+    Raises
+    ------
+    ValueError, ShallowsError
+        NaN or infinity, a single class, a wrong parameter, or a kernel that is not positive semidefinite.
+    """
+    self._check_parameters()
+    rows = self._validated_training_set(X, y, sample_weight)
+    self._store(self._train(rows, self._seed()))
+    return self
+
+
+@keeps_model_on_failure
+def fit_in_epochs(
+    self: _Trained,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    *,
+    observers: Sequence[training.Observer] = (),
+    checkpoint: training.Checkpoint | None = None,
+) -> _Trained:
+    """Train on all rows.
+
+    Parameters
+    ----------
+    X : array-like or CSR matrix, shape (n_samples, n_features)
+    y : array-like, shape (n_samples,) or (n_samples, n_outputs)
+    sample_weight : array-like, shape (n_samples,), optional
+        Factors of the losses; rows of weight zero are left out. With λ next to a mean, only their ratios matter.
+    observers : sequence of shallows.training.Observer
+        Called after every batch and epoch, or pass over blocks, such as `Progress` or `Curve`.
+    checkpoint : shallows.training.Checkpoint, optional
+        Continue from this file if it exists, and keep it up to date. Ridge on features: with "feature_eigenpro".
+
+    Raises
+    ------
+    ValueError, ShallowsError
+        NaN or infinity, shapes that do not agree, a single class, or a parameter that is wrong or cannot be used.
+    DivergenceError
+        A given ``step_size`` is too large.
+    """
+    self._check_parameters()
+    rows = self._validated_training_set(X, y, sample_weight)
+    observers = [*self._progress_observers(), *observers]
+    self._store(self._train(rows, self._seed(), observers=observers, checkpoint=checkpoint))
+    return self

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
-from ... import training
 from ...errors import ShallowsError
 from ...fitting.feature_eigenpro import fit_feature_eigenpro
 from ...fitting.feature_ridge import fit_feature_ridge
 from ...fitting.machine import Options
-from ...fitting.rows import EarlyStopping
+from ...fitting.rows import EarlyStopping, TrainingSet
 from ...fitting.snapshot import FittedFunction
 from ...solvers import settings
 from ...solvers.least_squares import FEATURE_RIDGE_SOLVERS
 from ...utils.checks import check_positive, is_number
-from ..base import Estimator, keeps_model_on_failure
+from ..base import Estimator, fit_in_epochs
 from ..constructors import stores_parameters, with_parameters
 from ..feature_maps import specification
 from ..feature_maps.specification import TRANSFORMERS
@@ -73,41 +71,12 @@ class FeatureRidge(TransformedEstimator):
             Device, memory, precision, time limit and verbosity.
         """
 
-    @keeps_model_on_failure
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        *,
-        observers: Sequence[training.Observer] = (),
-        checkpoint: training.Checkpoint | None = None,
-    ) -> Self:
-        """Fit the features and then the coefficients.
+    fit = fit_in_epochs
 
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-        y : array-like, shape (n_samples,) or (n_samples, n_outputs)
-        sample_weight : array-like, shape (n_samples,), optional
-            Factors of the squared errors.
-        observers : sequence of shallows.training.Observer
-            Called after every pass or epoch of a solver that has some, such as `Progress` or `Curve`.
-        checkpoint : shallows.training.Checkpoint, optional
-            Continue from this file if it exists, and keep it up to date. For "feature_eigenpro".
-
-        Raises
-        ------
-        ValueError, ShallowsError
-            NaN or infinity, one class only, a parameter out of its range, or one that the solver cannot use.
-        DivergenceError
-            If a given step of "feature_eigenpro" is too large.
-        """
-        self._check_parameters()
+    def _train(self, rows: TrainingSet, seed: int, *, observers: Any, checkpoint: Any) -> Any:
         solver = self._settings()
         if checkpoint is not None and not solver.has_epochs:
             self._refuse_without_epochs("checkpoint")
-        rows, seed = self._validated_training_set(X, y, sample_weight), self._seed()
         shared: dict[str, Any] = {
             "of_classes": not self._y_is_numeric,
             "n_components": self.n_components,
@@ -116,15 +85,14 @@ class FeatureRidge(TransformedEstimator):
             "fit_intercept": getattr(self, "fit_intercept", True),
             "seed": seed,
             "options": self._options(),
-            "observers": [*self._progress_observers(), *observers],
+            "observers": observers,
         }
         if not solver.has_epochs:
             transformer = specification.transformer_of(self.features, seed, self.options)
             searches = specification.searches_bandwidth(transformer)
-            self._store(fit_feature_ridge(rows, transformer=transformer, searches=searches, **shared))
-            return self
+            return fit_feature_ridge(rows, transformer=transformer, searches=searches, **shared)
         request = specification.map_request(self.features, type(self).__name__)
-        found = fit_feature_eigenpro(
+        return fit_feature_eigenpro(
             rows,
             feature_map=request.features,
             map_parameters=request.parameters,
@@ -137,8 +105,6 @@ class FeatureRidge(TransformedEstimator):
             checkpoint=checkpoint,
             **shared,
         )
-        self._store(found)
-        return self
 
     def _store(self, found: Any) -> None:
         self._forget(*OF_EARLIER_FIT)

@@ -2,43 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from ...fitting.rows import TrainingSet
 from ...fitting.square_targets import SquareClassTargets
-from ..base import Estimator, keeps_model_on_failure
+from ..base import Estimator, fit_rows
 
 
 class TransformedEstimator(Estimator):
     """Base of the estimators whose model is a linear function of a transformer's features, solved at once."""
 
     _model: Any
-
-    @keeps_model_on_failure
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the features and then the coefficients.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-        y : array-like, shape (n_samples,) or (n_samples, n_outputs)
-        sample_weight : array-like, shape (n_samples,), optional
-            Factors of the squared errors.
-
-        Raises
-        ------
-        ValueError, ShallowsError
-            NaN or infinity, one class only, or a parameter out of its range.
-        """
-        self._check_parameters()
-        rows = self._validated_training_set(X, y, sample_weight)
-        self._store(self._train(rows, self._seed()))
-        return self
-
-    def _train(self, rows: TrainingSet, seed: int) -> Any:
-        raise NotImplementedError
+    fit = fit_rows
 
     def _store(self, found: Any) -> None:
         self._forget("intercept_")

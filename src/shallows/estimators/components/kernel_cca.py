@@ -46,9 +46,10 @@ class DoublyStochasticKernelCCA(TwoViewEstimator):
     --------
     >>> from sklearn.datasets import load_digits
     >>> from shallows.decomposition import DoublyStochasticKernelCCA
-    >>> X, _ = load_digits(return_X_y=True)
-    >>> left, right = X[:, :32], X[:, 32:]
-    >>> model = DoublyStochasticKernelCCA(2, ridge=1e-3, random_state=0).fit(left, right)
+    >>> from shallows.solvers import TwoViewCCA
+    >>> X = load_digits().data[:500]
+    >>> model = DoublyStochasticKernelCCA(2, ridge=1e-3, solver=TwoViewCCA(n_iter=50), random_state=0)
+    >>> model = model.fit(X[:, :32], X[:, 32:])
     >>> bool(model.correlations_[0] > 0.8)
     True
     """

@@ -57,9 +57,11 @@ class KernelSlicedInverseRegression(TwoViewEstimator):
     --------
     >>> from sklearn.datasets import load_digits
     >>> from shallows.decomposition import KernelSlicedInverseRegression
+    >>> from shallows.solvers import TwoViewCCA
     >>> X, y = load_digits(return_X_y=True)
-    >>> KernelSlicedInverseRegression(3, ridge=1e-3, random_state=0).fit(X, y).transform(X).shape
-    (1797, 3)
+    >>> model = KernelSlicedInverseRegression(3, ridge=1e-3, solver=TwoViewCCA(n_iter=50), random_state=0)
+    >>> model.fit_transform(X[:500], y[:500]).shape
+    (500, 3)
     """
 
     center, _strengths = True, "correlations_"

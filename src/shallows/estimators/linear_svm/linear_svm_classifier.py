@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
-from ... import training
 from ...errors import ShallowsError, UnknownNameError
-from ...fitting.linear_svm import continue_linear_svm, fit_linear_svm
+from ...fitting.linear_svm import FittedLinearSVM, continue_linear_svm, fit_linear_svm
 from ...fitting.machine import Options
+from ...fitting.rows import TrainingSet
 from ...fitting.stream_training import Batch
 from ...fitting.targets import Machines
 from ...models.host_functions import LinearFunctions
@@ -19,7 +18,7 @@ from ...solvers import settings
 from ...solvers.linear_svm import SOLVERS
 from ...solvers.linear_svm.problem import LinearSettings
 from ...utils.checks import check_positive
-from ..base import keeps_model_on_failure
+from ..base import fit_in_epochs
 from ..constructors import stores_parameters
 from ..streaming import OnlineClassifier, end_beginning
 
@@ -101,36 +100,10 @@ class LinearSVMClassifier(OnlineClassifier):
         options: Options | None = None,
     ): ...
 
-    @keeps_model_on_failure
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        *,
-        observers: Sequence[training.Observer] = (),
-        checkpoint: training.Checkpoint | None = None,
-    ) -> Self:
-        """Train on all of X, y.
+    fit = fit_in_epochs
 
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-        y : array-like, shape (n_samples,)
-        sample_weight : array-like, shape (n_samples,), optional
-            Weights of the losses; only their ratios matter. Rows of weight zero are left out.
-        observers : sequence of shallows.training.Observer
-            Called after every epoch, such as `Progress` or `Curve`.
-        checkpoint : shallows.training.Checkpoint, optional
-            Continue from this file if it exists, and keep it up to date.
-
-        Raises
-        ------
-        ValueError, ShallowsError
-            Wrong data, a parameter out of its range, or a loss that the solver cannot minimize.
-        """
-        self._check_parameters()
-        solver, rows = self._settings(), self._validated_training_set(X, y, sample_weight)
+    def _train(self, rows: TrainingSet, seed: int, *, observers: Any, checkpoint: Any) -> FittedLinearSVM:
+        solver = self._settings()
         found = fit_linear_svm(
             rows,
             loss=self._loss(solver),
@@ -138,17 +111,19 @@ class LinearSVMClassifier(OnlineClassifier):
             fit_intercept=bool(self.fit_intercept),
             solver=solver,
             solver_name=settings.name_of(solver, SOLVERS),
-            seed=self._seed(),
+            seed=seed,
             options=self._options(),
-            observers=[*self._progress_observers(), *observers],
+            observers=observers,
             checkpoint=checkpoint,
         )
+        end_beginning(self, len(rows.rows))
+        return found
+
+    def _store(self, found: FittedLinearSVM) -> None:
         self._targets, self.classes_, self._stream = found.targets, found.targets.classes, found.stream
         self.coef_, self.intercept_ = found.model.coef, found.model.intercept
-        end_beginning(self, len(rows.rows))
         self.n_iter_ = max(found.run.epoch, 1)
         self.report_ = {**found.report, "timings": found.seconds}
-        return self
 
     partial_fit = available_if(_is_online)(OnlineClassifier.partial_fit)
 

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
-from ... import kernels, losses, training
+from ... import kernels, losses
 from ...errors import ShallowsError
 from ...fitting.machine import Options
 from ...fitting.regularized_risk import fit_regularized_risk
-from ...fitting.rows import EarlyStopping
+from ...fitting.rows import EarlyStopping, TrainingSet
 from ...fitting.snapshot import FittedFunction
 from ...kernels import precomputed
 from ...models.functions import FeatureFunction
 from ...solvers import settings
 from ...solvers.regularized import SOLVERS
 from ...utils.checks import check_positive
-from ..base import Estimator, keeps_model_on_failure
+from ..base import Estimator, fit_in_epochs
 from ..constructors import stores_parameters, with_parameters
 from ..feature_maps.specification import TRANSFORMERS, MapRequest, map_request
 from ..predictions import LossPredictions, ValuePredictions
@@ -70,41 +69,13 @@ class RegularizedRisk(Estimator):
             Device, memory limit, precision, time limit and progress, see `shallows.Options`.
         """
 
-    @keeps_model_on_failure
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        *,
-        observers: Sequence[training.Observer] = (),
-        checkpoint: training.Checkpoint | None = None,
-    ) -> Self:
-        """Train on all of X, y.
+    fit = fit_in_epochs
 
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-        y : array-like, shape (n_samples,) or, for values, (n_samples, n_outputs)
-        sample_weight : array-like, shape (n_samples,), optional
-            Weights of the losses; only their ratios matter. Rows of weight zero are left out.
-        observers : sequence of shallows.training.Observer
-            Called after every batch and epoch, such as `Progress` or `Curve`.
-        checkpoint : shallows.training.Checkpoint, optional
-            Continue from this file if it exists, and keep it up to date.
-
-        Raises
-        ------
-        ValueError, ShallowsError
-            NaN or infinity, shapes that do not agree, a single class, or a parameter out of its range.
-        DivergenceError
-            A given ``step_size`` is too large.
-        """
-        self._check_parameters()
-        rows, seed, solver = self._validated_training_set(X, y, sample_weight), self._seed(), self._settings()
+    def _train(self, rows: TrainingSet, seed: int, *, observers: Any, checkpoint: Any) -> FittedFunction:
+        solver = self._settings()
         parameters = self._parameters_of_fit(solver) if self.warm_start else None
         request = self._map_request()
-        found = fit_regularized_risk(
+        return fit_regularized_risk(
             rows,
             of_classes=not self._y_is_numeric,
             kernel=request.kernel,
@@ -121,12 +92,10 @@ class RegularizedRisk(Estimator):
             warm=(parameters, vars(self).get("_ended")),
             seed=seed,
             options=self._options(),
-            observers=[*self._progress_observers(), *observers],
+            observers=observers,
             checkpoint=checkpoint,
             name=type(self).__name__,
         )
-        self._store(found)
-        return self
 
     def _store(self, found: FittedFunction) -> None:
         self._forget("coef_", "support_", "dual_coef_", "bandwidth_", "validation_scores_", "best_validation_score_")
