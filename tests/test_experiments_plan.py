@@ -6,11 +6,9 @@ import sys
 from dataclasses import replace
 
 import pytest
-import yaml
 
-from own_plan import own_configuration, own_plan
+from own_plan import own_plan, small_plan
 from shallows.errors import ShallowsError, UnknownNameError
-from shallows_papers import datasets
 from shallows_papers.experiments import command_line
 from shallows_papers.experiments.identity import signatures
 from shallows_papers.experiments.planning import target_entry
@@ -19,56 +17,10 @@ from shallows_papers.experiments.planning.plan import Plan
 from shallows_papers.experiments.planning.runs import slug
 from workflow_runs import PROJECT, environment
 
-SMALL_PAPER = """
-paper: small
-title: A small paper
-citation: Nobody
-targets:
-  first: &target
-    kind: table
-    title: One
-    source: Table 1
-    caption: None
-    published_data: {Digits: {dataset: mnist, n_train: 60000}}
-    mark: epochs
-    metrics: {test_error: {label: test error}}
-    settings: {kernel: {Gaussian: {kernel: gaussian, bandwidth: 5.0}, Laplace: {kernel: laplace, bandwidth: 10.0}}}
-    methods: {EigenPro: {method: eigenpro, parameters: {solver__rank: 10, solver__n_subsample: 100}}}
-    scales: &scales
-      demo: {seeds: [0, 1], data: {Digits: {dataset: mnist_demo, variant: unit}}, runs: [{marks: [1, 5]}]}
-      laptop:
-        seeds: [0]
-        data: {Digits: {dataset: mnist, variant: unit}}
-        runs: [{marks: [1], settings: {kernel: [Gaussian]}}]
-      paper: {seeds: [0], data: {Digits: {dataset: mnist, variant: unit}}, runs: []}
-    layout: {rows: [kernel], columns: [metric]}
-  second:
-    <<: *target
-    scales:
-      <<: *scales
-      demo:
-        seeds: [0]
-        data: {Digits: {dataset: mnist_demo, variant: unit}}
-        runs: [{marks: [2, 5], settings: {kernel: [Gaussian]}}]
-"""
-
 
 @pytest.fixture(scope="module")
 def plan():
     return own_plan()
-
-
-def small(change=lambda paper: None, **settings):
-    base = own_configuration()
-    paper = yaml.safe_load(SMALL_PAPER)
-    change(paper)
-    made = replace(
-        base,
-        settings={**base.settings, **settings},
-        papers={"small": paper},
-        published={target: [] for target in paper["targets"]},
-    )
-    return Plan(made, datasets.catalogue())
 
 
 def test_planning_imports_nothing_heavy():
@@ -113,7 +65,7 @@ def test_data_that_a_person_supplies_are_looked_for_below_the_folder_of_the_run(
 
 
 def test_a_run_that_two_targets_need_is_run_once_to_the_marks_of_both():
-    plan = small()
+    plan = small_plan()
     runs = plan.runs("demo")
     assert len(runs) == 4
     (shared,) = plan.runs_of("second", "demo")
@@ -123,7 +75,7 @@ def test_a_run_that_two_targets_need_is_run_once_to_the_marks_of_both():
 
 
 def test_the_identity_is_dataset_variant_method_parameters_and_seed():
-    run = next(iter(small().runs("demo").values()))
+    run = next(iter(small_plan().runs("demo").values()))
     for change in (
         {"dataset": "a9a_demo"},
         {"variant": "plain"},
@@ -218,10 +170,10 @@ def test_some_runs_of_a_scale_may_have_seeds_of_their_own():
         at = paper["targets"]["first"]["scales"]["demo"]
         at["runs"] = [{"settings": {"kernel": ["Laplace"]}, "marks": [1], "seeds": [3]}, {"marks": [1]}]
 
-    first = [set(one.run_ids) for one in small(one_seed).series("first", "demo")]
-    runs = small(one_seed).runs("demo")
+    first = [set(one.run_ids) for one in small_plan(one_seed).series("first", "demo")]
+    runs = small_plan(one_seed).runs("demo")
     assert [sorted(runs[run].seed for run in ids) for ids in first] == [[3], [0, 1], [0, 1]]
-    assert {run.seed for run in small(one_seed, seeds=[7]).runs("demo").values()} == {7}
+    assert {run.seed for run in small_plan(one_seed, seeds=[7]).runs("demo").values()} == {7}
 
 
 def test_levels_that_are_printed_come_from_a_target_that_there_is():
@@ -235,9 +187,9 @@ def test_levels_that_are_printed_come_from_a_target_that_there_is():
 
         return change
 
-    assert small(with_level("second")).comparison("first", "demo")["printed"] == {"second": []}
+    assert small_plan(with_level("second")).comparison("first", "demo")["printed"] == {"second": []}
     with pytest.raises(UnknownNameError, match=r"secnod.*Did you mean 'second'"):
-        small(with_level("secnod")).comparison("first", "demo")
+        small_plan(with_level("secnod")).comparison("first", "demo")
 
 
 def test_evaluation_points_in_seconds_make_another_run_of_the_same_method():
@@ -245,7 +197,7 @@ def test_evaluation_points_in_seconds_make_another_run_of_the_same_method():
         run = {"settings": {"kernel": ["Gaussian"]}, "marks": {"seconds": [1, 5]}}
         paper["targets"]["first"]["scales"]["demo"]["runs"].append(run)
 
-    plan = small(timed)
+    plan = small_plan(timed)
     series = [one for one in plan.series("first", "demo") if one.setting == {"kernel": "Gaussian"}]
     plain, timed = (plan.runs("demo")[one.run_ids[0]] for one in series)
     assert (plain.unit, timed.unit, timed.marks) == ("", "seconds", (1, 5)) and plain.id != timed.id
@@ -282,7 +234,7 @@ def test_a_preconditioner_is_shared_by_the_runs_that_need_the_same_one(others, n
             parameters = {"solver__rank": 10, "solver__n_subsample": 100, **given}
             paper["targets"]["first"]["methods"][name] = {"method": method, "parameters": parameters}
 
-    plan = small(with_others)
+    plan = small_plan(with_others)
     assert len(plan.runs("demo")) == 4 * (1 + len(others))
     assert len(plan.preconditioners("demo")) == n_preconditioners
 
@@ -291,7 +243,7 @@ def test_a_parameter_that_a_scale_alters_is_told_and_a_default_of_a_method_is_no
     def altered(paper):
         paper["targets"]["first"]["scales"]["demo"]["runs"][0]["parameters"] = {"solver__rank": 5}
 
-    assert small(altered).series("first", "demo")[0].altered == {"solver__rank": (5, 10)}
+    assert small_plan(altered).series("first", "demo")[0].altered == {"solver__rank": (5, 10)}
     # The σ and λ of these runs are of their dataset: where the target says none, the method's are not the paper's.
     (*series,) = plan.series("eigenpro_table_krls", "laptop")
     assert len(series) == 6 and not any(one.altered for one in series)
@@ -319,7 +271,7 @@ def test_a_parameter_that_a_scale_alters_is_told_and_a_default_of_a_method_is_no
     ],
 )
 def test_an_unknown_name_in_a_target_names_the_nearest_and_the_place(change, nearest):
-    plan = small(lambda paper: change(paper["targets"]["first"]))
+    plan = small_plan(lambda paper: change(paper["targets"]["first"]))
     with pytest.raises(UnknownNameError, match=f"{nearest}.*target first, scale demo"):
         plan.runs("demo")
 
@@ -346,7 +298,7 @@ def test_an_axis_of_values_needs_values():
         paper["targets"]["first"]["settings"]["size"] = "solver__n_subsample"
 
     with pytest.raises(ConfigurationError, match="size"):
-        small(axis).runs("demo")
+        small_plan(axis).runs("demo")
 
 
 def test_runs_on_several_variants_are_repetitions_of_one_measurement():
@@ -354,7 +306,7 @@ def test_runs_on_several_variants_are_repetitions_of_one_measurement():
         data = paper["targets"]["first"]["scales"]["demo"]["data"]["Digits"]
         data["variant"] = ["fold_1", "fold_2"]
 
-    base = small(change)
+    base = small_plan(change)
     steps = [[{"fold": {"fold": k, "of": 3}}, {"unit": {}}] for k in (1, 2)]
     folds = {f"fold_{k}": {"title": "", "steps": steps[k - 1]} for k in (1, 2)}
     plan = Plan(replace(base.configuration, variants={**base.configuration.variants, **folds}), base.catalogue)
@@ -397,7 +349,7 @@ def test_words_of_a_command_line_are_checked_and_the_nearest_right_one_is_named(
 
 
 def test_the_size_of_a_variant_counts_the_steps_of_the_one_it_stands_after():
-    base = small()
+    base = small_plan()
     variants = {
         **base.configuration.variants,
         "first": {"title": "", "steps": [{"subset": {"n_train": 100}}, {"pca": {"n_components": 20}}]},

@@ -11,13 +11,12 @@ import pytest
 
 from datasets_example import write_table
 from nets_example import bars, needs_torch, one_thread  # noqa: F401
-from own_plan import own_configuration
+from own_plan import own_configuration, small_plan
 from shallows.errors import UnknownNameError
 from shallows_papers import datasets
 from shallows_papers.datasets import DatasetError, identity
 from shallows_papers.experiments.identity import code, project_modules
 from shallows_papers.experiments.planning import configuration
-from shallows_papers.experiments.planning.plan import Plan
 from shallows_papers.nets import ARCHITECTURES, NeuralNetClassifier
 
 # In the workflow
@@ -58,30 +57,20 @@ def test_what_needs_a_net_is_run_where_pytorch_is(monkeypatch):
 
 
 def planned(features="lenet_features", base=None):
-    """The plan of one target, with a net among its methods and a net's features among its data."""
-    base = base or own_configuration()
-    target = {
-        "kind": "table",
-        "title": "One",
-        "source": "Table 1",
-        "caption": "None",
-        "published_data": {},
-        "mark": "epochs",
-        "metrics": {"test_error": {"label": "test error"}},
-        "settings": {},
-        "methods": {
-            "joint net": {"method": "net_joint", "parameters": {"architecture": "top_layers"}},
-            "kernel": {"method": "kernel_sgd"},
-        },
-        "layout": {"rows": ["data"], "columns": ["metric"]},
-    }
-    data = {
-        "Digits": {"dataset": "mnist_demo", "variant": "unit"},
-        "Features": {"dataset": "mnist_demo", "variant": features},
-    }
-    target["scales"] = {scale: {"seeds": [0], "data": data, "runs": [{"marks": [1]}]} for scale in configuration.SCALES}
-    paper = {"paper": "small", "title": "Small", "citation": "Nobody", "targets": {"first": target}}
-    return Plan(replace(base, papers={"small": paper}, published={"first": []}), datasets.catalogue())
+    """The plan of a target with a net among its methods and a net's features among its data."""
+
+    def change(paper):
+        del paper["targets"]["second"]
+        target = paper["targets"]["first"]
+        target["settings"], target["layout"] = {}, {"rows": ["data"], "columns": ["metric"]}
+        net = {"method": "net_joint", "parameters": {"architecture": "top_layers"}}
+        target["methods"] = {"joint net": net, "kernel": {"method": "kernel_sgd"}}
+        data = {"Digits": {"dataset": "mnist_demo", "variant": "unit"}}
+        data["Features"] = {**data["Digits"], "variant": features}
+        at = {"seeds": [0], "data": data, "runs": [{"marks": [1]}]}
+        target["scales"] = dict.fromkeys(configuration.SCALES, at)
+
+    return small_plan(change, base)
 
 
 def test_results_of_nets_alone_depend_on_the_code_of_nets():
