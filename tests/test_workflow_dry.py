@@ -74,7 +74,8 @@ def trained(done, scale):
 def test_a_whole_scale_is_planned_with_the_gpu_for_its_long_runs(laptop):
     planned = jobs(laptop)
     assert (planned["tabulate"], planned["draw"], planned["write_page"]) == (len(PLAN.targets), len(PLAN.figures), 1)
-    assert planned["train"] == len(PLAN.runs("laptop"))
+    assert (planned["evaluate"], planned["train"]) == (len(PLAN.targets), len(PLAN.runs("laptop")))
+    assert planned["precondition"] == len(PLAN.preconditioners("laptop"))
     assert trained(laptop, "laptop") == {run.folder for run in PLAN.runs("laptop").values()}
     assert not trained(laptop, "demo") | trained(laptop, "paper")
     asked = [part.partition("resources:")[2].splitlines()[0] for part in laptop.stdout.split("rule train:")[1:]]
