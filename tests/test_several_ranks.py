@@ -142,7 +142,7 @@ def started_by(script, job, tmp_path):
 def test_processes_that_fail_are_told_with_what_they_said(job, tmp_path, capsys):
     with pytest.raises(ShallowsError, match=r"starter -n 2 ended with status 3"):
         started_by("echo the library is missing; exit 3", job, tmp_path)
-    assert "the library is missing" in capsys.readouterr().out
+    assert "the library is missing" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
