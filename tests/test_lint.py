@@ -1,5 +1,6 @@
 """What `make lint` checks by programs of the project: each planted fault ends in one sentence that names its place."""
 
+import os
 import re
 import subprocess
 import sys
@@ -40,10 +41,10 @@ def project(tmp_path):
         (200 * SENTENCE, None),
         (200 * SENTENCE + "`regularisation`, `K.centre` and n_centres=2 are names that stay.\n", None),
         (
-            200 * SENTENCE + "The centers are centered by hand.\n",
+            200 * SENTENCE + "The centers are centred by hand.\n",
             "docs/page.md:201: British 'centred': write 'centered'.",
         ),
-        (200 * SENTENCE + "So it normalizes the\n", "docs/page.md:201: British 'normalises': write 'normalizes'."),
+        (200 * SENTENCE + "So it normalises the\n", "docs/page.md:201: British 'normalises': write 'normalizes'."),
         (200 * SENTENCE + 2 * "This tells us nothing.\n", None),
         (
             200 * SENTENCE + 3 * "This tells us nothing.\n",
@@ -133,6 +134,7 @@ def test_fails(kernel):
 def test_a_failing_test_names_the_source_files(tmp_path):
     (tmp_path / "test_failing.py").write_text(FAILING, encoding="utf-8")
     command = [sys.executable, "-m", "pytest", "-p", "conftest", "-p", "no:cacheprovider", tmp_path]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT / "tests")
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))}
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT / "tests", env=environment)
     part = done.stdout.partition(" Source files to look at ")[2]
     assert re.findall(r"^src/\S+$", part, re.MULTILINE) == ["src/shallows/kernels/radial.py", "src/shallows/streams.py"]
