@@ -149,7 +149,7 @@ def test_tables_and_figures_drawn_again_are_the_same_to_the_byte_and_train_nothi
     root, _, plan = demo
     results = root / "results" / "demo"
     paths = [path for target in plan.figures[::16] for path in results.glob(f"*s/{target}.*")]
-    assert {path.parent.name for path in paths} == {"tables", "figures"}
+    assert {path.parent.name for path in paths} == {"evaluations", "tables", "figures"}
     before = {path: path.read_bytes() for path in paths}
     for path in paths:
         path.unlink()
