@@ -188,6 +188,9 @@ def test_the_outputs_on_the_test_part_are_kept_and_give_the_error_of_the_last_ma
         made, folder = run.execute(one, CONDITIONS), one.out / "record.json"
         [found] = evaluations.evaluate([folder], "epochs", {"again": "error"}).values()
         assert found.curve["again"][None] == pytest.approx(made["metrics"]["final"]["test_error"])
+    (one.out / "outputs.npz").write_bytes(b"damaged")
+    with pytest.raises(ShallowsError, match=r"outputs\.npz cannot be read.*Delete it"):
+        evaluations.evaluate([folder], "epochs", {"again": "error"})
 
 
 def test_a_method_without_an_estimator_for_the_task_says_so(job):

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 from shallows.errors import ShallowsError
 from shallows_papers.datasets.files import replacing, write_json
@@ -66,8 +67,12 @@ def read_outputs(folder: str | Path) -> dict[str, Any]:
     """Return the outputs of a run on the test part."""
     import numpy as np
 
-    with np.load(Path(folder) / OUTPUTS, allow_pickle=False) as file:
-        return dict(file)
+    path = Path(folder) / OUTPUTS
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            return dict(file)
+    except (OSError, ValueError, BadZipFile) as error:
+        raise ShallowsError(f"{path} cannot be read: {error}. Delete it, to have it made again.") from None
 
 
 def read(folder: str | Path) -> tuple[dict[str, Any], list[dict[str, str]]]:
