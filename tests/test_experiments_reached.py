@@ -140,6 +140,7 @@ def test_a_bound_is_no_measured_number_and_reproduces_nothing():
     for claim in ({"at_least": 7}, {"at_most": 7}, {"between": [7, 9]}):
         assert bounded([NEVER], claim)[0] == "not run"
     assert bounded([NEVER], {"between": [1, 5]})[0] == "deviates"
+    assert bounded([NEVER], NEAR, published="5")[:2] == ("undecided", 6.0)  # at the end of the margin
 
 
 def test_a_bound_needs_the_other_side_and_whole_curves():
