@@ -1,4 +1,4 @@
-"""Warnings of fits, counted by their kind, so that a method tells of them in one line."""
+"""Warnings of fits, counted by their kind, so that each method shows its warnings in one line."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def of_outcomes(outcomes: Iterable[Mapping[str, Any]]) -> dict[str, int]:
 
 
 def sentence(label: str, counts: Mapping[str, int]) -> str:
-    """Tell in one line of a method's warnings; empty if there are none."""
+    """Show the warnings of a method in one line; empty without warnings."""
     if not counts:
         return ""
     n = sum(counts.values())
