@@ -222,6 +222,7 @@ def test_an_indefinite_system_gets_the_damping_that_it_gets_on_a_cpu(monkeypatch
         (80, 1_000_000, 1, 125_000),
         (80, 60_000, 1000, 467),  # more outputs than conjugate residuals are for
         (80, 2000, 10, 467),
+        (80, 4480, 40, 560),  # as many outputs as conjugate residuals are for
     ],
 )
 def test_batches_fill_a_device_as_far_as_its_memory_allows(gigabytes, n, n_outputs, expected):

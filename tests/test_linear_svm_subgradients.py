@@ -154,11 +154,10 @@ def test_a_first_step_of_bottou_has_the_least_weighted_objective_after_its_pass(
 
 @pytest.mark.parametrize("sampling", SAMPLINGS)
 def test_visits_depend_on_their_number_alone(sampling):
-    whole = visits(sampling, 5, 0, 35, 10, {})
-    held = {}
-    parts = [visits(sampling, 5, first, 5, 10, held) for first in range(0, 35, 5)]
+    whole, held = visits(sampling, 5, 0, 36, 10, {}, 3), {}
+    parts = [visits(sampling, 5, first, 6, 10, held, 3) for first in range(0, 36, 6)]
     np.testing.assert_array_equal(np.concatenate(parts), whole)
-    np.testing.assert_array_equal(visits(sampling, 5, 17, 11, 10, {}), whole[17:28])
+    np.testing.assert_array_equal(visits(sampling, 5, 18, 12, 10, {}, 3), whole[18:30])
 
 
 @pytest.mark.parametrize("solver", [LinearPegasosStepper, FOLOSStepper])
