@@ -18,25 +18,6 @@ from step_rules_example import ALL, each, small, table
 pytestmark = pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.exceptions.ConvergenceWarning")
 
 
-@pytest.mark.slow
-@each
-@pytest.mark.parametrize("rule", list(step_rules.RULES))
-@pytest.mark.parametrize("batch_size", [1, 400])
-def test_every_rule_can_be_asked_for_with_any_batch(Estimator, rule, batch_size):
-    X, y, *_ = table(Estimator)
-    asked = {"rank": 20, "n_subsample": 400, "max_epochs": 2, "tol": 0, "random_state": 0, "batch_size": batch_size}
-    model = Estimator(**small(Estimator), step_rule=rule, **asked)
-    if rule == "exact" and batch_size < 400:
-        with pytest.raises(ShallowsError, match="certified"):
-            model.fit(X, y)
-        return
-    model.fit(X, y)
-    assert model.report_["batch_size"] == batch_size
-    if rule in ("certified", "theorem", "paper"):
-        assert model.n_rollbacks_ == 0
-        assert model.losses_[-1] < 1
-
-
 @each
 def test_a_step_of_the_users_is_taken_at_every_step(Estimator):
     X, y, *_ = table(Estimator)
