@@ -30,7 +30,7 @@ def visible() -> list[str]:
 
 @contextmanager
 def reserve_one_gpu(wanted: int, folder: str | Path | None = None) -> Iterator[str | None]:
-    """Reserve a card that no other job of this machine uses and name it in the environment; wait until one is free.
+    """Reserve a card that no other job of this machine uses and name it in this job's environment; wait for a free one.
 
     Enter it before CUDA is first used. With fewer than two visible cards, as in a batch system, it does nothing. The
     locks are files in ``folder``, by default in this user's folder for temporary files.
@@ -41,16 +41,11 @@ def reserve_one_gpu(wanted: int, folder: str | Path | None = None) -> Iterator[s
         return
     folder = Path(folder or Path(tempfile.gettempdir()) / f"shallows-cards-{os.getuid()}")
     folder.mkdir(parents=True, exist_ok=True)
-    before = os.environ.get("CUDA_VISIBLE_DEVICES")
     card, lock = _first_free(cards, folder)
     os.environ["CUDA_VISIBLE_DEVICES"] = card
     try:
         yield card
     finally:
-        if before is None:
-            del os.environ["CUDA_VISIBLE_DEVICES"]
-        else:
-            os.environ["CUDA_VISIBLE_DEVICES"] = before
         lock.release()
 
 
