@@ -13,11 +13,12 @@ import yaml
 from snakemake.logging import DefaultFormatter
 from snakemake_interface_logger_plugins.common import LogEvent
 
+from own_plan import own_plan
 from shallows.errors import ShallowsError
 from shallows_papers import cli, project
 from shallows_papers.experiments import command_line, watching
 from shallows_papers.experiments.comparing.table_rows import write_rows
-from shallows_papers.experiments.planning.plan import Plan
+from shallows_papers.experiments.planning import configuration
 from shallows_papers.experiments.user_data import file_fit
 from shallows_papers.reference import drawing
 from shallows_papers.reference.held import Reference
@@ -81,7 +82,7 @@ def test_what_jobs_write_to_the_standard_error_is_shown_and_the_status_returned(
 
 
 def test_the_end_tells_each_papers_verdicts(tmp_path):
-    held = Reference(Plan.load(PROJECT, deployed=True), "demo", PROJECT / "results" / "reference" / "demo")
+    held = Reference(own_plan(), "demo", PROJECT / "results" / "reference" / "demo")
     (tmp_path / "tables").mkdir()
     write_rows(tmp_path / "tables" / "elm_closed_form.csv", held.table("elm_closed_form").rows)
     (tmp_path / "tables" / "elm_closed_form.json").write_text('{"paper": "A paper"}')
@@ -228,8 +229,8 @@ def test_reproduce_writes_changed_parameters_into_a_file_of_settings(tmp_path, m
     assert yaml.safe_load((tmp_path / overlay).read_text()) == {
         "changes": {"eigenpro_table6": {"bandwidth": 8, "damping": 0.01, "Pegasos": {"step": "certified"}}}
     }
-    plan = Plan.load(PROJECT, {**yaml.safe_load((tmp_path / overlay).read_text()), "scale": "laptop"})
-    assert overlay == f"{plan.configuration.settings['results']}/changes.yaml"
+    loaded = configuration.load(PROJECT, {**yaml.safe_load((tmp_path / overlay).read_text()), "scale": "laptop"})
+    assert overlay == f"{loaded.settings['results']}/changes.yaml"
     assert "# A table" in capsys.readouterr().out
 
 
