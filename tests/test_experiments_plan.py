@@ -243,7 +243,13 @@ def test_a_parameter_that_a_scale_alters_is_told_and_a_default_of_a_method_is_no
     def altered(paper):
         paper["targets"]["first"]["scales"]["demo"]["runs"][0]["parameters"] = {"solver__rank": 5}
 
-    assert small_plan(altered).series("first", "demo")[0].altered == {"solver__rank": (5, 10)}
+    def of_the_data(paper):
+        altered(paper)
+        paper["targets"]["first"]["scales"]["demo"]["data"]["Digits"]["parameters"] = {"solver__rank": 7}
+
+    series = small_plan(altered).series("first", "demo")[0]
+    assert series.altered == {"solver__rank": (5, 10)} and series.parameters["solver__rank"] == 5
+    assert small_plan(of_the_data).series("first", "demo")[0].parameters["solver__rank"] == 7
     # The σ and λ of these runs are of their dataset: where the target says none, the method's are not the paper's.
     (*series,) = plan.series("eigenpro_table_krls", "laptop")
     assert len(series) == 6 and not any(one.altered for one in series)
