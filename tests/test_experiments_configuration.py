@@ -112,6 +112,12 @@ def test_a_folder_of_configuration_that_lacks_something_is_told(project, lost):
         configuration.load(project)
 
 
+def test_an_unknown_key_of_a_method_that_is_compared_names_the_nearest(project):
+    changed(project / "config" / "methods.yaml", lambda one: one["methods"]["svm"]["compare"].update(most_row=1))
+    with pytest.raises(UnknownNameError, match="Did you mean 'most_rows'"):
+        configuration.load(project)
+
+
 def test_an_unknown_key_of_a_figure_names_the_nearest(project):
     path = project / "config" / "papers" / "eigenpro" / "targets.yaml"
     changed(path, lambda paper: paper["targets"]["eigenpro_table6"]["figure"].update(colums="kernel"))

@@ -337,6 +337,7 @@ def test_runs_on_several_variants_are_repetitions_of_one_measurement():
         (["data/raw/mnits/verified.json"], "Did you mean 'mnist'"),
         (["data/prepared/mnist/unti"], "Did you mean 'unit'"),
         (["hamster"], "There is no target 'hamster'"),
+        (["compare"], "compare --config dataset=my.csv"),
         (["eigenpro_table6.csv"], "no target 'eigenpro_table6.csv'. Did you mean 'eigenpro_table6'?"),
         (["other/place.txt"], "There is no target 'other/place.txt'"),
         (["report", "--set-resources=trian:runtime=1"], "Did you mean 'train'?"),
