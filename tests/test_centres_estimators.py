@@ -21,7 +21,7 @@ from resumed_example import StopAt
 from shallows import KernelRidgeRegressor, Options, arrays, training
 from shallows.errors import DivergenceError, ShallowsError, TrainingInterrupted
 from shallows.fitting import kernel_centers
-from shallows.fitting.center_points import Centers, RoomForCenters
+from shallows.fitting.center_points import Centers, RoomForCenters, number_of_use
 from shallows.solvers import NystromConjugateGradients, ProjectedEigenPro
 
 pytestmark = pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.exceptions.ConvergenceWarning")
@@ -280,3 +280,20 @@ def test_conjugate_gradients_learn_first_the_rows_whose_values_are_kept(n_kept, 
     # 1,000 rows and 50 centers: at least a tenth of the rows, in whole batches, unless more than 0.7 are kept.
     assert kernel_centers.first_rows_to_learn(1000, 50, n_kept, batch_size) == expected
     assert kernel_centers.first_rows_to_learn(1000, 101, 0, batch_size) == (batch_size, 0)
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"), [({}, 1600), ({"given": 60}, 4000), ({"narrowing": {}}, 4000), ({"ridge": 0.0}, 4000)]
+)
+def test_no_more_centers_are_used_than_ten_times_the_effective_dimension(changed, expected):
+    # On 1,000 of 2,000 rows λ counts half: 200 eigenvalues of 16 are 16/(16 + 4) dimensions each.
+    given = {"given": "auto", "narrowing": None, "ridge": 8.0} | changed
+    path = SimpleNamespace(values=np.array([16.0] * 200 + [0.0] * 800))
+    found = SimpleNamespace(narrowing=given["narrowing"], path=path)
+    choices, placed = (
+        SimpleNamespace(found=found, regularization=given["ridge"]),
+        SimpleNamespace(n=4000, rows=range(2000)),
+    )
+    assert number_of_use(given["given"], placed, choices) == expected
+    choices.found = None
+    assert number_of_use("auto", placed, choices) == 4000

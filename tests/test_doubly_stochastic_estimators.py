@@ -15,12 +15,13 @@ from sklearn.svm import OneClassSVM
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from doubly_stochastic_example import moons, waves
+from engine_example import sample
 from resumed_example import stopped_at_every_batch
 from shallows import DoublyStochasticClassifier, DoublyStochasticRegressor, losses, training
 from shallows.errors import DivergenceError
 from shallows.fitting import expansion_plan
 from shallows.fitting.targets import NoveltyTargets
-from shallows.kernels import Matern
+from shallows.kernels import Gaussian, Matern
 from shallows.solvers import CheckedReuse, DoublyStochastic, TheoryStep
 from shallows.svm import DoublyStochasticNoveltyDetector
 
@@ -149,6 +150,18 @@ def test_the_fraction_of_novel_points_is_what_was_asked_for_and_they_are_those_o
     far = np.full((1, 2), 6.0)
     assert model.predict(far)[0] == -1
     assert model.decision_function(X) == pytest.approx(model.score_samples(X) - model.offset_)
+
+
+def test_the_regularization_falls_with_the_root_of_the_rows_and_not_with_the_unit_of_the_weights():
+    x, y = sample(80), sample(80, 1, seed=1)
+
+    def chosen(n, weights=None):
+        given = {"searches_bandwidth": False, "all_equal": False, "n": n, "seed": 0}
+        return expansion_plan.choose_kernel(x, y, weights, losses.make("square"), None, Gaussian(1.5), **given)[1]
+
+    assert chosen(320) == pytest.approx(chosen(80) / 2)
+    assert chosen(20) == chosen(80)
+    assert chosen(320, np.full(80, 3.0)) == pytest.approx(chosen(320))
 
 
 def test_a_point_at_the_offset_is_not_novel():

@@ -18,8 +18,9 @@ from forms import (
     kernel_ridge_regressor,
     ridge,
 )
-from shallows import KernelRidgeClassifier, KernelRidgeRegressor, arrays, kernels
+from shallows import KernelRidgeClassifier, KernelRidgeRegressor, Options, arrays, kernels
 from shallows.errors import ShallowsError
+from shallows.solvers import Cholesky, EigenPro
 from shallows.spectrum.kernel_ridge_choice import join_copies
 from shallows.spectrum.leave_one_out import FACTORS, REGULARIZATIONS, START, RidgePath, choose_ridge
 
@@ -171,6 +172,18 @@ def test_features_with_a_regularisation_end_at_ridge_regression_on_them():
     centred = model._targets.encode(y)[:, 0]
     truth = np.linalg.solve(phi.T @ phi + np.eye(phi.shape[1]), phi.T @ centred)
     assert np.abs(model.coef_[0] - truth).max() < 1e-3 * np.abs(truth).max()
+
+
+@pytest.mark.parametrize("solver", ["cholesky", "eigenpro"])
+def test_a_given_alpha_stands_beside_the_sum_of_weighted_squares(solver):
+    X, y = sample(40, 2), sample(40, 1, seed=1)[:, 0]
+    w = np.random.default_rng(1).uniform(1.0, 6.0, 40)
+    given = {"bandwidth": 1.5, "alpha": 0.7, "random_state": 0, "options": Options(dtype="float64")}
+    settings = Cholesky() if solver == "cholesky" else EigenPro(max_epochs=300, tol=0)
+    model = KernelRidgeRegressor(solver=settings, **given).fit(X, y, w)
+    K, mean = matrix_of(X, 1.5), np.average(y, weights=w)
+    truth = K @ np.linalg.solve(K + 0.7 * np.diag(1 / w), y - mean) + mean
+    assert model.predict(X) == pytest.approx(truth, abs=1e-4)
 
 
 @pytest.mark.filterwarnings("ignore:After max_epochs")
