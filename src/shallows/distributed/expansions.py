@@ -81,7 +81,7 @@ class DistributedExpansionState(ExpansionState):
         total *= self.scale
         return total
 
-    def grow(self, change: Array, trace: Array, step: float = 1.0) -> int:
+    def grow(self, change: Array, step: float = 1.0, trace: Array = 0.0) -> int:
         """Add a block to the coefficients of its process and return its number."""
         if self.n_blocks == self.trace_buffer.shape[0]:
             self.trace_buffer = double_capacity(self.trace_buffer)
@@ -94,7 +94,7 @@ class DistributedExpansionState(ExpansionState):
         self.n_blocks += 1
         return block
 
-    def add(self, block: int, change: Array, trace: Array | None, step: float = 1.0) -> None:
+    def add(self, block: int, change: Array, step: float = 1.0, trace: Array | None = None) -> None:
         """Add ``step`` times ``change`` to the coefficients of a block, and subtract the same of ``trace``."""
         if self._owns(block):
             self._store(change, step, self.buffer[block // self.ranks.size, :, :], added=True)
