@@ -89,10 +89,6 @@ class CheckedBlocks:
     name = "cdsg"
 
     def __post_init__(self) -> None:
-        if not self.cap >= 1.0:
-            raise ShallowsError(
-                f"cap, the longest step divided by the plain step, must be at least 1, got {self.cap!r}."
-            )
         if self.noise not in NOISES:
             raise ShallowsError(f"noise must be one of {', '.join(map(repr, NOISES))}, got {self.noise!r}.")
 
