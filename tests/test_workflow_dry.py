@@ -1,3 +1,4 @@
+import importlib
 import inspect
 import json
 import pkgutil
@@ -205,6 +206,25 @@ def test_nothing_private_of_snakemake_is_used():
             "is_main_process",
             "scheduler",
         }, path
+
+
+@pytest.mark.parametrize(
+    ("kind", "names"),
+    [
+        (
+            "snakemake.workflow:Workflow",
+            ["dag", "deployment_settings", "resource_settings", "is_main_process", "scheduler"],
+        ),
+        ("snakemake.dag:DAG", ["needrun_jobs"]),
+        ("snakemake.jobs:Job", ["is_local", "is_group"]),
+        ("snakemake.scheduling.job_scheduler:JobScheduler", ["job_rate_limiter"]),
+    ],
+)
+def test_what_is_used_of_snakemakes_machinery_exists(kind, names):
+    importlib.import_module("snakemake.api")  # before its parts, which import each other
+    source = inspect.getsource(pkgutil.resolve_name(kind))
+    missing = [name for name in names if not re.search(rf"\b(def |self\._?){name}\b", source)]
+    assert not missing, f"this version of Snakemake has no {kind} {missing}, which workflow/rules/common.smk uses"
 
 
 def test_make_takes_the_scale_that_it_is_given():
