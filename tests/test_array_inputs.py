@@ -49,7 +49,7 @@ from promises_example import METHODS, outputs, targets, unfitted
 from test_array_inputs import EVERY, NEW, X
 warnings.simplefilter("ignore")
 elsewhere = xp.Device("device1")
-for name in EVERY:
+for name in EVERY[::2]:  # Each family has one of them.
     y = targets(name, X)
     expected = outputs(unfitted(name).fit(X, y), NEW)
     check_array_api_input(name, unfitted(name), "numpy")

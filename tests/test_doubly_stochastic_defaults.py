@@ -115,7 +115,7 @@ def test_a_bad_batch_among_the_first_rows_leaves_the_model_of_the_ones_before():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("sizes", [[1500], [30] * 50, [500] * 3], ids=["one call", "of 30", "of 500"])
+@pytest.mark.parametrize("sizes", [[1500], [30] * 50], ids=["one call", "of 30"])
 def test_the_fraction_of_novelty_is_kept_in_a_stream(sizes):
     X = np.random.default_rng(0).normal(size=(1500, 4))
     model = in_calls(DoublyStochasticNoveltyDetector(fraction=0.05, random_state=0), X, None, sizes)
