@@ -50,7 +50,7 @@ def test_a_wrong_annotation_in_a_public_signature_is_noticed(tmp_path):
         (estimators / path).write_text(text.replace(right, wrong, 1))
     done = subprocess.run([sys.executable, "-m", "mypy"], cwd=tmp_path, capture_output=True, text=True)
     noticed = set(re.findall(r"(\w+\.py):\d+: error: .*\[(.+)\]$", done.stdout, re.MULTILINE))
-    assert noticed == {
+    assert noticed >= {
         ("base.py", "assignment"),  # its default has another type
         ("low_rank_svm.py", "no-untyped-def"),
         ("typed_example.py", "arg-type"),
