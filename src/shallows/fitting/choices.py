@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import arrays, kernels
+from ..arrays import Array
 from ..kernels import Kernel, precomputed
 from ..kernels.radial import RadialKernel
 from ..models.centering import refuse_wide
@@ -79,13 +80,14 @@ def held_out_spans(n: int, n_subsample: int, n_outputs: int) -> list[slice]:
 class Sample(NamedTuple):
     """Training points in random order: augmented, shape (m, d + 2), with targets (m, c) and weights (m,) or None."""
 
-    points: Any
-    targets: Any
-    weights: Any
+    points: Array
+    targets: Array
+    weights: Array | None
 
     def first(self, m: int) -> Sample:
         """The first m of them."""
-        return Sample(*(None if part is None else part[:m, ...] for part in self))
+        weights = None if self.weights is None else self.weights[:m]
+        return Sample(self.points[:m, :], self.targets[:m, :], weights)
 
 
 @dataclass(frozen=True)
@@ -127,8 +129,8 @@ def choose_kernel(
     room: int,
     *,
     known: Kernel | None = None,
-    points: Any = None,
-    first_rows: Callable[[int], tuple[Any, Any, Any]] | None = None,
+    points: Array | None = None,
+    first_rows: Callable[[int], Sample] | None = None,
     size: tuple[int, int] | None = None,
     n_units: float = math.inf,
 ) -> tuple[Kernel, Choices]:
@@ -222,7 +224,7 @@ def _choose(
     )
 
 
-def add_left_out_columns(targets: Any, weights: Any, spans: list[slice]) -> tuple[Any, Any]:
+def add_left_out_columns(targets: Array, weights: Array | None, spans: list[slice]) -> tuple[Array, Array | None]:
     """Targets and weights with further sets of outputs next to the first, shapes (n, (1 + k) c).
 
     Set k is not trained on the k-th of the ``spans``, where a calibration is learned. All sets share kernel values.

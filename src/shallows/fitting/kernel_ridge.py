@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import arrays, gram, kernels, training
+from ..arrays import Array
 from ..kernels import Kernel
 from ..models.centering import place_points
 from ..models.functions import KernelSum
@@ -211,7 +212,7 @@ def spans_to_leave_out(
 
 
 def choose_for_solver(
-    solver: KernelSolver, request: Request, choices: Choices, kernel: Any, sample: Sample, *, calibrates: bool
+    solver: KernelSolver, request: Request, choices: Choices, kernel: Kernel, sample: Sample, *, calibrates: bool
 ) -> Choices:
     """The choices with ridge regression on all rows of a small problem, if the calibration or λ needs it."""
     n, steps_choose = len(sample.points), is_automatic(request.regularization) and not solver.is_exact
@@ -228,12 +229,12 @@ def choose_for_solver(
 
 def coefficients_before(
     before: tuple[np.ndarray, np.ndarray], support: np.ndarray, device: arrays.Device, dtype: np.dtype
-) -> Any:
+) -> Array | None:
     """The coefficients of the last fit, if they belong to the same rows in the same order."""
     return arrays.to_device(before[1], device, dtype) if np.array_equal(before[0], support) else None
 
 
-def left_out_outputs(run: training.Run, targets: Any) -> tuple[np.ndarray, slice] | None:
+def left_out_outputs(run: training.Run, targets: Array) -> tuple[np.ndarray, slice] | None:
     """Outputs of functions fitted without a row, from αᵢ / ((K + λW⁻¹)⁻¹)ᵢᵢ, and the rows for which they are known."""
     inverse = run.state.inverse_diagonal
     if inverse is None:
@@ -243,7 +244,7 @@ def left_out_outputs(run: training.Run, targets: Any) -> tuple[np.ndarray, slice
     return arrays.to_numpy(targets[rows, :]) - coefficients / arrays.to_numpy(inverse)[:, None], rows
 
 
-def warn_of_residual(run: training.Run, solver: Any, regularization: float, *, nothing_to_learn: bool) -> None:
+def warn_of_residual(run: training.Run, solver: KernelSolver, regularization: float, *, nothing_to_learn: bool) -> None:
     """Warn if the iterations of an exact solver ended above the tolerance."""
     residual = math.sqrt(max(run.losses[-1], 0.0))
     if run.stopped_by not in ("patience", "max_seconds") and not solver.is_direct and residual > solver.tol:

@@ -36,8 +36,8 @@ SMALL_DAMPING = 0.1
 def check_memory(
     rows: TrainingSet,
     n_outputs: int,
-    kernel: Any,
-    n_components: Any,
+    kernel: Kernel,
+    n_components: int | str | None,
     n_arrays: int,
     options: Options,
     device: arrays.Device,
@@ -82,7 +82,7 @@ def report_of_model(
     run: training.Run,
     kept: Any,
     centering: Centering,
-    components: Any,
+    components: principal_components.Components | None,
     held_out: HeldOut | None,
 ) -> dict[str, Any]:
     """The entries of ``report_`` about the model and its training; ``choices`` is None if there is no λ."""

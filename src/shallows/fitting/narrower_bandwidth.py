@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from scipy.special import log_softmax
@@ -66,8 +65,8 @@ UNITS_PER_ROOT = 12.5
 
 def narrower(
     choice: RidgeChoice,
-    scores_of: Callable[..., Any],
-    first_rows: Callable[[int], tuple[Any, Any, Any]],
+    scores_of: Callable[..., Array],
+    first_rows: Callable[[int], tuple[Array, Array, Array | None]],
     n: int,
     d: int,
     budget: int,
