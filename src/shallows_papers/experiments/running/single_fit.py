@@ -45,7 +45,7 @@ def fit_once(job: Job, data: Any, conditions: Conditions, folder: Path, key: str
     own = {"random_state": spec["seed"], "device": conditions.device, "memory": conditions.memory}
     estimator = make_estimator(make, spec["parameters"], **own)
     measure = measures.make(definition.get("measures") or measures.default_for(estimator), data)
-    outputs = KeptOutputs(data)
+    outputs = KeptOutputs(measure)
     x, y = measure.training_arrays()
     clock = time.perf_counter()
     if keeps_checkpoints(estimator):

@@ -45,7 +45,7 @@ def train(job: Job, data: Any, conditions: Conditions, folder: Path, key: str, r
         if path not in spec["parameters"]:
             estimator.set_params(**{path: value})
     measure = measures.make(definition.get("measures") or measures.default_for(estimator), data)
-    outputs = KeptOutputs(data)
+    outputs = KeptOutputs(measure)
 
     def evaluate(snapshot: Any) -> dict[str, float]:
         values = measure.of_snapshot(snapshot)

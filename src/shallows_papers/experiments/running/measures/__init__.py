@@ -17,6 +17,7 @@ class Measure:
     """Measures models on prepared data for a task (``"none"`` without targets). Subclasses override what they need."""
 
     times_fit = False  # whether the seconds of a single fit are one of the metrics
+    of_predictions = False  # whether it measures predictions; then the outputs on the test part are kept
 
     def __init__(self, data: Any, task: str):
         self.data, self.task = data, task

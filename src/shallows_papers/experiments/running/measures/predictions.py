@@ -14,6 +14,8 @@ from . import Measure
 class Predictions(Measure):
     """Errors on the whole test part, and on the training part if the model keeps it."""
 
+    of_predictions = True
+
     def of_snapshot(self, snapshot: Any) -> dict[str, float]:
         """Return errors of both parts: percentages and square losses for classes, MSE and RMSE for values."""
         data, trained = self.data, np.asarray(snapshot.predict_training())

@@ -23,7 +23,7 @@ class Sampled(Measure):
     The training rows are drawn once for all marks and all methods.
     """
 
-    times_fit = True
+    times_fit = of_predictions = True
 
     def __init__(self, data: Any, task: str, rows: int = MEASURED_ROWS):
         super().__init__(data, task)
