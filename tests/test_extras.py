@@ -7,7 +7,7 @@ import sys
 from unittest import mock
 
 import pytest
-from numba.core import caching
+from numba.core import caching, config
 
 
 def run_without(packages, code):
@@ -41,6 +41,7 @@ def double_in(path, monkeypatch):
     """The compiled loop of a module, as a new process loads it."""
     path.write_text(LOOP)
     os.utime(path, (1, 1))  # numba's index is for a file of one time
+    monkeypatch.setattr(config, "CACHE_DIR", "")  # the cache is next to the module, also if NUMBA_CACHE_DIR is set
     monkeypatch.syspath_prepend(path.parent)
     sys.modules.pop(path.stem, None)
     return importlib.import_module(path.stem).double
