@@ -127,8 +127,9 @@ def refuse_ignored_bandwidth(estimator: Any, name: str, value: Any, default: Any
 
 def refuse_names_of_others(estimator: Any) -> None:
     """Refuse the name of a solver as the kernel, and of a kernel as the solver."""
+    named = getattr(estimator, "_named", {})
     for name, other in (("kernel", "solver"), ("solver", "kernel")):
-        value, own, its = getattr(estimator, name, None), *(estimator._named.get(key, {}) for key in (name, other))
+        value, own, its = getattr(estimator, name, None), *(named.get(key, {}) for key in (name, other))
         if isinstance(value, str) and value in its and value not in own and hasattr(estimator, other):
             raise ShallowsError(f"There is no {name} {value!r}. It is a {other}: {other}={value!r}.")
 
