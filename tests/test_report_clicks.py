@@ -18,7 +18,7 @@ BOTH = ["invented_errors", "invented_spectrum"]
 
 # The least contrast of a text with its ground, with the text: of all that is visible, each by its own size and weight.
 POOR = """(() => {
-  const parts = color => [...colour.match(/[\\d.]+/g).map(Number), 1].slice(0, 4);
+  const parts = color => [...color.match(/[\\d.]+/g).map(Number), 1].slice(0, 4);
   const over = (top, below) => [0, 1, 2].map(i => top[i] * top[3] + below[i] * (1 - top[3])).concat(1);
   const light = color => color.slice(0, 3).map(c => c / 255)
     .map(c => c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)
