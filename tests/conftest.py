@@ -12,6 +12,9 @@ SOURCE = Path(__file__).parents[1] / "src"
 LEFT_OUT = ("slow", "workflow", "browser")
 """Marks of the tests that are no part of a fast answer."""
 
+LONG = frozenset((Path(__file__).parent / "not_in_check.txt").read_text(encoding="utf-8").split())
+"""Names of tests that are no part of a fast answer, because they take about a second or more."""
+
 
 def pytest_addoption(parser):
     parser.addoption(
@@ -40,7 +43,11 @@ def pytest_collection_modifyitems(config, items):
     first, others = {}, []
     for item in items:
         name = item.nodeid.partition("[")[0]
-        if any(map(item.get_closest_marker, LEFT_OUT)) or first.setdefault(name, item) is not item:
+        if (
+            name.rpartition(":")[2] in LONG
+            or any(map(item.get_closest_marker, LEFT_OUT))
+            or first.setdefault(name, item) is not item
+        ):
             others.append(item)
     config.hook.pytest_deselected(items=others)
     items[:] = first.values()
