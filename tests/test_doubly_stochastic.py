@@ -33,7 +33,6 @@ INVERTED = {"weights": True, "block_size": 4}
         (DoublyStochasticStepper(0.5, 0.0, 0.1, preconditioning="block", damping=3.0), lambda t: 0.5, INVERTED),
         (DoublyStochasticStepper(0.5, 0.0, 0.1, preconditioning="decoupled", damping=0.01), lambda t: 0.5, INVERTED),
     ],
-    ids=str,
 )
 def test_steps_are_those_of_explicit_sums(solver, step, options):
     problem = make(**options)
