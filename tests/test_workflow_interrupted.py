@@ -25,7 +25,7 @@ def project(tmp_path_factory):
     for old, new in (
         ("rank: 20, solver__n_subsample: 200", "rank: 40, solver__n_subsample: 400, solver__batch_size: 16"),
         ("seeds: [0, 1]", "seeds: [0]"),
-        ("marks: [1, 2, 5]", "marks: [1, 4, 16]"),
+        ("marks: [1, 2, 5]", "marks: [1, 4, 256]"),
     ):
         assert old in text
         text = text.replace(old, new)
