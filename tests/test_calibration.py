@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
-from scipy.special import log_softmax
+from scipy.special import expit, log_softmax
 from sklearn.datasets import load_breast_cancer
 from sklearn.metrics import accuracy_score, log_loss
 from sklearn.model_selection import train_test_split
@@ -185,6 +185,15 @@ def test_a_single_factor_has_the_smallest_loss(n_classes):
 
     assert found.log_loss == pytest.approx(loss(1.0), rel=1e-9)
     assert loss(1.0) < min(loss(0.9), loss(1.1)) and not found.shift.any()
+
+
+def test_the_sigmoid_of_two_classes_is_platts():
+    """Platt (1999): logits a s + b of smallest log loss to the targets (n₊ + 1)/(n₊ + 2) and 1/(n₋ + 2)."""
+    scores = np.array([[-2.0], [-1.0], [-0.5], [0.3], [-0.2], [0.4], [1.5]])
+    codes = np.array([[-1.0], [-1.0], [-1.0], [-1.0], [1.0], [1.0], [1.0]])
+    targets = np.where(codes > 0, 4.0 / 5.0, 1.0 / 6.0)
+    off = expit(calibrate(scores, codes).logits(scores)) - targets
+    np.testing.assert_allclose([off.sum(), (off * scores).sum()], 0.0, atol=1e-4)
 
 
 def test_rows_are_weighted_to_the_shares_of_the_classes_among_all_rows():

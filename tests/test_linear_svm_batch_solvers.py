@@ -96,6 +96,7 @@ def test_smooth_methods_end_at_the_solution_within_few_iterations(solver, most, 
     state = run(solver, problem, 1, 200)
     assert state.exhausted
     assert state.n_steps <= most
+    assert run(solver, problem, 1, 2).n_steps == 2
     best = problem.objective(optimum(problem, X))
     assert problem.objective(state.coefficients) == pytest.approx(best, rel=1e-9)
     np.testing.assert_allclose(state.margins, problem.margins(state.coefficients), atol=1e-10)
