@@ -31,14 +31,13 @@ PAPERS = {
     "Large Scale Learning": "The lecture",
 }
 ABOUT = {
-    "EigenPro": "S. Ma and M. Belkin, 2017, EigenPro: [findings](config/papers/eigenpro/findings.rst)",
-    "Doubly stochastic gradients": "B. Dai and others, 2014, doubly stochastic gradients: "
+    "EigenPro": "Ma and Belkin 2017, EigenPro: [findings](config/papers/eigenpro/findings.rst)",
+    "Doubly stochastic gradients": "Dai and others 2014, doubly stochastic gradients: "
     "[findings](config/papers/dsg/findings.rst)",
-    "Re-used coordinates": "C.-L. Li and B. Póczos, 2016, re-used coordinates: on the same page",
-    "Kernel component analysis": "B. Xie and others, 2015, kernel PCA, SVD and CCA: "
+    "Re-used coordinates": "Li and Póczos 2016, re-used coordinates: same page",
+    "Kernel component analysis": "Xie and others 2015, kernel PCA, SVD and CCA: "
     "[findings](config/papers/kpca/findings.rst)",
-    "The lecture": "F. Minhas, a lecture, support vector machines and random features: "
-    "[findings](config/papers/lecture/findings.rst)",
+    "The lecture": "Minhas, lecture: [findings](config/papers/lecture/findings.rst)",
 }
 COLUMNS = {
     "reproduced or agrees": (Verdict.REPRODUCED, Verdict.AGREES),
