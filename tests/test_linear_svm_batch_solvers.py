@@ -150,6 +150,16 @@ def test_slopes_and_curvatures_are_the_derivatives_of_the_losses(make):
 
 
 @BOTH
+def test_the_place_on_a_line_has_the_smallest_objective(loss):
+    X, y = points(n=60)
+    problem = problem_of(X, y, 0.1, loss, np.linspace(0.5, 1.5, 60))
+    w, d = np.linspace(-0.2, 0.3, 12), y @ X / 60
+    place = minimum_on_line(problem, w, d, problem.margins(w), problem.margins(d))
+    around = [problem.objective(w + (place + step) * d) for step in (-1e-3, 0.0, 1e-3)]
+    assert 0.1 < place and around[1] < min(around[0], around[2])
+
+
+@BOTH
 @pytest.mark.parametrize("line_search", [False, True])
 def test_cutting_planes_end_with_a_gap_that_holds_the_optimum(loss, line_search):
     X, y = points()
