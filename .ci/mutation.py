@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import collections
 import copy
 import gc
 import importlib
@@ -27,6 +28,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import types
 from collections.abc import Iterator
 
@@ -44,7 +46,7 @@ SWAPS = {
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Div, ast.Pow: ast.Mult,
 }  # fmt: skip
 MOST_TESTS = 150
-"""Tests that are run for one fault, drawn evenly over the test functions that reach it."""
+"""Tests that are run for one fault: those that reach the fewest files, evenly over the test functions."""
 
 
 def changed(node: ast.AST) -> ast.AST | None:
@@ -155,14 +157,13 @@ def tests_of(database: str, file: str, first: int, last: int) -> list[str]:
 
     names = {name.partition("|")[0] for path, name, bits in rows if path.endswith("/" + file) and reached(bits)}
     names = names or {name.partition("|")[0] for path, name, _ in rows if path[path.rfind("src/") :] in users}
+    # Tests that reach few files come first: they are about this one.
+    n_files = collections.Counter(name.partition("|")[0] for _, name, _ in rows)
     by_function: dict[str, list[str]] = {}
-    for name in sorted(names):
+    for name in sorted(names, key=lambda name: (n_files[name], name)):
         by_function.setdefault(name.partition("[")[0], []).append(name)
-    chance = random.Random(0)
-    groups = [chance.sample(cases, len(cases)) for cases in by_function.values()]
-    chance.shuffle(groups)
-    turns = max(map(len, groups), default=0)
-    return [cases[turn] for turn in range(turns) for cases in groups if turn < len(cases)][:MOST_TESTS]
+    turns = max(map(len, by_function.values()), default=0)
+    return [cases[turn] for turn in range(turns) for cases in by_function.values() if turn < len(cases)][:MOST_TESTS]
 
 
 def replace_in_memory(fault: dict, text: str) -> bool:
@@ -267,7 +268,12 @@ class Run:
         call = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--no-header", f"@{chosen}"]
         try:
             path.write_text(faulty, encoding="utf-8")
-            done = subprocess.run(call, cwd=TOP, capture_output=True, text=True, timeout=self.seconds, check=False)
+            # What other files have compiled may hold the faulty function.
+            with tempfile.TemporaryDirectory() as cache:
+                env = {**os.environ, "NUMBA_CACHE_DIR": cache}
+                done = subprocess.run(
+                    call, cwd=TOP, env=env, capture_output=True, text=True, timeout=self.seconds, check=False
+                )
             failed = re.search(r"^(?:FAILED|ERROR) (\S+)", done.stdout, re.MULTILINE)
             return (
                 "none" if done.returncode == 0 else failed.group(1) if failed else f"pytest ends with {done.returncode}"
