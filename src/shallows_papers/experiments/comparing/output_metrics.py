@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+from scipy.special import log_softmax
 
 from shallows.errors import ShallowsError
 
@@ -23,9 +24,8 @@ def error(scores: np.ndarray, truth: np.ndarray, classes: np.ndarray) -> float:
 def log_loss(scores: np.ndarray, truth: np.ndarray, classes: np.ndarray) -> float:
     """Mean of −log p with p by the logistic function or softmax of the outputs, in nats."""
     columns = np.hstack([np.zeros_like(scores), scores]) if scores.shape[1] == 1 else scores
-    columns = columns - columns.max(axis=1, keepdims=True)
-    own = np.take_along_axis(columns, np.searchsorted(classes, truth)[:, None], axis=1)[:, 0]
-    return float(np.mean(np.log(np.exp(columns).sum(axis=1)) - own))
+    own = np.take_along_axis(log_softmax(columns, axis=1), np.searchsorted(classes, truth)[:, None], axis=1)
+    return -float(np.mean(own))
 
 
 def auc(scores: np.ndarray, truth: np.ndarray, classes: np.ndarray) -> float:
