@@ -156,7 +156,7 @@ def test_the_place_on_a_line_has_the_smallest_objective(loss):
     w, d = np.linspace(-0.2, 0.3, 12), y @ X / 60
     place = minimum_on_line(problem, w, d, problem.margins(w), problem.margins(d))
     around = [problem.objective(w + (place + step) * d) for step in (-1e-3, 0.0, 1e-3)]
-    assert 0.1 < place and around[1] < min(around[0], around[2])
+    assert place > 0.1 and around[1] < min(around[0], around[2])
 
 
 @BOTH
