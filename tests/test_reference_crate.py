@@ -162,6 +162,7 @@ def there_already(results, out, monkeypatch):
 
 
 def private(results, out, monkeypatch):
+    pytest.importorskip("rocrate.rocrate", reason="the extra crate is not installed")
     (results / "tables" / "small_table.md").write_text("see /home/ada/secret")
 
 
