@@ -154,6 +154,20 @@ def test_the_table_chooses_partners_that_lose_hardly_more_than_the_best():
         assert looked_up <= 1.05 * searched + 1e-5
 
 
+def test_only_a_search_by_table_reads_the_table(monkeypatch):
+    given = problem(weighted=True)
+
+    def points(line_search, maintenance="merging"):
+        solver = BudgetedSGDStepper(GAUSSIAN, 8, 0.01, maintenance, line_search)
+        return solver.step(given, solver.init(given), np.arange(30)).centers
+
+    cases = [("golden_section",), ("lookup", "removal"), ("lookup",), ("auto",)]
+    before, table = [points(*case) for case in cases], budgeted_sgd.table_of_losses()
+    monkeypatch.setattr(budgeted_sgd, "table_of_losses", lambda: 1.0 - table)  # The worst partner is the best.
+    found = [np.array_equal(points(*case), old) for case, old in zip(cases, before, strict=True)]
+    assert found == [True, True, False, False]
+
+
 def test_a_state_goes_on_from_what_was_kept_of_it():
     given = problem(n_classes=3)
     for way in budgeted_sgd.MAINTENANCE:

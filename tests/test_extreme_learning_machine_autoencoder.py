@@ -50,6 +50,16 @@ def test_the_minimum_with_an_absolute_penalty_is_the_soft_threshold_where_units_
     assert not solve_with_l1(np.zeros((3, 3)), np.zeros((3, 2)), 0.3).any()
 
 
+def test_the_third_step_with_an_absolute_penalty_is_that_of_fista():
+    # Without a penalty each coordinate has the error q = 1 - g/L after a step. The third step, the first with an
+    # extrapolation, begins at B2 + m (B2 - B1), where m = (t - 1) / t' and t = (1 + sqrt(5)) / 2.
+    diagonal, moments = np.array([4.0, 1.0, 0.5]), np.array([[3.0], [5.0], [0.1]])
+    q, t = 1.0 - diagonal[:, None] / 4.0, (1.0 + np.sqrt(5.0)) / 2.0
+    m = (t - 1.0) / ((1.0 + np.sqrt(1.0 + 4.0 * t**2)) / 2.0)
+    exact = moments / diagonal[:, None] * (1.0 - q * (q**2 + m * (q**2 - q)))
+    assert np.abs(solve_with_l1(np.diag(diagonal), moments, 0.0, most_steps=3) - exact).max() < 1e-14
+
+
 def test_the_weights_with_an_absolute_penalty_fulfil_the_conditions_of_the_minimum():
     X = sample(90, 3) * [1.0, 5.0, 0.2] + 4.0
     model = ExtremeLearningMachineAutoencoder(n_units=7, penalty="l1", alpha=2.5, random_state=3).fit(X)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import pickle
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -13,12 +14,13 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import shallows
 from engine_example import naive_kernel, sample
-from kernel_svm_example import dual_problem, two_classes
+from kernel_svm_example import dual_problem, slab_of, two_classes
 from shallows import KernelSVMClassifier, kernels
+from shallows.errors import ShallowsError
 from shallows.gram.row_slab import KernelRowSlab
 from shallows.solvers import SMO
-from shallows.solvers.support_vectors.dual_problem import DualState, intercept, objective
-from shallows.solvers.support_vectors.smo import SMOStepper
+from shallows.solvers.support_vectors.dual_problem import DualProblem, DualState, intercept, objective
+from shallows.solvers.support_vectors.smo import SMOStepper, best_partner
 from shallows.training import OwnRows, Stopping, train
 
 
@@ -155,6 +157,28 @@ def test_the_end_of_a_training_has_the_gradient_of_all_rows():
     K, beta = naive_kernel("gaussian", 1.0, x, x), state.coefficients
     assert found == pytest.approx(y @ beta - 0.5 * beta @ K @ beta)
     assert state.gradient == pytest.approx(y - K @ beta, abs=1e-12)
+
+
+def test_the_partner_of_a_row_is_the_row_of_the_largest_gain_that_may_fall():
+    K, gradient = naive_kernel("gaussian", 2.0, sample(30), sample(30)), sample(30, 1)[:, 0]
+    lower, beta = np.zeros(30), np.where(np.arange(30) % 4 == 0, 0.0, 0.5)
+    for i in np.argsort(gradient)[-10:]:
+        may_fall = np.flatnonzero((beta > lower) & (gradient < gradient[i]))
+        gains = (gradient[i] - gradient[may_fall]) ** 2 / (K[i, i] + K.diagonal()[may_fall] - 2.0 * K[i, may_fall])
+        best, smallest = best_partner(i, beta, gradient, lower, np.arange(30), K.diagonal(), K[i])
+        assert best == may_fall[gains.argmax()]
+        assert smallest == gradient[may_fall].min()
+
+
+@pytest.mark.parametrize(("dtype", "too_large"), [("float64", 1e-5), ("float32", 1e-2)])
+def test_a_kernel_value_above_the_diagonal_is_refused_unless_it_is_rounded(dtype, too_large):
+    x, y = sample(2).astype(dtype), np.array([1.0, -1.0])
+    for excess in (too_large / 100, too_large):
+        problem = DualProblem.of_classes(slab_of(x, 2), y, np.ones(2))
+        problem.rows.fetch(0), problem.rows.fetch(1)
+        problem.rows.rows[...] = np.where(np.eye(2), 1.0, 1.0 + excess)[problem.rows.slot_of]
+        with pytest.raises(ShallowsError, match="squared distance") if excess == too_large else nullcontext():
+            SMOStepper().step(problem, SMOStepper().init(problem), 1)
 
 
 @pytest.mark.parametrize(("gap", "before", "after"), [(2.0, 0, 0), (1e-3, 0, 1), (1e-3, 1, 1)])
