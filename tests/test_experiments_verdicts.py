@@ -298,6 +298,24 @@ def test_what_can_be_compared_at_no_scale_says_why():
 
 # Causes, corrections and quotations
 
+
+def test_a_calibrated_number_keeps_its_verdict_and_is_counted_as_another_kind():
+    metrics = {"error": {"label": "e", "evidence": "number", "tolerance": {"absolute": 1.0}}}
+    curves = {place: {"error": {1: 2.0}} for place in (("fast", "g", 0), ("slow", "g", 0))}
+    said = [("Toy", method, "kernel=g; epochs=1", "error", "2") for method, *_ in curves]
+    comparison, measured = made(curves, metrics=metrics, published=said, scale="laptop")
+    where = {"method": "slow", "data": "Toy", "epochs": 1}
+    comparison["spec"]["calibrated"] = [{"why": "it chose the step", "where": where}]
+    first, second = rows_of(comparison, measured)
+    assert (first["evidence"], first["verdict"], first["reason"]) == ("number", "reproduced, one seed", "")
+    assert (second["evidence"], second["verdict"]) == ("calibrated", "reproduced, one seed")
+    assert second["reason"] == "calibrated: it chose the step"
+    assert counts_by_kind([Row.from_text(row) for row in (first, second)]) == {
+        "number": {Verdict.ONE_SEED: (1, 0)},
+        "calibrated": {Verdict.ONE_SEED: (1, 0)},
+    }
+
+
 CAUSES = [
     {"cause": "other hardware", "why": "for the test of one kernel", "where": {"kernel": "l", "metric": "error"}},
     {

@@ -14,10 +14,10 @@ import matplotlib
 import seaborn
 
 from shallows_papers.experiments.comparing.table_rows import counts_by_kind
-from shallows_papers.experiments.comparing.verdicts import Verdict
+from shallows_papers.experiments.comparing.verdicts import CALIBRATED, Verdict
 from shallows_papers.experiments.planning.plan import Plan
 from shallows_papers.reference.held import Reference
-from shallows_papers.report import distances
+from shallows_papers.report import distances, headlines
 from shallows_papers.report.sheet import STYLE
 from shallows_papers.report.target import Target
 
@@ -31,21 +31,18 @@ PAPERS = {
     "Large Scale Learning": "The lecture",
 }
 ABOUT = {
-    "EigenPro": "Ma and Belkin 2017, EigenPro: [findings](config/papers/eigenpro/findings.rst)",
-    "Doubly stochastic gradients": "Dai and others 2014, doubly stochastic gradients: "
-    "[findings](config/papers/dsg/findings.rst)",
-    "Re-used coordinates": "Li and Póczos 2016, re-used coordinates: same page",
-    "Kernel component analysis": "Xie and others 2015, kernel PCA, SVD and CCA: "
-    "[findings](config/papers/kpca/findings.rst)",
-    "The lecture": "Minhas, lecture: [findings](config/papers/lecture/findings.rst)",
+    "EigenPro": "Ma and Belkin 2017: [EigenPro](config/papers/eigenpro/findings.rst)",
+    "Doubly stochastic gradients": "Dai and others 2014: [doubly stochastic gradients](config/papers/dsg/findings.rst)",
+    "Re-used coordinates": "Li and Póczos 2016: [re-used coordinates](config/papers/dsg/findings.rst)",
+    "Kernel component analysis": "Xie and others 2015: [kernel components](config/papers/kpca/findings.rst)",
+    "The lecture": "Minhas: [lecture](config/papers/lecture/findings.rst)",
 }
 COLUMNS = {
     "reproduced or agrees": (Verdict.REPRODUCED, Verdict.AGREES),
     "reproduced, one seed": (Verdict.ONE_SEED,),
     "undecided": (Verdict.UNDECIDED,),
-    "deviates or refuted as printed": (Verdict.DEVIATES, Verdict.REFUTED),
-    "not comparable": (Verdict.NOT_COMPARABLE,),
-    "not run": (Verdict.NOT_RUN,),
+    "deviates or refuted": (Verdict.DEVIATES, Verdict.REFUTED),
+    "not comparable or not run": (Verdict.NOT_COMPARABLE, Verdict.NOT_RUN),
 }
 
 
@@ -57,11 +54,16 @@ def targets() -> list[Target]:
 
 def verdicts(every: list[Target]) -> str:
     """Printed items by paper and verdict, as a table of Markdown."""
-    lines = ["| paper | " + " | ".join(COLUMNS) + " |", "|---|" + "--:|" * len(COLUMNS)]
+    columns = [*COLUMNS, CALIBRATED]  # the last: how many calibrated numbers are reproduced
+    lines = ["| paper | " + " | ".join(columns) + " |", "|---|" + "--:|" * len(columns)]
+    calibrated = {one.paper: one.calibrated for one in headlines.by_paper(every, PAPERS)}
     for title, name in PAPERS.items():
-        counts = counts_by_kind(row for one in every if one.meta["paper"] == title for row in one.rows).values()
-        cells = [sum(kind[one][0] for kind in counts for one in some if one in kind) for some in COLUMNS.values()]
-        lines.append(f"| {ABOUT[name]} | " + " | ".join(map(str, cells)) + " |")
+        counts = counts_by_kind(row for one in every if one.meta["paper"] == title for row in one.rows)
+        kinds = [verdicts for kind, verdicts in counts.items() if kind != CALIBRATED]
+        cells = [sum(kind[one][0] for kind in kinds for one in some if one in kind) for some in COLUMNS.values()]
+        agreeing, of_all = calibrated.get(name, (0, 0))
+        last = f"{agreeing}/{of_all}" if of_all else ""
+        lines.append(f"| {ABOUT[name]} | " + " | ".join([*map(str, cells), last]) + " |")
     return "\n".join(lines)
 
 
@@ -73,7 +75,7 @@ def main() -> int:
     with matplotlib.rc_context({**seaborn.axes_style("ticks"), **STYLE}):
         distances.draw(numbers).savefig(out, dpi=150, metadata={"Software": None})
     print(verdicts(every))
-    print(f"{len(numbers)} judged numbers: {distances.counts(numbers)}")
+    print(f"{len(numbers)} judged numbers: {distances.counts(numbers)}", *headlines.sentences(every), sep="\n")
     return 0
 
 

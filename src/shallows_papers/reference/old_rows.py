@@ -106,7 +106,8 @@ def _row(maker: RowMaker, row: Row, printed: Mapping[str, str] | None, runs: Seq
     if printed is None or not is_planned or (needs_values and not measured.values):
         keys = {"data": row.printed_data, "method": row.method, "metric": row.metric, **setting}
         verdict, cause, _ = maker.explained(row.verdict, keys)
-        return replace(row, verdict=verdict, cause=cause, as_collected=True)
+        evidence, _ = maker.evidence(printed or {"evidence": row.evidence}, keys)
+        return replace(row, verdict=verdict, cause=cause, evidence=evidence, as_collected=True)
     if claim is not None:
         # An interval that also depends on counted points cannot be computed from the repetitions.
         interval = (row.low, row.high) if claim.get("counted_on") and row.low is not None else None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from shallows_papers.experiments.comparing.table_rows import Row
 from shallows_papers.experiments.comparing.verdicts import CAUSES, UNEXPLAINED, Verdict
 
+from .headlines import judged
 from .sheet import INK, PALETTE, QUIET, RULE, styled, svg_of
 from .target import Target
 
@@ -34,8 +35,8 @@ def table(targets: Iterable[Target], papers: Mapping[str, str]) -> pandas.DataFr
 
     The cause of a number that does not deviate is its verdict. If ``is_bound``, the distance is at least this large,
     as for a level that was never reached. A number that is not finite has an infinite distance. Numbers without a
-    margin and numbers derived from others are left out. ``papers`` has short names of papers by their titles, in the
-    order of the picture.
+    margin, calibrated numbers and derived numbers are left out. ``papers`` has short names of papers by their titles,
+    in the order of the picture.
     """
     import pandas
 
@@ -47,12 +48,8 @@ def table(targets: Iterable[Target], papers: Mapping[str, str]) -> pandas.DataFr
             row.is_bound or row.measured_mean is None or not math.isfinite(row.measured_mean),
         )
         for target in targets
-        for row in target.rows
-        if row.evidence == "number"
-        and row.verdict in (*OUTCOMES, Verdict.DEVIATES, Verdict.REFUTED)
-        and not row.derived
-        and row.margin
-        and row.published_value is not None
+        for row in judged(target.rows)
+        if row.margin and row.published_value is not None
     ]
     numbers = pandas.DataFrame(lines, columns=["paper", "distance", "cause", "is_bound"])
     present = [name for name in [*papers.values(), OTHER] if (numbers["paper"] == name).any()]

@@ -20,7 +20,7 @@ from shallows_papers.experiments import other_versions
 from shallows_papers.experiments.comparing.table_rows import NAMED_KEYS, Row, counts_by_kind
 from shallows_papers.experiments.comparing.verdicts import KINDS, Verdict
 
-from . import distances
+from . import distances, headlines
 from . import summaries as papers_in_short
 from .numbers import is_number, separated
 from .pivot import without_size, writer
@@ -71,7 +71,8 @@ def write(
     papers: dict[str, list[dict[str, Any]]] = {one.title: [] for one in in_short}  # papers with a summary come first
     for section in sections:
         papers.setdefault(str(section["target"].meta.get("paper") or ""), []).append(section)
-    numbers = distances.table(shown, {one.title: one.name for one in in_short})
+    names = {one.title: one.name for one in in_short}
+    numbers = distances.table(shown, names)
     texts = [render(path, {name: section["kinds"] for name, section in by_id.items()}) for path in findings]
     script = SCRIPT.read_text(encoding="utf-8")
     page = environment().get_template("page.html")
@@ -94,6 +95,9 @@ def write(
         summaries=in_short,
         outcomes=distances.counts(numbers),
         n_numbers=len(numbers),
+        headlines=headlines.by_paper(shown, names),
+        origins=headlines.sentences(shown),
+        judged=headlines.JUDGED,
         distances=_data_uri(distances.svg(numbers)) if len(numbers) else "",
         papers=papers,
         script=script,

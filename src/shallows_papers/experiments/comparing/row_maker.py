@@ -9,7 +9,7 @@ from ..setting_text import format_setting, selects
 from . import verdicts
 from .evaluations import RunResult, points_used
 from .table_rows import AUTHORS, NOTHING, OURS, Measured, Row
-from .verdicts import QUOTED, UNEXPLAINED, UNMEASURED, Verdict
+from .verdicts import CALIBRATED, QUOTED, UNEXPLAINED, UNMEASURED, Verdict
 
 #: The dataset of a row about several datasets.
 ALL_DATA = "all data"
@@ -48,14 +48,13 @@ class RowMaker:
         """
         word = words[0] if len(words) == 1 else ALL_DATA
         size, definition, printed = self._size(word, runs), self._defined.get(metric, {}), printed or {}
-        evidence = printed.get("evidence") or definition.get("evidence", "")
+        keys = {"data": words, "method": method, "metric": metric, **setting}
+        evidence, calibration = self.evidence(printed, keys)
         entry = self.comparison["spec"]["methods"].get(method) or {}
         series = OURS if "ours" in entry else AUTHORS if "sources" in entry else ""
         if series == OURS and judgement[0] not in UNMEASURED:
             judgement = Verdict.MEASURED, ""
-        verdict, cause, why = self.explained(
-            judgement[0], {"data": words, "method": method, "metric": metric, **setting}
-        )
+        verdict, cause, why = self.explained(judgement[0], keys)
         if verdict in (Verdict.REPRODUCED, Verdict.ONE_SEED) and evidence == "fact":
             verdict = Verdict.AGREES
         elsewhere = f"counted elsewhere: {printed['derived']}" if printed.get("derived") else ""
@@ -74,7 +73,7 @@ class RowMaker:
             seeds=" ".join(map(str, sorted({run.record["run"]["seed"] for run in runs}))),
             verdict=verdict,
             scale=self.comparison["scale"],
-            reason="; ".join(filter(None, (elsewhere, judgement[1], why))),
+            reason="; ".join(filter(None, (elsewhere, judgement[1], why, calibration))),
             unit=definition.get("unit", ""),
             tolerance=tolerance,
             records=tuple(run.folder for run in runs),
@@ -100,6 +99,23 @@ class RowMaker:
         """Why a printed value has no run although nothing is missing to run it."""
         return self.comparison["left_out"] or "no run of this scale measured it"
 
+    def evidence(self, printed: Mapping[str, str], keys: Mapping[str, Any]) -> tuple[str, str]:
+        """Return the kind of evidence of a printed value, and the reason if it is a calibrated number."""
+        kind = printed.get("evidence") or self._defined.get(keys["metric"], {}).get("evidence", "")
+        found = self._entry("calibrated", keys) if kind == "number" and printed else None
+        return (CALIBRATED, f"calibrated: {found['why']}") if found else (kind, "")
+
+    def _entry(self, of: str, keys: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """Return the first entry of a list of the target whose selection holds a row."""
+        return next(
+            (
+                one
+                for one in self.comparison["spec"].get(of, ())
+                if any(selects(one.get("where", {}), {**keys, "data": word}) for word in keys["data"])
+            ),
+            None,
+        )
+
     def explained(self, verdict: Verdict, keys: Mapping[str, Any]) -> tuple[Verdict, str, str]:
         """Return the final verdict, the cause of a deviation, and the reason."""
         if verdict != Verdict.DEVIATES:
@@ -108,10 +124,8 @@ class RowMaker:
             return Verdict.REFUTED, Verdict.REFUTED.value, f"right is: {correction}"
         if self.comparison["scale"] == TOO_SMALL:
             return Verdict.UNDECIDED, "", "the sizes of the demo are too small to decide against it"
-        for one in self.comparison["spec"].get("causes", ()):
-            if any(selects(one.get("where", {}), {**keys, "data": word}) for word in keys["data"]):
-                return verdict, one["cause"], one["why"]
-        return verdict, UNEXPLAINED, ""
+        found = self._entry("causes", keys) or {"cause": UNEXPLAINED, "why": ""}
+        return verdict, found["cause"], found["why"]
 
     def not_run(
         self, word: str, method: str, setting: Mapping[str, Any], printed: Mapping[str, str] | None, metric: str

@@ -78,8 +78,10 @@ UNMEASURED = (Verdict.NOT_RUN, Verdict.QUOTATION)
 DECIDED_BY_INTERVAL = (Verdict.REPRODUCED, Verdict.DEVIATES, Verdict.UNDECIDED)
 
 #: The kinds of printed items with their meanings.
+CALIBRATED = "calibrated"
 KINDS = {
     "number": "printed and measured",
+    CALIBRATED: "a number that helped to choose a setting by which it is judged; no headline counts it",
     "order": "which is larger, or what power, printed in words",
     "theorem": "a statement that a run could have contradicted",
     "fact": "a size or a parameter, which agrees or does not",

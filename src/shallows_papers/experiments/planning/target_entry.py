@@ -71,8 +71,8 @@ def check(target: str, spec: Mapping[str, Any]) -> None:
             find(claim.get("reduce", "last"), REDUCTIONS)
             for key in ("of", "over", "less"):
                 _check_reference(claim.get(key), spec)
-    for one in spec.get("causes", ()):
-        with placed(f"target {target}, the cause {one['cause']!r}"):
+    for one in (*spec.get("causes", ()), *spec.get("calibrated", ())):
+        with placed(f"target {target}, {'the cause ' + repr(one['cause']) if 'cause' in one else 'calibrated'}"):
             _check_selection(one.get("where", {}), spec)
 
 
