@@ -10,7 +10,6 @@ from bad_input_example import (
     ALL,
     LEAST_SQUARES,
     OTHERS,
-    each_classifier_of_least_squares,
     each_regressor_of_least_squares,
     every,
     every_regressor,
@@ -85,22 +84,6 @@ def test_the_layout_of_given_centres_changes_nothing():
     expected = made(centers_regressor, centres=X[:50]).fit(X, y).predict(new)
     for name, form in LAYOUTS.items():
         assert np.array_equal(made(centers_regressor, centres=form(X[:50])).fit(X, y).predict(new), expected), name
-
-
-@every
-def test_half_precision_is_read_as_what_it_holds(Estimator):
-    X, y, new = table(Estimator)
-    X, new = X.astype(np.float16), new.astype(np.float16)
-    half, double = (made(Estimator).fit(X.astype(t), y) for t in (np.float16, float))
-    assert np.array_equal(outputs(half, new), outputs(double, new.astype(float)))
-
-
-@each_classifier_of_least_squares
-def test_the_same_point_with_other_labels_has_the_label_that_it_has_most_often(Estimator):
-    X = np.repeat(sample(220), 5, axis=0)
-    y = np.tile([0, 0, 0, 0, 1], 220)
-    model = made(Estimator, kernel="laplace", max_epochs=10).fit(X, y)
-    assert not model.predict(X).any()
 
 
 @pytest.mark.parametrize("Estimator", [eigenpro_regressor, kernel_sgd_regressor])

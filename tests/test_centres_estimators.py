@@ -17,9 +17,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from engine_example import least_squares, naive_kernel, sample
 from estimators_example import outputs
 from forms import centers_classifier, centers_regressor, eigenpro_regressor, kernel_ridge_regressor
-from resumed_example import StopAt
 from shallows import KernelRidgeRegressor, Options, arrays, training
-from shallows.errors import DivergenceError, ShallowsError, TrainingInterrupted
+from shallows.errors import DivergenceError, ShallowsError
 from shallows.fitting import kernel_centers
 from shallows.fitting.center_points import Centers, RoomForCenters, number_of_use
 from shallows.solvers import NystromConjugateGradients, ProjectedEigenPro
@@ -96,16 +95,6 @@ def test_several_outputs_are_what_they_are_apart(Estimator):
         apart = outputs(clone(together).fit(X, y[:, j]), new)
         # Products of two columns are rounded otherwise than those of one.
         assert np.abs(outputs(together, new)[:, j] - apart).max() < 1e-3 * np.abs(apart).max()
-
-
-def test_a_fit_that_is_stopped_goes_on_to_the_same_model_to_the_bit(tmp_path):
-    X, y, _ = table(centers_classifier)
-    options = {"centres": 50, "random_state": 0, "max_epochs": 3, "tol": 0, "batch_size": 200}
-    checkpoint = training.Checkpoint(tmp_path, "key")
-    with pytest.raises(TrainingInterrupted):
-        centers_classifier(**options).fit(X, y, checkpoint=checkpoint, observers=[StopAt(checkpoint, 11)])
-    resumed = centers_classifier(**options).fit(X, y, checkpoint=training.Checkpoint(tmp_path, "key"))
-    assert np.array_equal(resumed.dual_coef_, centers_classifier(**options).fit(X, y).dual_coef_)
 
 
 def test_an_observer_sees_the_model_of_each_epoch():

@@ -15,9 +15,8 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from engine_example import sample
-from resumed_example import StopAt
 from shallows import EarlyStopping, Options, features, kernels, losses, training
-from shallows.errors import DivergenceError, TrainingInterrupted
+from shallows.errors import DivergenceError
 from shallows.estimators import (
     RegularizedRiskClassifier,
     RegularizedRiskRegressor,
@@ -206,26 +205,6 @@ def test_observers_see_the_model_of_their_epoch(model):
     made = seen[2][0] if seen[2][0].shape[1] > 1 else seen[2][0][:, 0]
     assert np.abs(made - outputs(two, new)).max() < 1e-9 * max(1, np.abs(made).max())
     assert all(objective > 0 and norm > 0 for _, objective, norm in seen.values())
-
-
-@every
-def test_an_interrupted_fit_goes_on_to_the_same_model(model, tmp_path):
-    X, y, new = table(model)
-    model = clone(model).set_params(solver__max_epochs=3)
-
-    straight = clone(model).fit(X, y)
-    n_stops = 0
-    while True:
-        checkpoint = training.Checkpoint(tmp_path, "key", every_seconds=1e9)
-        resumed = clone(model)
-        try:
-            resumed.fit(X, y, checkpoint=checkpoint, observers=[StopAt(checkpoint, 2, 17)])
-            break
-        except TrainingInterrupted:
-            n_stops += 1
-    assert n_stops == 2
-    assert resumed.n_resumes_ == 2
-    assert np.array_equal(outputs(resumed, new), outputs(straight, new))
 
 
 def test_one_pass_makes_half_of_the_matrix_and_two_passes_no_more(monkeypatch):

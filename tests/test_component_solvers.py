@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from component_example import features, points, sine_squared
-from resumed_example import stopped_at_every_batch
 from shallows import arrays, streams
 from shallows.errors import DivergenceError, ShallowsError
 from shallows.solvers.components.component_steps import (
@@ -187,20 +186,6 @@ def test_a_step_that_diverges_is_caught_told_and_halved():
     run = train(solver, problem, batches, Stopping(5, tolerance=-np.inf))
     assert run.n_rollbacks > 5
     assert run.state.is_finite()
-
-
-def test_a_training_that_is_stopped_at_every_batch_ends_the_same_to_the_bit(tmp_path):
-    x = points()
-
-    def once(**options):
-        problem = problem_on(x, features(16), 2, centered=True)
-        solver = OjaStepper(0.5, 0.1, max_blocks=4)
-        return train(solver, problem, Batches(len(x), 40, 0), Stopping(4, tolerance=-np.inf), **options)
-
-    whole, (resumed, _) = once(), stopped_at_every_batch(once, tmp_path)
-    assert np.array_equal(whole.state.coefficients, resumed.state.coefficients)
-    assert np.array_equal(whole.state.moment, resumed.state.moment)
-    assert whole.state.n_revisits == resumed.state.n_revisits > 0
 
 
 def test_the_rule_works_on_any_array_library():

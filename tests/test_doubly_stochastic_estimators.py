@@ -16,7 +16,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from doubly_stochastic_example import moons, waves
 from engine_example import sample
-from resumed_example import stopped_at_every_batch
 from shallows import DoublyStochasticClassifier, DoublyStochasticRegressor, losses, training
 from shallows.errors import DivergenceError
 from shallows.fitting import expansion_plan
@@ -231,23 +230,6 @@ def test_a_snapshot_tells_what_the_finished_model_tells():
     assert seen["loss"] == pytest.approx(np.mean((margins - 1) ** 2), rel=1e-9)
     assert seen["norm"] == pytest.approx(np.linalg.norm(model.dual_coef_))
     assert seen["blocks"] == model.n_blocks_
-
-
-@pytest.mark.parametrize(
-    "options", [{}, {"solver__reuse": "checked_reuse"}, {"solver__schedule": "decaying_step", "loss": "hinge"}], ids=str
-)
-def test_a_fit_that_is_stopped_at_every_batch_gives_the_same_to_the_bit(options, tmp_path):
-    X, y = moons(300)
-    options = {"random_state": 0, "solver__batch_size": 70, "solver__max_epochs": 3, **options}
-
-    def once(**stopped):
-        return DoublyStochasticClassifier().set_params(**options).fit(X, y, **stopped)
-
-    resumed, n_runs = stopped_at_every_batch(once, tmp_path)
-    assert n_runs > 10
-    whole = once()
-    assert np.array_equal(resumed.dual_coef_, whole.dual_coef_)
-    assert resumed.n_resumes_ == n_runs - 1
 
 
 def test_a_step_that_diverges_is_told_and_one_of_the_programs_own_is_halved(monkeypatch):

@@ -12,9 +12,8 @@ import shallows
 from engine_example import sample
 from estimators_example import brief, each, each_eigenpro, outputs, published, table, uncalibrated
 from forms import centers_regressor, eigenpro_classifier, kernel_sgd_regressor, known
-from resumed_example import StopAt
 from shallows import arrays, kernels, spectrum, streams, training
-from shallows.errors import ShallowsError, TrainingInterrupted
+from shallows.errors import ShallowsError
 from shallows.models.centering import Centering
 from solved_by import constructor
 
@@ -100,21 +99,6 @@ def test_an_observer_sees_the_model_of_each_epoch(Estimator):
         model = Estimator(max_epochs=epoch, **options, **published(Estimator)).fit(X, y)
         for found, points in zip(seen[epoch], (new, X), strict=True):
             assert np.abs(found - model.predict(points)).max() < 1e-12
-
-
-@each
-def test_a_fit_that_is_stopped_goes_on_to_the_same_model_to_the_bit(Estimator, tmp_path):
-    X, y, new = table(Estimator)
-    options = {"random_state": 0, "batch_size": 32, "max_epochs": 4, "tol": 0}
-    checkpoint = training.Checkpoint(tmp_path, "k")
-
-    with pytest.raises(TrainingInterrupted):
-        Estimator(**options).fit(X, y, checkpoint=checkpoint, observers=[StopAt(checkpoint, 6)])
-    resumed = Estimator(**options).fit(X, y, checkpoint=training.Checkpoint(tmp_path, "k"))
-    whole = Estimator(**options).fit(X, y)
-    assert resumed.n_resumes_ == 1
-    assert np.array_equal(resumed.dual_coef_, whole.dual_coef_)
-    assert np.array_equal(outputs(resumed, new), outputs(whole, new))
 
 
 @each

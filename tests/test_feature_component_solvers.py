@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from component_example import features, points, sine_squared
-from resumed_example import stopped_at_every_batch
 from shallows import arrays, streams
 from shallows.errors import ShallowsError
 from shallows.features.design import Blocks, Design
@@ -193,16 +192,6 @@ def test_features_that_are_made_for_each_batch_give_what_kept_ones_give(name):
     x = points(N)
     kept, made = (trained(name, problem_on(x, kept=kept), 2) for kept in (True, False))
     assert np.abs(kept.coefficients - made.coefficients).max() < 1e-12
-
-
-@each
-def test_a_training_that_is_stopped_at_every_batch_ends_the_same(name, tmp_path):
-    problem, options = problem_on(points(N)), (Batches(N, 160, 0), Stopping(2, tolerance=-np.inf))
-    run, n_runs = stopped_at_every_batch(lambda **more: train(SOLVED[name], problem, *options, **more), tmp_path)
-    whole = train(SOLVED[name], problem, *options)
-    assert n_runs > 4
-    assert np.array_equal(run.state.coefficients, whole.state.coefficients)
-    assert np.array_equal(run.state.moment, whole.state.moment)
 
 
 @each

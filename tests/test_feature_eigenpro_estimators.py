@@ -6,17 +6,16 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from sklearn.base import clone, is_classifier
+from sklearn.base import is_classifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from engine_example import naive_kernel, sample
 from estimators_example import outputs, table
 from feature_forms import feature_eigenpro_classifier, feature_eigenpro_regressor
 from forms import eigenpro_regressor
-from resumed_example import StopAt
 from risk_example import Given
 from shallows import features, training
-from shallows.errors import ShallowsError, TrainingInterrupted
+from shallows.errors import ShallowsError
 from shallows.fitting import feature_eigenpro
 from shallows.fitting.feature_preconditioner import fit_feature_preconditioner
 from solved_by import constructor
@@ -110,23 +109,6 @@ def test_a_small_budget_changes_no_prediction_beyond_rounding(Estimator):
         streamed = Estimator(**options, memory="40MB").fit(X, y)
     assert (kept.report_["kept_fraction"], streamed.report_["kept_fraction"]) == (1.0, 0.0)
     assert np.abs(outputs(kept, new) - outputs(streamed, new)).max() < 1e-3
-
-
-@pytest.mark.slow
-@quiet
-@pytest.mark.parametrize(("Estimator", "early_stopping"), [(BOTH[0], True), (BOTH[1], False)])
-def test_a_run_that_was_stopped_goes_on_to_the_same_model_to_the_bit(Estimator, early_stopping, tmp_path):
-    X, y, _ = table(Estimator, 1100)
-    model = Estimator(n_features=100, random_state=0, max_epochs=4, tol=0, batch_size=50, early_stopping=early_stopping)
-    through = clone(model).fit(X, y)
-    for at in (5, 60):
-        checkpoint = training.Checkpoint(tmp_path, "a run")
-        with pytest.raises(TrainingInterrupted):
-            clone(model).fit(X, y, observers=[StopAt(checkpoint, at)], checkpoint=checkpoint)
-    resumed = clone(model).fit(X, y, checkpoint=training.Checkpoint(tmp_path, "a run"))
-    assert resumed.n_resumes_ == 2
-    assert np.array_equal(resumed.coef_, through.coef_)
-    assert resumed.losses_ == through.losses_
 
 
 @quiet

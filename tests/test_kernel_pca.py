@@ -24,7 +24,7 @@ from shallows.decomposition import (
 )
 from shallows.errors import DivergenceError, ShallowsError
 from shallows.solvers import Oja
-from shallows.training import Checkpoint, Curve, Observer
+from shallows.training import Curve
 from shallows_papers.baselines.randomised_cca import RandomisedCCA
 
 
@@ -121,25 +121,6 @@ def test_a_batch_with_nan_leaves_the_model_of_the_batches_before_it(n, a_short_b
 
 
 # --------------------------------------------------------------------------------------- progress and checkpoints
-
-
-class Stop(Observer):
-    def __init__(self, checkpoint):
-        self.checkpoint = checkpoint
-
-    def on_batch(self, run):
-        if run.iteration == 7:
-            self.checkpoint.request_stop()
-
-
-def test_a_fit_that_was_stopped_goes_on_from_its_checkpoint_to_the_same_model(tmp_path):
-    x = points(300)
-    checkpoint = Checkpoint(tmp_path, "k")
-    with pytest.raises(ShallowsError, match="stopped"):
-        brief(batch_size=50).fit(x, checkpoint=checkpoint, observers=[Stop(checkpoint)])
-    resumed = brief(batch_size=50).fit(x, checkpoint=Checkpoint(tmp_path, "k"))
-    assert resumed.n_resumes_ == 1
-    assert np.array_equal(resumed.transform(x), brief(batch_size=50).fit(x).transform(x))
 
 
 def test_observers_see_components_during_the_training():

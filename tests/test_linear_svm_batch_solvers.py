@@ -1,7 +1,5 @@
 """Dual coordinate descent, Newton's method, cutting planes and SARAH on a linear support vector machine."""
 
-import json
-
 import numpy as np
 import pytest
 
@@ -26,7 +24,6 @@ from shallows.solvers.linear_svm.problem import (
 )
 from shallows.solvers.linear_svm.rows import as_rows, draws, key_of
 from shallows.solvers.linear_svm.sarah import SARAHStepper
-from shallows.solvers.linear_svm.subgradients import LinearPegasosStepper
 
 BOTH = pytest.mark.parametrize("loss", [HINGE, SQUARED_HINGE])
 
@@ -252,31 +249,6 @@ def test_methods_of_gradients_refuse_the_hinge(solver):
     X, y = points(n=20)
     with pytest.raises(ShallowsError, match="squared hinge"):
         solver.init(problem_of(X, y))
-
-
-@pytest.mark.parametrize(
-    ("solver", "loss", "batch", "times"),
-    [
-        (DualCoordinateDescentStepper(1e-4), HINGE, 1, 40),
-        (CuttingPlanesStepper(1e-3), HINGE, 1, 40),
-        (CuttingPlanesStepper(1e-3, line_search=True), HINGE, 1, 10),
-        (PrimalNewtonStepper(1e-8), SQUARED_HINGE, 1, 6),
-        (LBFGSStepper(1e-8), SQUARED_HINGE, 1, 12),
-        (SARAHStepper(), SQUARED_HINGE, 1, 6),
-        (LinearPegasosStepper(averaging="weighted", projection=True, sampling="new_permutation"), HINGE, 250, 6),
-    ],
-    ids=lambda part: type(part).__name__,
-)
-def test_a_state_that_was_kept_goes_on_to_the_bit(solver, loss, batch, times):
-    X, y = points()
-    problem = problem_of(X, y, 1e-3, loss)
-    whole, half = run(solver, problem, batch, times), run(solver, problem, batch, times // 2)
-    held, numbers = half.remember()
-    state = solver.init(problem)
-    state.recall(held, json.loads(json.dumps(numbers)))
-    for _ in range(times - times // 2):
-        state = solver.step(problem, state, batch)
-    assert (state.coefficients == whole.coefficients).all()
 
 
 @BOTH

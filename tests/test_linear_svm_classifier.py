@@ -192,23 +192,6 @@ def test_a_training_that_did_not_converge_is_told():
         LinearSVMClassifier(solver=DualCoordinateDescent(max_epochs=2, tol=1e-8)).fit(X, y)
 
 
-@each
-def test_a_training_that_is_interrupted_goes_on_to_the_bit(solver, tmp_path):
-    X, y = points()
-
-    class Interrupt(training.Observer):
-        def on_epoch(self, run):
-            if run.epoch == 3:
-                raise KeyboardInterrupt
-
-    model = LinearSVMClassifier(with_known(solver, max_epochs=6, tol=1e-9), regularization=1e-3, random_state=0)
-    whole = clone(model).fit(X, y)
-    with pytest.raises(KeyboardInterrupt):
-        model.fit(X, y, observers=[Interrupt()], checkpoint=training.Checkpoint(tmp_path, "key", every_seconds=0))
-    again = model.fit(X, y, checkpoint=training.Checkpoint(tmp_path, "key", every_seconds=0))
-    assert np.array_equal(again.coef_, whole.coef_)
-
-
 def test_observers_see_the_model_on_the_way():
     X, y = points()
     errors, norms = [], []

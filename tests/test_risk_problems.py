@@ -136,21 +136,6 @@ def test_an_intercept_is_taken_from_targets_that_are_values(name):
     assert by_intercept.monitored() == pytest.approx(by_targets.monitored(), rel=1e-12)
 
 
-@pytest.mark.parametrize("name", SOLVERS)
-def test_a_state_that_was_put_away_goes_on_to_the_bit(name):
-    make, loss, solver = SOLVERS[name]
-    p, order = make(loss, weights=True), batches_of(N, 16, 3)
-    straight = run(solver, p.problem, order)
-    halfway = run(solver, p.problem, order[:5])
-    kept = halfway.remember()
-    solver.step(p.problem, halfway, order[5])
-    again = solver.init(p.problem)
-    again.recall(*kept)
-    for batch in order[5:]:
-        again = solver.step(p.problem, again, batch)
-    assert np.array_equal(again.coefficients, straight.coefficients)
-
-
 def test_the_loop_halves_a_step_of_svrg_that_diverges():
     p = feature_risk("square")
     problem = RiskProblem(p.problem.span, p.y, p.loss, p.reg, growth=10.0)

@@ -13,17 +13,21 @@ import scipy.sparse
 from sklearn.base import is_classifier
 
 import shallows
+from resumed_example import stopped_at_every_batch
 from shallows import Options, arrays
 from shallows.distributed.fitting import check_estimator
 from shallows.errors import ShallowsError
 from shallows.kernel_approximation import NystroemFeatures
 from shallows.models.centering import MOST_DENSE_COLUMNS
+from shallows.training import Checkpoint
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning", "ignore::UserWarning")
 
 N, WIDE = 240, MOST_DENSE_COLUMNS + 5_000
 FEW = {"max_epochs": 1, "n_iter": 2, "max_features": 64, "block_size": 8, "n_subsample": 100}
 """Small values of the parameters of solvers, where they have them."""
+BATCHES = {"max_epochs": 3, "max_passes": 2, "n_iter": 8, "batch_size": 80, "block_size": 8, "max_features": 32}
+"""Values of the same with several batches, and features that are used again."""
 
 
 class Case(NamedTuple):
@@ -33,8 +37,11 @@ class Case(NamedTuple):
     name: str
     solver: type
 
-    def unfitted(self, **parameters):
-        settings = {field.name: FEW[field.name] for field in fields(self.solver) if field.name in FEW}
+    def __str__(self):
+        return f"{self.estimator.__name__}-{self.name}"
+
+    def unfitted(self, small=FEW, **parameters):
+        settings = {field.name: small[field.name] for field in fields(self.solver) if field.name in small}
         given = {"random_state": 0, "solver": self.solver(**settings), "bandwidth": 1.0}
         known = inspect.signature(self.estimator).parameters
         if "features" in known and (known["features"].default is not None or self.solver.takes == "features"):
@@ -60,9 +67,10 @@ def cases():
 
 
 CASES = [*cases()]
+WITH_CHECKPOINTS = [case for case in CASES if "checkpoint" in inspect.signature(case.estimator.fit).parameters]
 OF_TARGETS = {case.solver for case in CASES if case.estimator._takes_targets}
 """Solvers of the estimators that have targets."""
-each = pytest.mark.parametrize("case", CASES, ids=[f"{case.estimator.__name__}-{case.name}" for case in CASES])
+each = pytest.mark.parametrize("case", CASES, ids=str)
 
 
 def dense(X):
@@ -154,6 +162,26 @@ def test_partial_fit_exists_exactly_for_online_solvers(case):
         first = {"classes": np.unique(y)} if is_classifier(model) else {}
         model.partial_fit(X[:120], y[:120], **first).partial_fit(X[120:], y[120:])
         assert np.isfinite(outputs(model, X)).all()
+
+
+# Conjugate gradients begin their directions again and end within their tolerance, see `test_pivoted_preconditioner`.
+@pytest.mark.parametrize("case", [case for case in WITH_CHECKPOINTS if case.name != "conjugate_gradients"], ids=str)
+def test_a_fit_that_is_stopped_at_every_batch_ends_at_the_same_bits(case, tmp_path):
+    y = case.targets(X)
+    y = y + (X[:, 2] > 0.5) if is_classifier(case.estimator()) else y
+
+    def fit(**stops):
+        return case.unfitted(BATCHES | {"n_subsample": 100, "tol": 1e-9}, center=True).fit(X, y, **stops)
+
+    if case.name in ("normal_equations", "feature_block_descent"):
+        with pytest.raises(ShallowsError, match=r"checkpoint cannot be used .* Use solver='feature_eigenpro'"):
+            fit(checkpoint=Checkpoint(tmp_path, "k"))
+        return
+    whole = fit()
+    resumed, n_runs = stopped_at_every_batch(fit, tmp_path)
+    assert n_runs > 2 or case.solver.is_direct or case.name == "nystrom_conjugate_gradients"
+    assert np.array_equal(outputs(resumed, X), outputs(whole, X))
+    assert getattr(resumed, "losses_", None) == getattr(whole, "losses_", None)
 
 
 @each

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 
 from estimators_example import published
 from forms import eigenpro_regressor, kernel_sgd_regressor
-from resumed_example import StopAt
-from shallows import KernelRidgeRegressor, training
-from shallows.errors import ShallowsError, TrainingInterrupted
+from shallows import KernelRidgeRegressor
+from shallows.errors import ShallowsError
 from shallows.solvers import KernelSGD
 from shallows.solvers.least_squares import step_rules
-from step_rules_example import ALL, each, small, table
+from step_rules_example import each, small, table
 
 pytestmark = pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.exceptions.ConvergenceWarning")
 
@@ -28,18 +26,6 @@ def test_a_step_of_the_users_is_taken_at_every_step(Estimator):
     )
     assert by_number.step_size_ == by_rule.step_size_ == 0.05
     assert by_number.losses_ == by_rule.losses_
-
-
-@pytest.mark.parametrize("Estimator", ALL[1::2])
-def test_a_run_that_was_stopped_in_a_cycle_goes_on_in_it(Estimator, tmp_path):
-    X, y, *_ = table(Estimator)
-    model = Estimator(**small(Estimator), rank=20, n_subsample=100, batch_size=30, max_epochs=3, tol=0, random_state=0)
-    losses = clone(model).fit(X, y).losses_
-    for at in (5, 24):
-        checkpoint = training.Checkpoint(tmp_path, "a run")
-        with pytest.raises(TrainingInterrupted):
-            clone(model).fit(X, y, observers=[StopAt(checkpoint, at)], checkpoint=checkpoint)
-    assert clone(model).fit(X, y, checkpoint=training.Checkpoint(tmp_path, "a run")).losses_ == losses
 
 
 @pytest.mark.parametrize(("batch_size", "few"), [(8, None), (40, 0), (200, 0)])

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from component_example import exact_correlations, features, sine_squared, two_views
-from resumed_example import stopped_at_every_batch
 from shallows import arrays, streams
 from shallows.errors import DivergenceError, ShallowsError
 from shallows.solvers.components.kernel_cca import TwoViewCCAStepper
@@ -196,22 +195,6 @@ def test_a_step_that_diverges_is_caught_told_and_halved():
 
 
 # ------------------------------------------------------------------------------------------ resuming, places
-
-
-@pytest.mark.parametrize("solver", [TwoViewSVDStepper(0.5, 0.1, max_blocks=3), TwoViewCCAStepper(0.5, 0.1)])
-def test_a_training_that_is_stopped_at_every_batch_ends_the_same_to_the_bit(solver, tmp_path):
-    (x, y), (f, g) = two_views(), maps()
-
-    def once(**options):
-        return train(solver, problem_on(x, y, f, g), Batches(200, 50, 0), Stopping(2, tolerance=-np.inf), **options)
-
-    whole, (resumed, _) = once(), stopped_at_every_batch(once, tmp_path)
-    for name in ("first", "second"):
-        assert np.array_equal(getattr(whole.state, name).coefficients, getattr(resumed.state, name).coefficients)
-    assert np.array_equal(whole.state.cross_moment, resumed.state.cross_moment)
-    moved = whole.state.to(arrays.Device("cpu"))
-    assert np.array_equal(moved.second.coefficients, whole.state.second.coefficients)
-    assert moved.n_steps == whole.state.n_steps == 8
 
 
 def test_views_that_are_handed_in_as_a_stream_are_the_same():
