@@ -45,7 +45,7 @@ CLAIMS = "shallows_papers.papers.eigenpro.claims"
         ({"fixed": None}, "when its criterion was set"),
         ({"evidence": "own"}, "has no 'fixed'"),
         ({"over": {"method": "fast"}, "less": {"method": "fast"}}, "a ratio or about a difference"),
-        ({"counted_on": "test"}, "the interval of a difference"),
+        ({"paired": "counted"}, "the interval of a difference"),
         ({"less": {"method": "fats"}}, "Did you mean 'fast'"),
         ({"at_most": None, "tolerance": {"absolute": 1}, "paired": True}, "An interval is judged by"),
         ({"reduce": "lrgest"}, "Did you mean 'largest'.*target toy, claim claim"),

@@ -42,7 +42,7 @@ def judged(kind):
     for target, spec in PLAN.targets.items():
         for name, one in spec.get(kind, {}).items():
             counted = one.get("evidence") in verdicts.KINDS and "not_measured" not in one
-            if counted and "incomparable" not in one:
+            if counted and "why" not in one:
                 yield target, name
 
 
@@ -169,7 +169,7 @@ def numbers(claim):
     yield sum(ends) / 2.0 if len(ends) == 2 else (high - step if ends == [high] else low + step), GOOD
     for limit, sign in ((low, -1.0), (high, 1.0)):
         if math.isfinite(limit):
-            yield limit + sign * (step + 2.0 * ("counted_on" in claim)), BAD
+            yield limit + sign * (step + 2.0 * (claim.get("paired") == "counted")), BAD
 
 
 def measured_at(target, name, number):

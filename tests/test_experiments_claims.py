@@ -165,19 +165,23 @@ def test_a_criterion_may_have_to_hold_for_every_seed(claim, verdict):
     assert row["verdict"] == verdict and float(row["measured_mean"]) == 1.0
 
 
+OVER_ITSELF = {"over": {"metric": "scale"}}
+
+
 @pytest.mark.parametrize(
     ("value", "criterion", "verdict"),
     [
-        (math.inf, {"at_least": 1, "censored": "stopped"}, "undecided"),
+        (math.inf, {"at_least": 1, **OVER_ITSELF}, "undecided"),
         (math.inf, {"at_least": 1}, "deviates"),
-        (math.nan, {"at_most": 1, "censored": "stopped"}, "undecided"),  # neither side ended
-        (math.inf, {"at_most": 1, "censored": "stopped"}, "deviates"),
+        (math.nan, {"at_most": 1, **OVER_ITSELF}, "undecided"),  # neither side ended
+        (math.inf, {"at_most": 1, **OVER_ITSELF}, "deviates"),
     ],
 )
-def test_what_was_not_waited_for_is_undecided_and_says_so(value, criterion, verdict):
-    curves = {("fast", "g", seed): {"error": {1: value}} for seed in (0, 1)}
+def test_a_ratio_is_undecided_where_a_side_has_not_ended(value, criterion, verdict):
+    curves = {("fast", "g", seed): {"error": {1: value}, "scale": {None: 1.0}} for seed in (0, 1)}
     (row,) = claim_of({"label": "x", **criterion}, curves, published="said")
-    assert row["verdict"] == verdict and row["reason"].endswith("stopped") == (verdict == "undecided")
+    assert row["verdict"] == verdict
+    assert row["reason"].endswith("the ratio is not known") == (verdict == "undecided")
 
 
 @pytest.mark.parametrize(("limit", "verdict"), [(2, "deviates"), (3, "deviates"), (4, "not run")])

@@ -38,9 +38,8 @@ EXACT = {"method": "exact", "metric": "error"}
         ({1: 5.0, 2: 3.0}, {3: 2.0, 4: 4.0}, {"at_most": EXACT}, 2.0),  # the mean of the levels of other seeds
         ({1: 49.0, 2: 48.24}, {0: 48.19}, {"at_most": EXACT, "plus": 0.05}, 2.0),  # met to rounding
         # One standard error of 50 % on 10,000 points is half a point.
-        ({1: 52.0, 2: 50.99, 3: 50.49}, {0: 50.0}, {"at_most": EXACT, "standard_errors": 1.0}, 3.0),
-        ({1: 52.0, 2: 50.99, 3: 50.49}, {0: 50.0}, {"at_most": EXACT, "standard_errors": 2.0}, 2.0),
-        ({1: 52.0, 2: 50.99, 3: 50.49}, {0: 50.0}, {"at_most": EXACT, "standard_errors": 0.1}, None),
+        ({1: 52.0, 2: 50.51, 3: 50.49}, {0: 50.0}, {"at_most": EXACT, "plus": "standard error"}, 3.0),
+        ({1: 52.0, 2: 50.51, 3: 50.51}, {0: 50.0}, {"at_most": EXACT, "plus": "standard error"}, None),
     ],
 )
 def test_a_level_is_a_number_or_that_of_another_method_and_may_be_widened(curve, exact, passage, mark):

@@ -195,7 +195,7 @@ def test_an_interval_is_that_of_students_t():
 
 
 def test_a_difference_of_counted_errors_has_an_interval_without_seeds():
-    claim = {key: value for key, value in PAIRED.items() if key != "at_most"} | {"counted_on": "test", "at_least": 0.0}
+    claim = {key: value for key, value in PAIRED.items() if key != "at_most"} | {"paired": "counted", "at_least": 0.0}
     for slow, verdict in ((5.2, "undecided"), (7.0, "reproduced"), (3.0, "deviates")):
         (row,) = claim_of(claim, {**seeds(5.0), **seeds(slow, method="slow")}, published="worse")
         assert row["verdict"] == verdict
@@ -292,7 +292,7 @@ def test_a_theorem_says_what_would_contradict_it():
 
 
 def test_what_can_be_compared_at_no_scale_says_why():
-    (row,) = judged_cells({("fast", "g", 0): {"s": {None: 5.0}}}, "583", name="s", incomparable="another machine")
+    (row,) = judged_cells({("fast", "g", 0): {"s": {None: 5.0}}}, "583", name="s", why="another machine")
     assert (row["verdict"], row["reason"]) == ("not comparable", "another machine")
 
 

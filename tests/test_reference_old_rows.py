@@ -57,7 +57,7 @@ CASES = {
     "values": (seeds(1.0, 2.0, 4.0), {}),
     "one value": (seeds(2.0), {}),
     "not finite": (seeds(1.0, float("inf")), {}),
-    "censored": (seeds(float("inf"), float("inf")), {"censored": "it was stopped"}),
+    "an infinite ratio": (seeds(float("inf"), float("inf")), {"of": {"method": "fast"}, "over": {"method": "fast"}}),
     "a value is missing": ({**seeds(1.0, 2.0), ("fast", "g", 2): {"error": {}}}, {}),
     "a level": (race(LATE, LATE), OVER),
     "a bound": (race(LATE, NEVER), OVER),

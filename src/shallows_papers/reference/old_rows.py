@@ -110,7 +110,7 @@ def _row(maker: RowMaker, row: Row, printed: Mapping[str, str] | None, runs: Seq
         return replace(row, verdict=verdict, cause=cause, evidence=evidence, as_collected=True)
     if claim is not None:
         # An interval that also depends on counted points cannot be computed from the repetitions.
-        interval = (row.low, row.high) if claim.get("counted_on") and row.low is not None else None
+        interval = (row.low, row.high) if claim.get("paired") == verdicts.COUNTED and row.low is not None else None
         return claims.row_of(maker, row.metric, number, printed, runs, interval)
     return cells.row_of(maker, series[0], row.metric, setting, printed, measured, runs)
 

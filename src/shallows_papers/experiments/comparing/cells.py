@@ -121,7 +121,8 @@ def _judged(
     definition, along = spec["metrics"][metric], spec.get("mark", "")
     changes = series["altered"].items()
     altered = ", ".join(f"{last_name(path)} = {ours} instead of {theirs}" for path, (ours, theirs) in changes)
-    incomparable = definition.get("incomparable") or maker.incomparable(series["data"], runs)
+    is_derived = definition.get("evidence") == verdicts.DERIVED
+    incomparable = (not is_derived and definition.get("why")) or maker.incomparable(series["data"], runs)
     incomparable = incomparable or (f"measured with {altered}" if altered and number is not None else None)
     n_diverged = sum(run.diverged for run in runs)
     if n_diverged and measured.mean is not None and math.isnan(measured.mean):
@@ -152,7 +153,7 @@ def _judged(
         if n_diverged:
             return Verdict.DEVIATES, reason  # a run that diverged never reaches the level
         return verdicts.judge(number, math.nan, margin or 0.0, interval=interval)[0], reason
-    if definition.get("evidence") == verdicts.DERIVED:
+    if is_derived:
         return Verdict.DERIVATION, definition["why"]
     if incomparable:
         return Verdict.NOT_COMPARABLE, incomparable

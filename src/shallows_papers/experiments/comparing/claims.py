@@ -180,12 +180,13 @@ def _judged(
     reason = f"{_OURS} {text}"
     if "could_fail" in claim:
         reason += f"; it would fail with {claim['could_fail']}"
-    # The ratio is undefined if neither side reached the level. It is infinite, hence too large, if only the method did.
+    n_diverged = sum(run.diverged for run in runs)
+    # A ratio is undefined if neither side ended. It is infinite, hence too large, if only the method did not.
     unended = math.isnan(measured.mean) or (measured.mean == math.inf and "at_most" not in claim)
-    if "censored" in claim and unended:
-        return Verdict.UNDECIDED, f"{reason}; {claim['censored']}"
+    if "over" in claim and unended and not n_diverged:
+        sides = "neither side" if math.isnan(measured.mean) else "only the other side"
+        return Verdict.UNDECIDED, f"{reason}; {sides} has a finite value other than 0, so that the ratio is not known"
     if not measured.is_finite:
-        n_diverged = sum(run.diverged for run in runs)
         why = verdicts.diverged(n_diverged, len(runs)) if n_diverged else "a value is not finite"
         return Verdict.DEVIATES, f"{reason}; {why}"
     if interval is not None:
@@ -282,7 +283,9 @@ def _of_each_series(measurements: Measurements, claim: Mapping[str, Any], *, is_
             yield _OfSeries(series, len(curves), values, passed, bounds)
         elif any(curves):
             counted = (
-                _variance_of_counts(measurements, series, metric, claim) if "counted_on" in claim and values else None
+                _variance_of_counts(measurements, series, metric, claim)
+                if claim.get("paired") == verdicts.COUNTED and values
+                else None
             )
             yield _OfSeries(series, len(curves), values, passed, counted=counted)
 
@@ -290,11 +293,10 @@ def _of_each_series(measurements: Measurements, claim: Mapping[str, Any], *, is_
 def _variance_of_counts(
     measurements: Measurements, series: Mapping[str, Any], metric: str, claim: Mapping[str, Any]
 ) -> float:
-    """Return an upper bound on the variance of a difference of two errors in percent, counted on the same points."""
+    """Return an upper bound on the variance of a difference of two errors in percent, counted on the test points."""
     sides = measurements.curves(series, metric), measurements.of_partner(series, claim["less"], metric)
     first, second = (statistics.fmean(_reduced(curve, claim) for curve in side) for side in sides)
-    on = claim["counted_on"]
-    n = on if isinstance(on, int) else min(run.record["data"][f"n_{on}"] for run in measurements.runs(series))
+    n = min(run.record["data"]["n_test"] for run in measurements.runs(series))
     return 100.0 * max(first + second, 100.0 / n) / n
 
 

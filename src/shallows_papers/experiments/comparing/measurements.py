@@ -25,6 +25,8 @@ from .uncertainty import standard_error
 
 #: In a reference, the value of an axis that may have any value.
 ANY = "any"
+#: In a first passage, what is added to a level that is an error in percent on the test points.
+STANDARD_ERROR = "standard error"
 #: Relative tolerance at a level, for rounding: 48.19 + 0.05 is a little less than 48.24 in binary.
 ROUNDING = 1e-9
 
@@ -128,10 +130,10 @@ class Measurements:
         levels = self._levels(series, rule["at_most"], rule["of"])
         passages: list[Curve] = []
         for curve, run, level in zip(self.curves(series, rule["of"]), self.runs(series), levels, strict=True):
-            limit = level + rule.get("plus", 0.0)
-            if rule.get("standard_errors"):
-                limit += rule["standard_errors"] * standard_error(level, run.record["data"]["n_test"])
-            limit += ROUNDING * max(1.0, abs(level))
+            plus = rule.get("plus", 0.0)
+            if plus == STANDARD_ERROR:
+                plus = standard_error(level, run.record["data"]["n_test"])
+            limit = level + plus + ROUNDING * max(1.0, abs(level))
             passage = next((point for point in in_order(curve) if point is not None and curve[point] <= limit), None)
             passages.append({} if passage is None else {None: float(passage)})
         return passages

@@ -101,6 +101,9 @@ CAUSES = (
 )
 UNEXPLAINED = CAUSES[-1]
 
+#: A claim is ``paired`` in this way if its interval includes the counting of errors on the test points.
+COUNTED = "counted"
+
 #: When a criterion was set: after the results were known.
 AFTER = "after a look"
 

@@ -48,9 +48,11 @@ def check(target: str, spec: Mapping[str, Any]) -> None:
             if name == spec.get("mark"):
                 raise ConfigurationError(f"The name {name!r} is both a metric and the mark that metrics run along.")
             is_derived = metric.get("evidence") == "derivation"
-            if ("why" in metric) != is_derived or ("why" in metric and "tolerance" in metric):
+            is_judged = metric.get("evidence") == "number" and not {"tolerance", "not_measured"} & metric.keys()
+            if ("why" in metric) != (is_derived or is_judged) or ("why" in metric and "tolerance" in metric):
                 raise ConfigurationError(
-                    "A metric has 'why' if its evidence is 'derivation', and only then; it has no tolerance."
+                    "A metric has 'why' if its evidence is 'derivation', or if it is a number without a tolerance, "
+                    "which is not compared with the printed one; and only then."
                 )
             _check_reference(_level(metric), spec)
     for name, claim in spec.get("claims", {}).items():
@@ -151,8 +153,8 @@ def _check_evidence(claim: Mapping[str, Any]) -> None:
         )
     if "over" in claim and "less" in claim:
         raise ConfigurationError("A claim has 'over' or 'less', not both: it is about a ratio or about a difference.")
-    if "counted_on" in claim and not (claim.get("paired") and "less" in claim):
-        raise ConfigurationError("'counted_on' needs 'less' and 'paired': it widens the interval of a difference.")
+    if claim.get("paired") == "counted" and "less" not in claim:
+        raise ConfigurationError("'paired: counted' needs 'less': it widens the interval of a difference.")
     if claim.get("paired") and "tolerance" in claim:
         raise ConfigurationError("An interval is judged by at_most, at_least or between, not by a tolerance.")
 
