@@ -50,6 +50,7 @@ lint: $(READY) ## ruff, snakefmt, mypy, the lint of Snakemake; English, links, a
 	@$(BIN)/python .ci/plain_words.py
 	@$(BIN)/python .ci/links.py
 	@$(BIN)/python .ci/stale_pages.py
+	@$(BIN)/python -m shallows_papers.reference check
 	@$(BIN)/python -m mypy
 	@$(BIN)/snakemake --lint
 

@@ -35,7 +35,7 @@ def test_the_verdicts_of_the_readme_are_those_of_the_reference_results():
     judged = {*draw.distances.OUTCOMES, Verdict.DEVIATES, Verdict.REFUTED}
     rows = [row for one in targets for row in one.rows if row.evidence == "number" and row.verdict in judged]
     judging = (ROOT / "docs" / "judging.md").read_text(encoding="utf-8")
-    assert all(sentence in judging for sentence in draw.headlines.sentences(targets))
+    assert all(sentence in judging for sentence in draw.sentences(targets))
     assert len(numbers) == sum(not row.derived for row in rows), "each judged number is in the picture, reached or not"
     seeds, alone, undecided, deviate = draw.distances.counts(numbers).values()
     told = f"{seeds} are reproduced with several seeds, {alone} with one seed, {undecided} are undecided and {deviate}"

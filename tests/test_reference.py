@@ -259,6 +259,15 @@ def test_what_is_not_finished_or_of_other_code_is_not_collected_and_what_is_held
     assert len(Reference(plan, "demo", collected).runs) == 6
 
 
+def test_a_run_of_a_modified_tree_is_not_collected(plan, results, tmp_path):
+    path = next(results.glob("runs/*/*/*/record.json"))
+    record = json.loads(path.read_text())
+    record["code"]["dirty"] = True
+    path.write_text(json.dumps(record))
+    (said,) = collection.collect(plan, "demo", results, tmp_path / "ref", [TARGET], older=True)
+    assert said.startswith(f"{TARGET}: not collected, the run runs/") and "made with uncommitted changes" in said
+
+
 def test_a_run_that_no_configuration_requests_is_told_and_removed_by_the_next_collection(plan, results, collected):
     index = folder.read_index(collected)
     runs = folder.read_runs(collected, index)
@@ -382,7 +391,10 @@ def test_every_run_of_the_laptop_is_requested_for_the_rows_that_show_it(plan):
         for row in (row for row in old.rows if row.records):
             of_method = [one for one in series if one["method"] == row.method and one["data"] in row.printed_data]
             wanted = {one for each in of_method for one in each["run_ids"]} if row.method else of_target
-            assert {now[one] for one in row.records} <= wanted, (target, row.method, row.setting, row.metric)
+            assert {now[one] for one in row.records} <= wanted, (
+                f"The reference row {row.method}, {row.setting}, {row.metric} of {target} has runs that no "
+                "configuration requests."
+            )
 
 
 @pytest.mark.parametrize("place", [DEMO, LAPTOP], ids=["demo", "laptop"])

@@ -68,4 +68,18 @@ def test_the_page_shows_the_picture_and_counts_its_dots(tmp_path):
     told = "Of 7 numbers: 1 reproduced; 1 reproduced, one seed; 1 undecided; 4 deviate."
     assert told in texts[0] and "grey band" not in texts[1]
     [uri] = re.findall(r'src="(data:image/svg[^"]*)"', texts[0])
+    assert '<th scope="row">An invented paper: some &lt; all &amp; more</th><td>2</td><td>1</td><td>1</td>' in texts[0]
     assert "reproduced, one seed (1)" in base64.b64decode(uri.partition(",")[2]).decode()
+
+
+def test_the_page_links_to_a_copy_of_the_verdict_log(tmp_path):
+    csv_path = report_example.error_table(tmp_path)
+    write_rows(csv_path, [dataclasses.replace(ROWS[1], setting="kernel=g; epochs=1")])
+    log = tmp_path / "config" / "verdict_log.csv"
+    log.parent.mkdir()
+    log.write_text("date,what,target,name,old,new,reason\n2026-01-01,count,,all,,4 of 6,counted\n")
+    page.write([(csv_path, None)], tmp_path / "report" / "index.html", log=log)
+    text = (tmp_path / "report" / "index.html").read_text()
+    assert '<a href="verdict_log.csv">Every change of a verdict' in text
+    assert (tmp_path / "report" / "verdict_log.csv").read_text() == log.read_text()
+    assert "4 of 6" not in text  # the log is about the laptop scale, and this page about the demo

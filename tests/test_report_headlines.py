@@ -43,3 +43,11 @@ def test_the_data_with_most_numbers_and_the_criteria_that_were_set_later_are_tol
     assert origin == "4 of the 6 judged numbers, calibrated ones included, come from 3 runs on Digits."
     assert later.startswith("2 of the 3 reproduced numbers have a criterion that was set or moved after")
     assert headlines.sentences(TARGETS[1:]) == []
+
+
+def test_the_last_count_of_the_log_says_what_the_first_criteria_would_pass():
+    line = {"what": "verdict", "new": "reproduced", "date": "2026-01-01"}
+    lines = [{**line, "what": "count", "new": "2 of 6"}, {**line, "what": "count", "new": "4 of 6"}, line]
+    (*_, said) = headlines.sentences(TARGETS, lines)
+    assert said.startswith("With the criteria of the first commits 4 of 6 means would be within their margins (counted")
+    assert len(headlines.sentences(TARGETS, [line])) == 2

@@ -13,6 +13,7 @@ from pathlib import Path
 import matplotlib
 import seaborn
 
+from shallows_papers.experiments.comparing import verdict_log
 from shallows_papers.experiments.comparing.table_rows import counts_by_kind
 from shallows_papers.experiments.comparing.verdicts import CALIBRATED, Verdict
 from shallows_papers.experiments.planning.plan import Plan
@@ -67,6 +68,11 @@ def verdicts(every: list[Target]) -> str:
     return "\n".join(lines)
 
 
+def sentences(every: list[Target]) -> list[str]:
+    """Where the judged numbers come from, and when their criteria were set."""
+    return headlines.sentences(every, verdict_log.read(ROOT / "config" / verdict_log.NAME))
+
+
 def main() -> int:
     """Draw and print."""
     every = targets()
@@ -75,7 +81,7 @@ def main() -> int:
     with matplotlib.rc_context({**seaborn.axes_style("ticks"), **STYLE}):
         distances.draw(numbers).savefig(out, dpi=150, metadata={"Software": None})
     print(verdicts(every))
-    print(f"{len(numbers)} judged numbers: {distances.counts(numbers)}", *headlines.sentences(every), sep="\n")
+    print(f"{len(numbers)} judged numbers: {distances.counts(numbers)}", *sentences(every), sep="\n")
     return 0
 
 

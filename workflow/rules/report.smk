@@ -4,6 +4,7 @@ FINDINGS = sorted(
     map(from_here, PLAN.configuration.folder.glob("papers/*/findings.rst"))
 )
 SUMMARIES = [from_here(path) for path in PLAN.summaries]
+VERDICT_LOG = [*map(from_here, PLAN.configuration.folder.glob("verdict_log.csv"))]
 
 
 rule write_page:
@@ -12,6 +13,7 @@ rule write_page:
         meta=[below("{scale}", f"tables/{target}.json") for target in PLAN.targets],
         findings=FINDINGS,
         summaries=SUMMARIES,
+        verdict_log=VERDICT_LOG,
     output:
         report_of("{scale}"),
     log:

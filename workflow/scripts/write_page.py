@@ -17,5 +17,6 @@ with journal(snakemake.log[0]):
         getattr(snakemake.input, "summaries", ()),
         getattr(snakemake.params, "title", ""),
         getattr(snakemake.params, "leaderboards", None),
+        log=next(iter(getattr(snakemake.input, "verdict_log", ())), None),
     )
     print(f"The report: {Path(snakemake.output[0]).resolve()}", flush=True)

@@ -1,4 +1,4 @@
-"""``python -m shallows_papers.reference collect|crate|list|report|verify --scale SCALE [TARGET ...]``."""
+"""``python -m shallows_papers.reference check|collect|crate|list|log|report|verify --scale SCALE [TARGET ...]``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ REFERENCE = Path("results/reference")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; return 1 if a number drifted or nothing could be compared, and 2 for what cannot be used."""
     parser = argparse.ArgumentParser(prog="python -m shallows_papers.reference", description=__doc__)
-    parser.add_argument("command", choices=("collect", "crate", "list", "report", "verify"))
+    parser.add_argument("command", choices=("check", "collect", "crate", "list", "log", "report", "verify"))
     parser.add_argument("targets", nargs="*", metavar="TARGET", help="targets (default: all)")
     parser.add_argument("--scale", choices=SCALES, default=SCALES[0])
     parser.add_argument("--results", type=Path, help="folder of results (default: from the configuration)")
@@ -30,7 +30,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--older", action="store_true", help="collect runs of other code versions, too")
     parser.add_argument("--out", type=Path, help="folder of a crate (default: crate/<scale> next to the results)")
     parser.add_argument("--agent", help="who ran the workflow, for the crate")
+    parser.add_argument("--reason", help="why something changed, for the log")
     options = parser.parse_intermixed_args(arguments)
+    if options.command == "log" and not options.reason:
+        parser.error("log needs a reason: --reason 'why criteria, settings or verdicts changed'")
     try:
         with reader_may_leave():
             return _run(options)
@@ -47,16 +50,22 @@ def _run(options: argparse.Namespace) -> int:
     reference = options.reference / options.scale
     # The reference is judged and drawn in the same way for any installed extras.
     plan = Plan.load(".", deployed=options.command != "collect" or options.older)
+    if options.command == "check":
+        from .checks import problems
+
+        found = [*problems(plan, options.reference)]
+        print(*(found or ["The reference and its log are complete."]), sep="\n")
+        return 1 if found else 0
     if options.command == "verify":
         from . import agreement
         from .held import Reference
 
         held = Reference(plan, options.scale, reference)
-        found = agreement.verify(held, results, options.targets)
-        print(*agreement.report(found, held), sep="\n")
-        agreement.write_csv(found, results / "verification.csv")
+        verified = agreement.verify(held, results, options.targets)
+        print(*agreement.report(verified, held), sep="\n")
+        agreement.write_csv(verified, results / "verification.csv")
         print(f"Every number: {results / 'verification.csv'}")
-        return 0 if found.holds else 1
+        return 0 if verified.holds else 1
     for line in _do(options, plan, results, reference):
         print(line, flush=True)
     return 0
@@ -79,6 +88,13 @@ def _do(options: argparse.Namespace, plan: Plan, results: Path, reference: Path)
         return collect(plan, options.scale, results, reference, options.targets, older=options.older)
     from .held import Reference
 
+    if options.command == "log":
+        from shallows_papers.experiments.comparing import verdict_log as log
+
+        from . import checks
+
+        held = Reference(plan, log.SCALE, options.reference / log.SCALE)
+        return log.append(plan.configuration.folder / log.NAME, checks.log_values(held), options.reason)
     return Reference(plan, options.scale, reference).lines()
 
 

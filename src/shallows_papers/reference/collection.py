@@ -79,6 +79,10 @@ def _finished(
         if (place / "record.json").exists():
             record, _ = records.read(place)
             records.check(record, place)
+            if record["code"]["dirty"]:
+                raise NotFinishedError(
+                    f"the run {run.folder} was made with uncommitted changes. Commit them and run it again"
+                )
             if not older and not is_current(plan, run, record):
                 raise NotFinishedError("some of its runs are of other code or parameters than the present ones")
             found[run.id] = {"record": record, "curve": (place / "curve.csv").read_text(encoding="utf-8")}

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from shallows.utils.atomic import write_json
-from shallows_papers.experiments.comparing import target_table
+from shallows_papers.experiments.comparing import target_table, verdict_log
 from shallows_papers.experiments.comparing.table_rows import write_rows
 from shallows_papers.experiments.planning.configuration import summary_paths
 from shallows_papers.experiments.planning.plan import Plan
@@ -31,6 +31,7 @@ def draw(plan: Plan, scale: str, reference: str | Path, out: str | Path) -> Path
         summary_paths(plan.configuration),
         origin=f"Drawn from the reference results in the repository, without training: {len(targets)} of {len(drawn)} "
         "targets are among them. The others count as not run, and their tables say why.",
+        log=verdict_log.path_in(plan.configuration.folder),
     )
     return place
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from shallows_papers.experiments.comparing import verdict_log
 from shallows_papers.experiments.comparing.table_rows import Row
 from shallows_papers.experiments.comparing.verdicts import AFTER, AGREEING, CALIBRATED, Verdict
 
@@ -50,8 +51,11 @@ def by_paper(targets: Sequence[Target], papers: Mapping[str, str]) -> list[Paper
     return found
 
 
-def sentences(targets: Sequence[Target]) -> list[str]:
-    """Say how many of all judged numbers come from the data with most of them, and when their criteria were set."""
+def sentences(targets: Sequence[Target], log: Iterable[Mapping[str, str]] = ()) -> list[str]:
+    """Say how many of all judged numbers come from the data with most of them, and when their criteria were set.
+
+    The last count in the lines of the verdict log says how many numbers the criteria of the first commits would pass.
+    """
     rows = [row for target in targets for row in target.rows]
     numbers = [*judged(rows), *judged(rows, CALIBRATED)]
     agreeing = [row for row in numbers if row.verdict in AGREEING]
@@ -61,9 +65,16 @@ def sentences(targets: Sequence[Target]) -> list[str]:
     runs = {run for row in numbers if row.dataset == dataset for run in row.records}
     title = next(name_of(one, "dataset", dataset) for one in targets if dataset in one.values("dataset"))
     after = sum(row.fixed == AFTER for row in agreeing)
+    counts = [line for line in log if line["what"] == verdict_log.COUNT]
+    first = [
+        f"With the criteria of the first commits {one['new']} means would be within their margins (counted on "
+        f"{one['date']}), so that the later criteria are stricter."
+        for one in counts[-1:]
+    ]
     return [
         f"{count} of the {len(numbers)} judged numbers, calibrated ones included, come from {len(runs)} runs on "
         f"{title}.",
         f"{after} of the {len(agreeing)} reproduced numbers have a criterion that was set or moved after results had "
         "been looked at.",
+        *first,
     ]

@@ -17,6 +17,7 @@ from typing import Any
 
 from shallows.errors import ShallowsError
 from shallows_papers.experiments import other_versions
+from shallows_papers.experiments.comparing import verdict_log
 from shallows_papers.experiments.comparing.table_rows import NAMED_KEYS, Row, counts_by_kind
 from shallows_papers.experiments.comparing.verdicts import KINDS, Verdict
 
@@ -52,12 +53,13 @@ def write(
     title: str = "",
     leaderboards: Mapping[str, str | Path] | None = None,
     origin: str = "",
+    log: str | Path | None = None,
 ) -> None:
     """Write the report with relative links, so that the folder of results can be moved as a whole.
 
     ``targets`` are in the order of the page, each with its tidy CSV and its figure or None. ``leaderboards`` are pages
     by the titles of their datasets. ``title`` replaces the title of the scale. ``origin`` is a sentence about the
-    origin of results that are not the user's own.
+    origin of results that are not the user's own. ``log`` is the log of verdicts, which is copied next to the page.
     """
     folder = Path(out_html).parent
     sections = [_section(*paths, folder) for paths in targets]
@@ -96,7 +98,8 @@ def write(
         outcomes=distances.counts(numbers),
         n_numbers=len(numbers),
         headlines=headlines.by_paper(shown, names),
-        origins=headlines.sentences(shown),
+        origins=headlines.sentences(shown, verdict_log.read(log) if log and scale == verdict_log.SCALE else ()),
+        log=Path(log).name if log else "",
         judged=headlines.JUDGED,
         distances=_data_uri(distances.svg(numbers)) if len(numbers) else "",
         papers=papers,
@@ -104,6 +107,8 @@ def write(
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii"),
     )
     write_text(out_html, text)
+    if log:
+        write_text(folder / Path(log).name, Path(log).read_text(encoding="utf-8"))
 
 
 def codes(targets: Iterable[Target]) -> list[str]:
