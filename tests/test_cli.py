@@ -14,6 +14,7 @@ from PIL import Image
 from shallows_papers import cli, datasets
 from shallows_papers.datasets.download import fetching, http_transfer
 from shallows_papers.datasets.listing import description
+from shallows_papers.experiments import watching
 
 ROOT = Path(__file__).resolve().parents[1]
 EMBEDDED = ROOT / "data" / "embedded"
@@ -177,7 +178,37 @@ def test_it_starts_without_anything_heavy():
     assert told.stderr.strip() == "[]"
 
 
-@pytest.mark.parametrize("arguments", [[], ["data"], ["data", "fetch"], ["data", "lsit"], ["dta"]])
+def test_the_command_alone_prints_help_with_three_examples(capsys):
+    assert cli.main([]) == 0
+    assert capsys.readouterr().out.partition("examples:\n")[2].count("  shallows ") == 3
+
+
+@pytest.mark.parametrize("command", sorted(set(cli.EXAMPLES) - {"", "data"}))
+def test_examples_of_a_command_can_be_parsed(command):
+    for line in cli.EXAMPLES[command].strip().splitlines():
+        words = line.strip().partition("   ")[0].split()
+        assert cli.parser().parse_args(words[1:]).run.__name__ == f"_{command}"
+
+
+def test_targets_are_listed_by_words_within_the_width_of_the_terminal(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    assert cli.main(["targets", "EigenPro", "mnist"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "eigenpro" in lines and any(line.startswith("  eigenpro_table6: Table 6") for line in lines)
+    assert not any("eigenpro_table_eigratio" in line for line in lines) and max(map(len, lines)) <= 60
+    assert cli.main(["targets", "no such words"]) == 2
+
+
+def test_what_is_wrong_is_refused_before_snakemake_starts(capsys, monkeypatch, tmp_path):
+    monkeypatch.setattr(watching, "watch", lambda words: pytest.fail("Snakemake was started"))
+    (tmp_path / "my.csv").write_text("a,b\n1,2\n")
+    assert cli.main(["reproduce", "eigenpro_table66"]) == 2
+    assert cli.main(["compare", "my.csv", "--missing", "foo"]) == 2
+    told = capsys.readouterr().err
+    assert "Did you mean 'eigenpro_table6'?" in told and "no way to fill in missing values 'foo'" in told
+
+
+@pytest.mark.parametrize("arguments", [["data"], ["data", "fetch"], ["data", "lsit"], ["dta"]])
 def test_a_command_that_is_none_is_told_by_its_usage(capsys, arguments):
     with pytest.raises(SystemExit) as told:
         cli.main(arguments)

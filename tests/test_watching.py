@@ -63,6 +63,13 @@ def test_errors_and_warnings_of_snakemake_are_shown_and_long_lists_cut(screen):
     assert screen({"msg": error}, level=logging.ERROR) == ["An error", "    input: " + "a" * 289 + " ...", "b" * 400]
 
 
+def test_a_failed_job_is_one_line_with_its_log(screen):
+    log = ["logs/a.log (check log file(s) for error details)"]
+    failed = {"event": LogEvent.JOB_ERROR, "rule_name": "train", "log": log, "aux": {"external_jobid": 7}}
+    again = {"event": LogEvent.ERROR, "msg": "RuleException:\nCommand 'set -euo pipefail; ...'"}
+    assert screen(failed, again, level=logging.ERROR) == ["Failed: train; its log: logs/a.log", "    external_jobid: 7"]
+
+
 def test_many_warnings_of_jobs_are_cut_off_and_like_ones_shown_once():
     letters = [chr(a) + chr(b) for a in range(97, 117) for b in range(97, 117)]
     assert len([*watching.new_kinds(f"warning {name}: something\n" for name in letters)]) == 100

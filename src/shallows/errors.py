@@ -19,7 +19,7 @@ class UnknownNameError(ShallowsError, ValueError):
     def __init__(self, kind: str, name: object, known: Iterable[str]):
         known = sorted(map(str, known))
         folded = {item.casefold(): item for item in known}
-        near = difflib.get_close_matches(name.casefold(), folded, n=1, cutoff=0.45) if isinstance(name, str) else []
+        near = difflib.get_close_matches(name.casefold(), folded, n=1, cutoff=0.6) if isinstance(name, str) else []
         hint = f" Did you mean {folded[near[0]]!r}?" if near else ""
         listed = ", ".join(known[:20]) + (", ..." if len(known) > 20 else "")
         super().__init__(f"There is no {kind} {name!r}.{hint} Known: {listed}.")

@@ -1,28 +1,62 @@
 """The command line: datasets, models of a user's data, and the workflow.
 
-``data`` fetches datasets, ``runs`` lists runs, ``fit`` and ``predict`` make and use models; ``compare``, ``reproduce``
-and ``report`` run the workflow, with results in the present folder.
+``data`` fetches datasets, ``fit`` and ``predict`` make and use models, ``targets`` and ``runs`` list targets and runs;
+``compare``, ``reproduce`` and ``report`` run the workflow, with results in the present folder.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import sys
+import textwrap
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shallows import __version__
-from shallows.errors import ShallowsError
+from shallows.errors import ShallowsError, UnknownNameError
 from shallows_papers.output import reader_may_leave
 
 if TYPE_CHECKING:
     from shallows_papers.datasets.catalogue import Dataset
+    from shallows_papers.experiments.planning.plan import Plan
 
 ROOT = Path("data/raw")
 EMBEDDED = Path("data/embedded")
+
+EXAMPLES = {
+    "data": """
+        shallows data list                  every dataset, its size, and whether it is here
+        shallows data fetch mnist           downloads into data/raw/mnist/""",
+    "": """
+        shallows compare my.csv             all methods on your table, in minutes: results/own/
+        shallows fit my.csv                 one model of all its rows: my.model/
+        shallows reproduce eigenpro_table6  a table of a paper, on small data: results/demo/""",
+    "runs": """
+        shallows runs                       what is running or unfinished below results/""",
+    "targets": """
+        shallows targets                    every table, figure and claim
+        shallows targets eigenpro table     those with both words""",
+    "fit": """
+        shallows fit my.csv                 saves my.model/; 60,000 rows take about 15 s
+        shallows fit my.csv --target price --missing median --out price.model
+        shallows fit my.csv --method EigenPro --set rank=160 max_epochs=5""",
+    "predict": """
+        shallows predict my.model new.csv   writes new.predictions.csv""",
+    "compare": """
+        shallows compare my.csv             writes results/own/; 1,000 rows take one to two minutes
+        shallows compare my.csv --target price --test-file new.csv --missing median""",
+    "reproduce": """
+        shallows reproduce eigenpro_table6  writes results/demo/tables, some minutes
+        shallows reproduce eigenpro_table6 --scale laptop --cores 2
+        shallows reproduce eigenpro_table6 --set bandwidth=8 Pegasos.batch_size=64""",
+    "report": """
+        shallows report --scale laptop      writes results/laptop/reference/report/, in less than a minute""",
+}
+"""Examples of the commands, for their help: call, duration, and where the results go."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -36,6 +70,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     commands = parser()
     chosen, rest = commands.parse_known_args(arguments)
+    if not hasattr(chosen, "run"):
+        commands.print_help()
+        return 0
     if rest and hasattr(chosen, "settings") and not any(word.startswith("-") for word in rest):
         chosen.settings = [*chosen.settings, *rest]  # argparse does not continue a list of words after an option
     elif rest:
@@ -58,14 +95,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the whole command line."""
-    top = argparse.ArgumentParser(prog="shallows", description="Kernel machines at scale: their datasets and models.")
+
+    def texts(name: str, words: str) -> dict[str, Any]:
+        example = textwrap.indent(textwrap.dedent(EXAMPLES.get(name, "")).strip("\n"), "  ")
+        return {
+            "description": textwrap.fill(words[0].upper() + words[1:] + ".", 79),
+            "epilog": example and f"examples:\n{example}",
+            "formatter_class": argparse.RawDescriptionHelpFormatter,
+        }
+
+    top = argparse.ArgumentParser(
+        prog="shallows", **texts("", "kernel machines that scale: models of your own tables, and the papers' results")
+    )
     top.add_argument("--version", action="version", version=f"shallows {__version__}")
-    rooms = top.add_subparsers(required=True, metavar="COMMAND")
-    data = rooms.add_parser("data", help="list, fetch, verify, describe and remove datasets")
+    rooms = top.add_subparsers(metavar="COMMAND")
+    words = "list, fetch, verify, describe and remove datasets"
+    data = rooms.add_parser("data", help=words, **texts("data", words))
     actions = data.add_subparsers(required=True, metavar="ACTION")
 
-    def command(among: object, name: str, run: object, words: str) -> argparse.ArgumentParser:
-        one = among.add_parser(name, help=words, description=words[0].upper() + words[1:] + ".")
+    def command(among: Any, name: str, run: object, words: str) -> argparse.ArgumentParser:
+        one: argparse.ArgumentParser = among.add_parser(name, help=words, **texts(name, words))
         one.set_defaults(run=run)
         return one
 
@@ -117,6 +166,9 @@ def parser() -> argparse.ArgumentParser:
     words = "list the runs that are under way or were left unfinished, from any machine that sees their folder"
     runs = command(rooms, "runs", _runs, words)
     runs.add_argument("folder", type=Path, nargs="?", default=Path("results"), help="(default: %(default)s)")
+
+    targets = command(rooms, "targets", _targets, "list the tables, figures and claims that can be reproduced")
+    targets.add_argument("words", nargs="*", metavar="WORD", help="only targets whose line has all of these words")
 
     words = "fit an estimator to a file and save the model; mpiexec -n 2 shallows fit ... fits it by two processes"
     fit = command(rooms, "fit", _fit, words)
@@ -276,6 +328,29 @@ def _runs(chosen: argparse.Namespace) -> int:
     return 0
 
 
+def _targets(chosen: argparse.Namespace) -> int:
+    paper, width = "", shutil.get_terminal_size().columns
+    for name, target in _plan().targets.items():
+        line = f"{target['source']}: {target['title']}"
+        said = f"{name} {target['paper']} {line}".casefold()
+        if not all(word.casefold() in said for word in chosen.words):
+            continue
+        if target["paper"] != paper:
+            print(f"{chr(10) * bool(paper)}{target['paper']}")
+            paper = target["paper"]
+        print(textwrap.fill(f"{name}: {line}", width, initial_indent="  ", subsequent_indent=" " * 6))
+    if not paper:
+        raise ShallowsError(f"No target has all of these words: {' '.join(chosen.words)}. All: shallows targets")
+    return 0
+
+
+def _plan() -> Plan:
+    from shallows_papers.experiments import watching
+    from shallows_papers.experiments.planning.plan import Plan
+
+    return Plan.load(watching.project(), deployed=True)
+
+
 def _fit(chosen: argparse.Namespace) -> int:
     from shallows_papers.datasets import DatasetError
     from shallows_papers.experiments.user_data import file_fit
@@ -322,15 +397,25 @@ def _predict(chosen: argparse.Namespace) -> int:
 
 
 def _compare(chosen: argparse.Namespace) -> int:
-    from shallows_papers.experiments import watching
+    from shallows_papers.experiments import watching  # says what to install if a package is missing
+
+    project = watching.project()
+
+    import yaml
+
+    from shallows_papers.datasets.user_data import request
 
     settings = _settings(chosen)
     if not chosen.file.exists():
         raise ShallowsError(f"There is no file {chosen.file}.")
-    words = ["--snakefile", str(watching.project() / "Snakefile"), "--cores", watching.check_cores(chosen.cores)]
+    # As Snakemake reads them. What is wrong is refused before it starts.
+    asked = request.resolve({"dataset": str(chosen.file), **{k: yaml.safe_load(v) for k, v in settings.items()}})
+    words = ["--snakefile", str(project / "Snakefile"), "--cores", watching.check_cores(chosen.cores)]
     words += ["compare", "--config", f"dataset={chosen.file}"]
     words += [f"{name}={value}" for name, value in settings.items()]
-    return watching.watch(words)
+    status = watching.watch(words)
+    unreadable = status == 1 and not (ROOT / asked.dataset / "verified.json").exists()
+    return 2 if unreadable else status
 
 
 def changes_file(results: Path, targets: Sequence[str], words: list[str]) -> tuple[Path, Path]:
@@ -356,6 +441,11 @@ def _reproduce(chosen: argparse.Namespace) -> int:
     from shallows_papers.experiments import watching
 
     words = ["--snakefile", str(watching.project() / "Snakefile"), "--cores", watching.check_cores(chosen.cores)]
+    plan = _plan()
+    known = (*plan.targets, *plan.papers, "all")
+    for name in chosen.targets:
+        if "/" not in name:  # A file of results is a target of Snakemake too.
+            UnknownNameError.check("target", name, known)
     words += chosen.targets
     folder = Path("results")
     if chosen.set:
@@ -371,16 +461,10 @@ def _reproduce(chosen: argparse.Namespace) -> int:
 
 def _report(chosen: argparse.Namespace) -> int:
     from shallows_papers.experiments import watching
-
-    root = watching.project()
-
-    from shallows_papers.experiments.planning.plan import Plan
     from shallows_papers.reference import drawing
 
-    reference = root / "results" / "reference" / chosen.scale
-    page = drawing.draw(
-        Plan.load(root, deployed=True), chosen.scale, reference, Path("results", chosen.scale, "reference")
-    )
+    reference = watching.project() / "results" / "reference" / chosen.scale
+    page = drawing.draw(_plan(), chosen.scale, reference, Path("results", chosen.scale, "reference"))
     print(f"The report: {page.resolve()}")
     return 0
 

@@ -46,6 +46,12 @@ class LogHandler(LogHandlerBase):
                 yield f"{self.n_finished:4} of {self.n_targets} targets: {self.targets[record.job_id]}{self.left}"
             case LogEvent.PROGRESS:
                 yield from self._progress(record.done, record.total)
+            case LogEvent.JOB_ERROR:
+                logs = [path.removesuffix(" (check log file(s) for error details)") for path in record.log]
+                yield f"Failed: {record.rule_name}{'; its log: ' * bool(logs)}{', '.join(logs)}"
+                yield from (f"    {name}: {value}" for name, value in record.aux.items())
+            case LogEvent.ERROR if str(record.getMessage()).startswith("RuleException"):
+                pass  # The job has shown its error itself.
             case _ if record.levelno >= logging.WARNING:
                 # Lists of files are cut; messages are shown whole.
                 for line in self.format(record).splitlines():

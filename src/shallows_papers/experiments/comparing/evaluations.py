@@ -93,7 +93,7 @@ def write(path: str | Path, results: Mapping[str, RunResult]) -> None:
     content = {}
     for name, one in results.items():
         record = {key: value for key, value in one.record.items() if key != "metrics"}
-        curve = {metric: [*points.items()] for metric, points in one.curve.items()}
+        curve = {metric: [*points.items()] for metric, points in sorted(one.curve.items())}
         content[name] = {"folder": one.folder, "record": record, "curve": curve, "along": one.along}
     with replacing(Path(path)) as partial:
         partial.write_text(json.dumps(content, separators=(",", ":")), encoding="utf-8")
