@@ -16,6 +16,7 @@ PUBLISHED = sorted((PROJECT / "config" / "papers").glob("*/published/*.csv"))
 OURS = {
     "eigenpro_choice",
     "eigenpro_choice_noise",
+    "eigenpro_laplace_draws",
     "dsg_choice",
     "dsg_choice_one_pass",
     "kpca_digits",

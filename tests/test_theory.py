@@ -8,8 +8,16 @@ import pytest
 
 from shallows import kernels, spectrum
 from shallows.errors import ShallowsError
+from shallows.fitting.rsvd_preconditioner import fit_rsvd_preconditioner
 from shallows_papers.papers import data_summary, samples
-from shallows_papers.papers.eigenpro import batch_norms, eigensystem_cost, eigenvalues, iteration_cost, step_sizes
+from shallows_papers.papers.eigenpro import (
+    batch_norms,
+    claims,
+    eigensystem_cost,
+    eigenvalues,
+    iteration_cost,
+    step_sizes,
+)
 from shallows_papers.papers.eigenpro.approximate_eigenvectors import damped_descent
 from shallows_papers.papers.eigenpro.batch_norms import (
     intrinsic_dimension,
@@ -18,6 +26,7 @@ from shallows_papers.papers.eigenpro.batch_norms import (
 )
 from shallows_papers.papers.eigenpro.eigensystem_cost import compare_eigensystems
 from shallows_papers.papers.eigenpro.epochs_by_batch_size import _epochs, epochs_by_batch_size
+from shallows_papers.papers.eigenpro.released_draws import released_draws
 from shallows_papers.papers.eigenpro.residuals_by_direction import residuals_by_direction
 
 
@@ -252,3 +261,35 @@ def test_batches_twice_as_large_or_not_flattened_are_beyond_the_bounds_of_theore
     )
     assert plain["largest_norm"][1] < plain["bound"][1] < 2.0 * plain["largest_norm"][1]
     assert flattened["largest_norm"][1] < flattened["bound"][1] < plain["largest_norm"][1]
+
+
+# The first release by the draw of its sketch
+
+
+def test_the_steps_of_a_sketch_along_the_top_direction_are_those_of_dense_algebra(data):
+    made = {"kernel": "laplace", "bandwidth": 3.0, "rank": 8, "n_subsample": 120, "batch_size": 240, "eta": 3.0}
+    found = released_draws(data, **made, draws=[0, 4], epochs=[1, 2])
+    X = data.x_train.astype(np.float64)
+    K = np.exp(-np.sqrt(((X[:, None] - X[None]) ** 2).sum(axis=2)) / 3.0)
+    n, values, vectors = len(K), *np.linalg.eigh(K)
+    top, first = values[-1] / n, vectors[:, -1]
+    Y = np.where(np.arange(3) == data.y_train[:, None], 1.0, -1.0)
+    for i, seed in enumerate([0, 4]):
+        p = fit_rsvd_preconditioner(data.x_train, "laplace", 3.0, rank=8, n_subsample=120, random_state=seed)
+        V, s = np.zeros((n, 8)), p.shrink / (n * p.eigenvalues[:-1])
+        V[p.indices] = p.vectors
+        P = np.eye(n) - V * s @ V.T @ K
+        step = 3.0 * np.sqrt(p.eigenvalues[0] / p.eigenvalues[-1])
+        assert found.curve["estimate"][i] == pytest.approx(p.eigenvalues[0] / top, rel=1e-4)
+        assert found.curve["alignment"][i] == pytest.approx((first @ V[:, 0]) ** 2, rel=1e-4)
+        assert found.curve["top_step"][i] == pytest.approx(step * first @ K @ P @ first / n, rel=1e-3)
+        # A batch of all points: the residual is multiplied by I − step K P/n.
+        for name, used in (("loss", step), ("measured_loss", step * 1.5 / found.curve["top_step"][i])):
+            residual = Y
+            for epoch in (1, 2):
+                residual = residual - used * K @ (P @ residual) / n
+                assert found.curve[f"{name}_{epoch}"][i] == pytest.approx(np.mean(residual**2), rel=1e-3)
+
+
+def test_median_and_spread_of_a_curve():
+    assert (claims.median({0: 3.0, 1: 1.0, 2: 8.0}), claims.spread({0: 3.0, 1: 1.0, 2: 8.0})) == (3.0, 8.0)

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Mapping, Sequence
 
-from shallows_papers.papers.claim_functions import Point, common_points, fitted_slope
+from shallows_papers.papers.claim_functions import Point, common_points, fitted_slope, largest, ratio, smallest
 
 
 def slope_of_logarithms(curve: Mapping[Point, float]) -> float | None:
     """Return the slope of values that are logarithms, against the logarithm of the evaluation point."""
     return fitted_slope(curve, math.log, float)
+
+
+def median(curve: Mapping[Point, float]) -> float:
+    """Return the median over the evaluation points."""
+    return statistics.median(curve.values())
+
+
+def spread(curve: Mapping[Point, float]) -> float:
+    """Return the largest value divided by the smallest."""
+    return ratio(largest(curve), smallest(curve))
 
 
 def largest_log_gap(curves: Sequence[Mapping[Point, float]]) -> float | None:
