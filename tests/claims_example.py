@@ -66,7 +66,7 @@ def claim_of(claim, curves, published="", **changes):
     """The rows of one claim."""
     metrics = changes.pop("metrics", {"error": {"label": "error"}})
     said = [("Toy", "", "", "claim", published)] if published else []
-    claim = {"evidence": "order" if published else "own", **claim}
+    claim = {"evidence": "theorem" if published else "own", **claim}
     comparison, measured = made(curves, metrics=metrics, claims={"claim": claim}, published=said, **changes)
     return [row for row in rows_of(comparison, measured) if row["metric"] == "claim"]
 

@@ -32,7 +32,7 @@ with pytest.MonkeyPatch.context() as patch:
     PLAN = WithEverything(own_configuration(), datasets.catalogue())
     PLAN.runs("demo")  # plans every scale
 
-N_SEEDS = 3
+N_SEEDS = 5
 SCALES = ("paper", "laptop", "demo")
 GOOD, BAD = {Verdict.REPRODUCED, Verdict.AGREES}, {Verdict.DEVIATES, Verdict.REFUTED}
 
@@ -62,7 +62,7 @@ def plain_claim(claim):
 
 
 def invented(target, scale, name):
-    """A comparison of one item of a target on data that count as the paper's, with three seeds."""
+    """A comparison of one item of a target on data that count as the paper's, with five seeds."""
     comparison = dict(planned(target, scale))
     spec = comparison["spec"]
     comparison["series"] = [

@@ -322,7 +322,7 @@ def test_the_paper_s_series_alone_is_judged_and_ours_stands_beside_it_with_a_rat
 
 
 def test_a_claim_is_of_the_paper_s_series_and_made_again_for_ours():
-    order = {"label": "x", "evidence": "order"}
+    order = {"label": "x", "evidence": "theorem"}
     claims = {
         "beside": {**order, "of": {"method": "fast"}, "over": {"method": "slow"}, "at_most": 9},
         "all": {**order, "at_most": 5.5, "across": "largest"},

@@ -141,7 +141,8 @@ def test_whole_data_at_the_laptop_scale_is_compared(plan, shift, verdict):
     assert len(measured) == len(rows) - len(ours) == 84
     # Some runs of the table have one seed, others two.
     assert {row["verdict"] for row in measured} == ({verdict, f"{verdict}, one seed"} if not shift else {verdict})
-    assert sum(count for count, _ in counts_by_kind(map(Row.from_text, rows))["number"].values()) == 84
+    counts = counts_by_kind(map(Row.from_text, rows))
+    assert sum(count for kind in ("number", "calibrated") for count, _ in counts[kind].values()) == 84
     for row in measured:
         assert (row["low"] != "") == (row["repetitions"] != "1")
         assert shift or row["verdict"].endswith("seed") == (row["repetitions"] == "1")

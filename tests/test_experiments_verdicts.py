@@ -188,6 +188,46 @@ def test_a_difference_between_methods_is_judged_by_its_interval_over_seeds(slow,
         assert row["low"] == "" and "one repetition gives no interval" in row["reason"]
 
 
+@pytest.mark.parametrize(
+    ("n_seeds", "change", "verdict"),
+    [
+        (5, {}, "reproduced"),
+        (4, {}, "undecided"),
+        (1, {"paired": False}, "undecided"),
+        (4, {"less": {"kernel": "g"}, "at_most": 9.0}, "reproduced"),  # of one method
+        (4, {"at_most": None, "between": [-2.0, 0.0]}, "reproduced"),  # comparable is not better
+    ],
+)
+def test_a_claim_that_a_method_is_better_needs_five_seeds(n_seeds, change, verdict):
+    curves = {**seeds(*range(5, 5 + n_seeds)), **seeds(*(4.1 + seed for seed in range(n_seeds)), method="slow")}
+    claim = {key: value for key, value in {**PAIRED, "evidence": "order", **change}.items() if value is not None}
+    (row,) = claim_of(claim, curves, published="better")
+    assert row["verdict"] == verdict and ("fewer than five seeds" in row["reason"]) == (verdict == "undecided")
+
+
+@pytest.mark.parametrize(
+    ("slow", "printed", "expected"),
+    [
+        (5.5, ("5", "5.5"), ["undecided", "undecided"]),  # "slow" is worse, and either number fits both methods
+        (4.5, ("5", "4.5"), ["reproduced", "reproduced"]),  # "slow" is better, as printed
+        (5.5, ("5", "9"), ["reproduced", "deviates"]),  # no number fits the other method
+    ],
+)
+def test_a_number_that_fits_a_rival_as_well_is_reproduced_only_with_the_order(slow, printed, expected):
+    metrics = {"error": {"label": "e", "evidence": "number", "tolerance": {"absolute": 1.0}}}
+    numbers = dict(zip(("fast", "slow"), printed, strict=True))
+    said = [("Toy", method, "kernel=g; epochs=1", "error", text) for method, text in numbers.items()]
+    said.append(("Toy", "slow", "", "claim", "better"))
+    values = {"fast": [5.0 + 0.01 * n for n in range(5)], "slow": [slow + 0.01 * n for n in range(5)]}
+    curves = {**seeds(*values["fast"]), **seeds(*values["slow"], method="slow")}
+    claims = {"claim": {**PAIRED, "evidence": "order"}}
+    comparison, measured = made(curves, metrics=metrics, claims=claims, published=said)
+    rows = {(row["method"], row["metric"]): row for row in rows_of(comparison, measured)}
+    assert [rows[method, "error"]["verdict"] for method in numbers] == expected
+    is_told = "order is not reproduced (claim)" in rows["fast", "error"]["reason"]
+    assert is_told == (expected[0] == "undecided")
+
+
 def test_an_interval_is_that_of_students_t():
     reach = 4.302653 * 2.0 / math.sqrt(3)  # the deviation is 2, which no power of 1 would show
     assert uncertainty.interval(Measured((0.0, 2.0, 4.0))) == pytest.approx((2 - reach, 2 + reach), rel=1e-6)

@@ -37,8 +37,18 @@ def test_the_verdicts_of_the_readme_are_those_of_the_reference_results():
     judging = (ROOT / "docs" / "judging.md").read_text(encoding="utf-8")
     assert all(sentence in judging for sentence in draw.sentences(targets))
     assert len(numbers) == sum(not row.derived for row in rows), "each judged number is in the picture, reached or not"
-    seeds, alone, undecided, deviate = draw.distances.counts(numbers).values()
-    told = f"{seeds} are reproduced with several seeds, {alone} with one seed, {undecided} are undecided and {deviate}"
+    seeds, single, undecided, deviate = draw.distances.counts(numbers).values()
+    told = f"{seeds} are reproduced with several seeds, {single} with one seed, {undecided} are undecided and {deviate}"
+    counts = draw.counts_by_kind(row for one in targets for row in one.rows)
+    orders, theorems = ({verdict: n for verdict, (n, _) in counts[kind].items()} for kind in ("order", "theorem"))
+    alone = [kind.get(Verdict.ONE_SEED, 0) for kind in (orders, theorems)]
+    good = [kind[Verdict.REPRODUCED] + n for kind, n in zip((orders, theorems), alone, strict=True)]
+    said = (
+        f"{good[0]} orders and {good[1]} theorems are reproduced, {alone[0]} and {alone[1]} of them with one seed; "
+        f"{orders[Verdict.DEVIATES]} orders deviate and {orders[Verdict.UNDECIDED]} are undecided; "
+        f"{orders[Verdict.REFUTED]} orders and {theorems[Verdict.REFUTED]} theorems are refuted as printed"
+    )
+    assert said in re.sub(r"\s+", " ", (ROOT / "paper" / "paper.md").read_text(encoding="utf-8"))
     for page in ("README.md", "docs/index.rst", "paper/paper.md"):
         text = re.sub(r"\s+", " ", (ROOT / page).read_text(encoding="utf-8"))
         assert f"{told} deviate." in text and f"{len(numbers)} numbers" in text, page

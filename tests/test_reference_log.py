@@ -63,6 +63,7 @@ def test_changes_are_appended_with_their_reason_and_nothing_else_is_touched(tmp_
     )
     path.write_text(first)
     now = {("verdict", "t", "row"): "reproduced", **log.entries_of("t", SPEC)}
+    assert [*log.append(path, now, "no change", ["u"])] == [f"0 entries appended to {path}"]
     said = [*log.append(path, now, "five more seeds")]
     assert said[0] == "verdict t row: undecided → reproduced" and said[-1].startswith("4 entries appended")
     assert path.read_text().startswith(first)

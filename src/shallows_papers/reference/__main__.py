@@ -94,7 +94,8 @@ def _do(options: argparse.Namespace, plan: Plan, results: Path, reference: Path)
         from . import checks
 
         held = Reference(plan, log.SCALE, options.reference / log.SCALE)
-        return log.append(plan.configuration.folder / log.NAME, checks.log_values(held), options.reason)
+        path = plan.configuration.folder / log.NAME
+        return log.append(path, checks.log_values(held), options.reason, options.targets)
     return Reference(plan, options.scale, reference).lines()
 
 

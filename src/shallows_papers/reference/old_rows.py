@@ -75,7 +75,7 @@ def judged_again(comparison: Mapping[str, Any], old: OldRows) -> list[Row]:
     for row, planned in zip(target_table.rows_of(unrun, {}), asked_for, strict=True):
         row = planned if _is_planned(comparison, row) else row
         add(row, next(of_cells) if row.published and row.metric not in names else last)
-    ordered = [row for _, row in sorted(rows, key=lambda pair: pair[0])]
+    ordered = target_table.with_orders([row for _, row in sorted(rows, key=lambda pair: pair[0])], comparison["spec"])
     counterparts = Measurements(comparison, {}).counterparts
     return [Row.from_text(row.as_text()) for row in target_table.with_ratios(ordered, counterparts)]
 
@@ -101,7 +101,9 @@ def _row(maker: RowMaker, row: Row, printed: Mapping[str, str] | None, runs: Seq
         return row
     series = _series(maker.comparison, row)
     number = claims.Number(series, setting, measured)
-    needs_values = claim is not None and (claim.get("every_seed") or measured.is_bound) and measured.repetitions > 1
+    is_open = claim is not None and verdicts.is_about_rivals(claim) and measured.repetitions < verdicts.ENOUGH_SEEDS
+    by_seed = claim is not None and (measured.is_bound or (claim.get("every_seed") and not is_open))
+    needs_values = by_seed and measured.repetitions > 1
     is_planned = "across" in (claim or {}) or "run_ids" in series[0]
     if printed is None or not is_planned or (needs_values and not measured.values):
         keys = {"data": row.printed_data, "method": row.method, "metric": row.metric, **setting}

@@ -189,6 +189,8 @@ def _judged(
     if not measured.is_finite:
         why = verdicts.diverged(n_diverged, len(runs)) if n_diverged else "a value is not finite"
         return Verdict.DEVIATES, f"{reason}; {why}"
+    if verdicts.is_about_rivals(claim) and measured.count < verdicts.ENOUGH_SEEDS:
+        return Verdict.UNDECIDED, f"{reason}; fewer than five seeds"
     if interval is not None:
         return verdicts.of_interval(claim, *interval), reason
     if claim.get("paired"):

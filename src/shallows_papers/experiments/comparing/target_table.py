@@ -11,13 +11,15 @@ from typing import Any
 from shallows_papers.datasets.files import write_json
 
 from ..parameters import last_name
-from . import evaluations
+from ..setting_text import listed
+from . import evaluations, verdicts
 from .cells import cells, missing
 from .claims import claims
 from .evaluations import RunResult, points_used
 from .measurements import Measurements
 from .row_maker import dataset_name
 from .table_rows import Row, write_rows
+from .verdicts import AGREEING, UNMEASURED, Verdict
 
 
 def write(evaluation: str | Path, comparison: Mapping[str, Any], csv_path: str | Path) -> None:
@@ -33,7 +35,44 @@ def rows_of(comparison: Mapping[str, Any], results: Mapping[str, RunResult]) -> 
     rows = [*cells(measurements)]
     if comparison["spec"]["kind"] == "curves":
         rows += missing(measurements)
-    yield from with_ratios([*rows, *claims(measurements)], measurements.counterparts)
+    yield from with_ratios(with_orders([*rows, *claims(measurements)], measurements.spec), measurements.counterparts)
+
+
+def with_orders(rows: Sequence[Row], spec: Mapping[str, Any]) -> list[Row]:
+    """Return the rows; a number that a rival method would reproduce as well is undecided if their order is.
+
+    An order claim names rivals and a metric. If a number of this metric agrees with the printed one, and the printed
+    number of a rival lies within the same margin, the number counts only if the order is reproduced on the same data.
+    """
+    found, claims_of, first = [*rows], spec.get("claims", {}), next(iter(spec["metrics"]))
+    for name, claim in claims_of.items():
+        if not verdicts.is_about_rivals(claim):
+            continue
+        metric = claim.get("metric", first)
+        numbers = {metric, *(other for other, one in claims_of.items() if one.get("metric", first) == metric)}
+        of_claim = [row for row in rows if row.metric == name and row.published and row.verdict not in UNMEASURED]
+        undone = {row.dataset for row in of_claim if row.verdict not in AGREEING}
+        rivals = {*listed(claim.get("of", {}).get("method", [])), verdicts.rival(claim)}
+        its = [row for row in rows if row.published and row.metric in numbers and row.method in rivals]
+        for place, row in enumerate(found):
+            if row in its and row.dataset in undone and _fits_a_rival(row, its):
+                why = f"the printed number of another method fits as well, and their order is not reproduced ({name})"
+                reason = "; ".join(filter(None, (row.reason, why)))
+                found[place] = replace(row, verdict=Verdict.UNDECIDED, reason=reason)
+    return found
+
+
+def _fits_a_rival(row: Row, printed: Sequence[Row]) -> bool:
+    """Whether an agreeing number is also within its margin of the number of another method in the same setting."""
+    if row.verdict not in AGREEING or row.margin is None or row.measured_mean is None:
+        return False
+    place = row.dataset, row.setting, row.metric
+    return any(
+        abs(other.published_value - row.measured_mean) <= row.margin
+        for other in printed
+        if other.method != row.method and (other.dataset, other.setting, other.metric) == place
+        if other.published_value is not None
+    )
 
 
 def with_ratios(rows: Sequence[Row], counterparts: Mapping[str, str]) -> Iterator[Row]:

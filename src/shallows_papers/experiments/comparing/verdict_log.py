@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ CRITERION, SETTING, VERDICT, COUNT = "criterion", "setting", "verdict", "count"
 #: What changed: its kind (one of the three above), the target, and the name of a metric, a method or a row.
 Key = tuple[str, str, str]
 
-_OF_A_CRITERION = ("evidence", "at_most", "at_least", "between", "tolerance", "paired", "every_seed", "counted_on")
+_OF_A_CRITERION = ("evidence", "at_most", "at_least", "between", "tolerance", "paired", "every_seed")
 
 
 def entries_of(target: str, spec: Mapping[str, Any]) -> dict[Key, str]:
@@ -39,8 +39,7 @@ def entries_of(target: str, spec: Mapping[str, Any]) -> dict[Key, str]:
         if "tolerance" in parts:
             parts["tolerance"] = {key: value for key, value in parts["tolerance"].items() if key != "reason"}
         parts |= {key: True for key in ("refuted",) if key in one}
-        passage = one.get("first_passage", {})
-        parts |= {key: passage[key] for key in ("plus", "standard_errors") if key in passage}
+        parts |= {key: value for key, value in one.get("first_passage", {}).items() if key == "plus"}
         if parts:
             found[CRITERION, target, name] = _text(parts)
     groups = spec.get("scales", {}).get(SCALE, {}).get("runs", [])
@@ -99,9 +98,9 @@ def unlogged(lines: Iterable[Mapping[str, str]], now: Mapping[Key, str]) -> list
     ]
 
 
-def append(path: str | Path, now: Mapping[Key, str], reason: str) -> Iterator[str]:
-    """Append a line for each change, with today's date and the reason; yield a line about each."""
-    found = [*changes(last_values(read(path)), now)]
+def append(path: str | Path, now: Mapping[Key, str], reason: str, targets: Collection[str] = ()) -> Iterator[str]:
+    """Append a line for each change of the targets, or of all, with today's date and the reason; yield it as text."""
+    found = [one for one in changes(last_values(read(path)), now) if not targets or one[0][1] in targets]
     date = datetime.now(UTC).date().isoformat()
     with open(path, "a", newline="", encoding="utf-8") as stream:
         csv.writer(stream, lineterminator="\n").writerows((date, *key, old, new, reason) for key, old, new in found)

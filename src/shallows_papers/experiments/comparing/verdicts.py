@@ -171,6 +171,20 @@ def judge(
     return Verdict.UNDECIDED, "" if high == math.inf else STRADDLING
 
 
+#: Repetitions that a claim that one method is better than another needs.
+ENOUGH_SEEDS = 5
+
+
+def rival(claim: Mapping[str, Any]) -> str | None:
+    """Return the method that a claim compares another one with, if there is one."""
+    return {**claim.get("over", {}), **claim.get("less", {})}.get("method")
+
+
+def is_about_rivals(claim: Mapping[str, Any]) -> bool:
+    """Whether a claim says that one method is better than another, which only several repetitions can decide."""
+    return claim["evidence"] == "order" and bool(rival(claim)) and not {"between", "tolerance"} & claim.keys()
+
+
 def holds(claim: Mapping[str, Any], value: float) -> bool:
     """Whether a number satisfies the criterion of a claim that is not a tolerance; False if it is not finite."""
     low, high = limits(claim)
