@@ -77,10 +77,13 @@ class Kernel:
         if missing:
             base = next(one for one in cls.__mro__[1:] if one.__module__.partition(".")[0] == "shallows")
             place = f"{'shallows.kernels' if base is Kernel else base.__module__}.{base.__name__}"
-            raise ShallowsError(
-                f"The kernel class {cls.__name__} must also define {', '.join(missing)}. "
-                f"help({place}) describes each of them."
-            )
+            advice = f"help({place}) describes each of them."
+            if "fill" in missing and cls.defines("random_features"):
+                advice += (
+                    " A kernel that is known only by its random functions derives from "
+                    "shallows.kernels.random_functions.RandomFunctionKernel, which estimates its values."
+                )
+            raise ShallowsError(f"The kernel class {cls.__name__} must also define {', '.join(missing)}. {advice}")
 
     @property
     def is_open(self) -> bool:
