@@ -14,8 +14,15 @@ project = "shallows"
 author = "The shallows developers"
 version = release = shallows.__version__
 
-extensions = ["sphinx.ext.autodoc", "sphinx.ext.viewcode", "numpydoc", "myst_parser", "sphinx_additions"]
-exclude_patterns = ["_build"]
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.viewcode",
+    "numpydoc",
+    "myst_parser",
+    "sphinx_gallery.gen_gallery",
+    "sphinx_additions",
+]
+exclude_patterns = ["_build", "gallery"]
 default_role = "py:obj"
 highlight_language = "python"
 keep_warnings = True
@@ -29,6 +36,20 @@ numpydoc_use_plots = False
 myst_enable_extensions = ["attrs_inline"]
 myst_heading_anchors = 4
 suppress_warnings = ["myst.xref_missing"]  # CONTRIBUTING.md links to places that a repository has and a site has not
+
+sphinx_gallery_conf = {
+    "examples_dirs": "gallery",
+    "gallery_dirs": "_gallery",
+    "within_subsection_order": "FileNameSortKey",
+    "doc_module": ("shallows",),
+    "backreferences_dir": "_gallery/backreferences",
+    "download_all_examples": False,
+    "show_memory": False,
+    "show_signature": False,
+    "remove_config_comments": True,
+    "min_reported_time": 20,
+    "write_computation_times": False,
+}
 
 html_math_renderer = "mathml"
 html_theme = "furo"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from .errors import missing_attribute
 from .estimators import ESTIMATORS, unknown_name
 from .utils.lazy_tables import LazyTable
 
@@ -74,7 +75,8 @@ __all__ = [*_MODELS, *_PUBLIC, "__version__"]
 
 def __getattr__(name: str) -> Any:
     if name in _MOVED:
-        raise ImportError(f"shallows.{name} belongs to the reproduction of the papers now. Write: {_MOVED[name]}")
+        moved = f"shallows.{name} belongs to the reproduction of the papers now. Write: {_MOVED[name]}"
+        raise missing_attribute(__name__, name, moved)
     if name in _ROOMS:
         return importlib.import_module(f".{name}", __name__)
     if name in _MODELS:
@@ -83,7 +85,8 @@ def __getattr__(name: str) -> Any:
         return _PUBLIC[name]
     for group in _GROUPS:
         if name in importlib.import_module(f".{group}", __name__).__all__:
-            raise ImportError(f"shallows.{name} is in shallows.{group} now. Write: from shallows.{group} import {name}")
+            moved = f"shallows.{name} is in shallows.{group} now. Write: from shallows.{group} import {name}"
+            raise missing_attribute(__name__, name, moved)
     raise unknown_name(__name__, name, [*__all__, *_ROOMS, *ESTIMATORS, "two_sample_test"])
 
 

@@ -80,7 +80,7 @@ def unknown_attribute(module: str, name: str, known: Iterable[str]) -> Exception
     """The error for a missing attribute of a module, with up to four similar names of the ``known`` ones.
 
     It is an ImportError in the statement ``from module import name``, where Python would replace the message of an
-    AttributeError, and else an AttributeError.
+    AttributeError. Otherwise it is an AttributeError, so that ``hasattr`` works.
     """
     message = f"module {module!r} has no attribute {name!r}"
     if name.startswith("_"):
@@ -88,8 +88,13 @@ def unknown_attribute(module: str, name: str, known: Iterable[str]) -> Exception
     near = [repr(similar) for similar in _similar_names(name, known)]
     if near:
         message += f". Did you mean {' or '.join(filter(None, [', '.join(near[:-1]), near[-1]]))}?"
+    return missing_attribute(module, name, message)
+
+
+def missing_attribute(module: str, name: str, message: str) -> Exception:
+    """The error with a message for a missing attribute: an ImportError in ``from module import name``."""
     if _is_imported_by_name():
-        return ImportError(f"cannot import {name!r}: {message}", name=module)
+        return ImportError(message, name=module)
     return AttributeError(message, name=name)
 
 

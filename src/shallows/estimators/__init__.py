@@ -30,7 +30,7 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
-from ..errors import unknown_attribute
+from ..errors import missing_attribute, unknown_attribute
 from ..utils.lazy_tables import LazyTable
 
 ESTIMATORS = LazyTable(
@@ -101,7 +101,7 @@ def unknown_name(module: str, name: str, known: Iterable[str]) -> Exception:
     """The error for a missing name of a public module, for its ``__getattr__``; for an old name, with the new call."""
     old_names = importlib.import_module(".old_names", __name__)
     if name in old_names.OLD_ESTIMATORS and name not in ESTIMATORS:
-        return old_names.old_estimator_error(name)
+        return missing_attribute(module, name, old_names.replacement(name))
     return unknown_attribute(module, name, known)
 
 

@@ -314,8 +314,8 @@ def _dictionary(text: str) -> dict[str, str]:
     return {ast.literal_eval(key): ast.unparse(value) for key, value in zip(tree.keys, tree.values, strict=True) if key}
 
 
-def old_estimator_error(name: str) -> ImportError:
-    """An error that shows what replaces an old estimator, with the calls of it in the code that asks for it."""
+def replacement(name: str) -> str:
+    """A message that shows what replaces an old estimator, with the calls of it in the code that asks for it."""
     frame: FrameType | None = sys._getframe()
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("importlib", "shallows"):
         frame = frame.f_back
@@ -328,7 +328,7 @@ def old_estimator_error(name: str) -> ImportError:
             continue
         needs = f" It needs {', '.join(sorted(classes))}." if classes else ""
         lines.append(f"Line {number}: {ast.unparse(call)} is now {now}.{needs}")
-    return ImportError("\n".join(lines[: 1 + MOST_CALLS]))
+    return "\n".join(lines[: 1 + MOST_CALLS])
 
 
 class MovedAttribute:
