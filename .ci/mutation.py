@@ -4,10 +4,13 @@
     python -m pytest --cov=src --cov-context=test --cov-report= -m "not slow and not workflow and not browser"
     python .ci/mutation.py run FAULTS.json --coverage .coverage
 
-`draw` writes where each fault is planted. `run` collects the tests once, and for each fault replaces the code of its
-function in a forked process, runs the tests that reach its line, and notes the first that fails. Compiled functions and
-what runs at import are changed in the file and put back, so use a clone. Coverage needs pytest-cov, which is not in the
-environment. Faults are found again by their function and text, so that the same list can be run on a later commit.
+`draw` writes where each fault is planted. `run` collects the tests once, and for each fault without an outcome replaces
+the code of its function in a forked process, runs the tests that reach its line, and notes the first that fails.
+Compiled functions and what runs at import are changed in the file and put back, so use a clone. Coverage needs
+pytest-cov, which is not in the environment. Faults are found again by their function and text, so that the same list
+can be run on a later commit: `run --again` forgets all outcomes first. `count` prints the figures.
+
+`.ci/mutation.json` has two lists that were run in this way. Each survivor has a `reason` there, written by hand.
 """
 
 from __future__ import annotations
@@ -106,7 +109,8 @@ def draw(number: int, seed: int) -> list[dict]:
     files = sorted(path for folder in FOLDERS for path in (TOP / folder).rglob("*.py"))
     found = [fault for path in files for fault in faults_of(path)]
     print(f"{len(found)} places in {len(files)} files", file=sys.stderr)
-    return [{k: v for k, v in fault.items() if k != "node"} for fault in random.Random(seed).sample(found, number)]
+    drawn = random.Random(seed).sample(found, number)
+    return [{"seed": seed, **{k: v for k, v in fault.items() if k != "node"}} for fault in drawn]
 
 
 def find(fault: dict) -> ast.AST | None:
@@ -202,7 +206,7 @@ class Run:
 
     def __init__(self, path: pathlib.Path, database: str, seconds: float) -> None:
         self.path, self.database, self.seconds = path, database, seconds
-        self.faults = json.loads(path.read_text(encoding="utf-8"))
+        self.faults = json.loads(path.read_text(encoding="utf-8"))["faults"]
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Run every fault that has no outcome yet."""
@@ -211,11 +215,13 @@ class Run:
         for index, fault in enumerate(self.faults):
             if "outcome" not in fault:
                 fault |= self.outcome(fault, items)
+                if fault["outcome"] == "caught":
+                    fault.pop("reason", None)
                 print(
                     f"{index + 1}: {fault['outcome']}: {fault['file']} {fault['before']} -> {fault['after']}",
                     flush=True,
                 )
-                self.path.write_text(json.dumps(self.faults, indent=1) + "\n", encoding="utf-8")
+                save(self.path, self.faults)
         return True
 
     def outcome(self, fault: dict, items: dict[str, tuple[int, pytest.Item]]) -> dict:
@@ -229,7 +235,7 @@ class Run:
         text = path.read_text(encoding="utf-8")
         faulty = planted(text, node, fault["after"])
         if not chosen:
-            return {"line": node.lineno, "outcome": "survived", "tests": 0}
+            return {"outcome": "survived", "tests": 0}
         receiver, sender = os.pipe()
         child = os.fork()
         if not child:
@@ -255,7 +261,6 @@ class Run:
         if answer == "elsewhere":
             answer = self.in_file(path, text, faulty, [item.nodeid for item in chosen])
         return {
-            "line": node.lineno,
             "outcome": {"none": "survived", "not planted": "not planted"}.get(answer.partition(":")[0], "caught"),
             "tests": len(chosen),
             "by": answer or "the process ended",
@@ -295,25 +300,45 @@ def first_failure(items: list[pytest.Item]) -> str:
     return "none"
 
 
+def save(path: pathlib.Path, faults: list[dict]) -> None:
+    """Write a list of faults with the commit and the day."""
+    said = subprocess.run(["git", "show", "-s", "--format=%h %as"], cwd=TOP, capture_output=True, text=True, check=True)
+    commit, day = said.stdout.split()
+    text = json.dumps({"commit": commit, "date of the commit": day, "faults": faults}, indent=1, ensure_ascii=False)
+    path.write_text(text + "\n", encoding="utf-8")
+
+
+def count(faults: list[dict]) -> None:
+    """Print how many faults of each list were caught, survived for a reason, or survived."""
+    for seed in dict.fromkeys(fault["seed"] for fault in faults):
+        own = [fault for fault in faults if fault["seed"] == seed]
+        kinds = collections.Counter(fault.get("reason", "").partition(":")[0] or fault.get("outcome") for fault in own)
+        print(f"seed {seed}: {len(own)} faults, {dict(kinds.most_common())}")
+
+
 def main() -> None:
     """Read the command line and draw or run."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("command", choices=("draw", "run"))
+    parser.add_argument("command", choices=("draw", "run", "count"))
     parser.add_argument("faults", type=pathlib.Path)
     parser.add_argument("--number", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--coverage", default=".coverage", help="data of pytest-cov with --cov-context=test")
+    parser.add_argument("--again", action="store_true", help="run the faults that have an outcome, too")
     parser.add_argument("--seconds", type=float, default=300, help="after which a fault counts as caught")
     call, rest = parser.parse_known_args()
     if call.command == "draw":
-        faults = draw(call.number, call.seed)
-        call.faults.write_text(json.dumps(faults, indent=1) + "\n", encoding="utf-8")
+        save(call.faults, draw(call.number, call.seed))
+        return
+    if call.command == "count":
+        count(json.loads(call.faults.read_text(encoding="utf-8"))["faults"])
         return
     options = ["-q", "-p", "no:xdist", "-p", "no:cacheprovider", "-m", "not slow and not workflow and not browser"]
     plugin = Run(call.faults, call.coverage, call.seconds)
+    for fault in plugin.faults if call.again else ():
+        fault.pop("outcome", None)
     pytest.main([*options, *rest], plugins=[plugin])
-    outcomes = [fault.get("outcome") for fault in plugin.faults]
-    print({outcome: outcomes.count(outcome) for outcome in dict.fromkeys(outcomes)})
+    count(plugin.faults)
 
 
 if __name__ == "__main__":
