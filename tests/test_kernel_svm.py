@@ -22,7 +22,7 @@ from shallows.errors import ShallowsError
 from shallows.estimators.old_names import find_old, translate
 from shallows.solvers import LASVM, SDCA, SMO, Decomposition, InteriorPoint
 from shallows.solvers.support_vectors import SOLVERS
-from shallows.solvers.support_vectors.decomposition import DecompositionStepper, choose
+from shallows.solvers.support_vectors.decomposition import DecompositionStepper, choose, count_settled
 from shallows.solvers.support_vectors.dense_problem import DenseProblem
 from shallows.solvers.support_vectors.interior_point import InteriorPointStepper
 from shallows.solvers.support_vectors.primal_newton import KernelNewtonStepper
@@ -117,6 +117,14 @@ def test_shrinking_the_cache_and_the_size_of_working_sets_change_the_way_and_not
         ends.append(state.coefficients)
     assert fewest < 300
     assert np.abs(ends[0] - ends[1]).max() < 1e-4
+
+
+def test_a_variable_is_settled_where_its_gradient_keeps_it_at_a_bound_by_more_than_the_tolerance():
+    # At the upper bound twice, at the lower bound twice, between them, and a variable that is not active.
+    beta, gradient = np.array([1.0, 1.0, 0.0, 0.0, 0.5, 1.0]), np.array([3.2, 3.05, 2.8, 2.95, 9.0, 9.0])
+    settled = np.full(6, 4)
+    count_settled(settled, 3.0, 0.1, beta, gradient, np.zeros(6), np.ones(6), np.arange(5))
+    assert settled.tolist() == [5, 0, 5, 0, 0, 4]
 
 
 def test_variables_that_come_back_begin_to_count_anew():
