@@ -19,6 +19,7 @@ import argparse
 import ast
 import collections
 import copy
+import functools
 import gc
 import importlib
 import json
@@ -33,7 +34,7 @@ import subprocess
 import sys
 import tempfile
 import types
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import pytest
 from _pytest.runner import runtestprotocol
@@ -137,11 +138,32 @@ def planted(text: str, node: ast.AST, after: str) -> str:
     return (text.encode()[:start] + new.encode() + text.encode()[end:]).decode()
 
 
-def tests_of(database: str, file: str, first: int, last: int) -> list[str]:
-    """Return the tests that ran one of the lines.
+@functools.cache
+def users_of(file: str) -> frozenset[str]:
+    """Return the files of sources and tests that import something of a file."""
+    wanted, found = module_of(file), set()
+    for path in (*(TOP / "src").rglob("*.py"), *(TOP / "tests").glob("*.py")):
+        package = module_of(str(path.relative_to(TOP))).split(".")
+        package = package if path.stem == "__init__" else package[:-1]
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom):
+                above = package[: len(package) + 1 - node.level] if node.level else []
+                origin = ".".join([*above, *(node.module or "").split(".")]).strip(".")
+                if wanted in (origin, *(f"{origin}.{alias.name}" for alias in node.names)):
+                    found.add(str(path.relative_to(TOP)))
+    return frozenset(found)
+
+
+def module_of(file: str) -> str:
+    """Return the name of the module of a file."""
+    return file.removeprefix("src/").removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+def tests_of(database: str, file: str, first: int, last: int, known: Iterable[str]) -> list[str]:
+    """Return those of the known tests that ran one of the lines.
 
     For lines that coverage does not see, since they are compiled or run at import, these are the tests that ran
-    anything in the file or in a file that imports it.
+    anything in the file or in a file that imports it, and the tests of files that import it.
     """
     with sqlite3.connect(database) as base:
         rows = base.execute(
@@ -149,22 +171,19 @@ def tests_of(database: str, file: str, first: int, last: int) -> list[str]:
             "join file on file.id = line_bits.file_id join context on context.id = line_bits.context_id "
             "where context.context != ''"
         ).fetchall()
-    stem = pathlib.Path(file).stem
-    users = {file} | {
-        str(path.relative_to(TOP))
-        for path in (TOP / "src").rglob("*.py")
-        if re.search(rf"^ *(?:from|import) .*\b{stem}\b", path.read_text(encoding="utf-8"), re.MULTILINE)
-    }
 
     def reached(bits: bytes) -> bool:
         return any(bits[n // 8] >> (n % 8) & 1 for n in range(first, last + 1) if n // 8 < len(bits))
 
     names = {name.partition("|")[0] for path, name, bits in rows if path.endswith("/" + file) and reached(bits)}
-    names = names or {name.partition("|")[0] for path, name, _ in rows if path[path.rfind("src/") :] in users}
+    users = users_of(file)
+    own = {name for name in known if name.partition("::")[0] in users}
+    own |= {name.partition("|")[0] for path, name, _ in rows if path.endswith("/" + file)}
+    names = names or own | {name.partition("|")[0] for path, name, _ in rows if path[path.rfind("src/") :] in users}
     # Tests that reach few files come first: they are about this one.
     n_files = collections.Counter(name.partition("|")[0] for _, name, _ in rows)
     by_function: dict[str, list[str]] = {}
-    for name in sorted(names, key=lambda name: (n_files[name], name)):
+    for name in sorted(names.intersection(known), key=lambda name: (name not in own, n_files[name], name)):
         by_function.setdefault(name.partition("[")[0], []).append(name)
     turns = max(map(len, by_function.values()), default=0)
     return [cases[turn] for turn in range(turns) for cases in by_function.values() if turn < len(cases)][:MOST_TESTS]
@@ -185,7 +204,7 @@ def replace_in_memory(fault: dict, text: str) -> bool:
     inside = fault["node"]
     if not tree.body[0].lineno <= inside.lineno <= tree.end_lineno:
         return False  # a default value
-    module = importlib.import_module(fault["file"].removeprefix("src/").removesuffix(".py").replace("/", "."))
+    module = importlib.import_module(module_of(fault["file"]))
     code: types.CodeType = compile(text, module.__file__, "exec")
     for name in names:
         code = next(one for one in code.co_consts if isinstance(one, types.CodeType) and one.co_name == name)
@@ -230,8 +249,8 @@ class Run:
         if node is None:
             return {"outcome": "not in the sources any more"}
         path = TOP / fault["file"]
-        names = tests_of(self.database, fault["file"], node.lineno, node.end_lineno)
-        chosen = [item for _, item in sorted((items[name] for name in names if name in items), key=lambda one: one[0])]
+        names = tests_of(self.database, fault["file"], node.lineno, node.end_lineno, items)
+        chosen = [item for _, item in sorted((items[name] for name in names), key=lambda one: one[0])]
         text = path.read_text(encoding="utf-8")
         faulty = planted(text, node, fault["after"])
         if not chosen:
