@@ -40,6 +40,15 @@ def test_a_criterion_that_changed_without_an_entry_is_told_in_a_sentence(plan, p
     assert log.unlogged(log.read(PROJECT / "config" / log.NAME), {**present, **log.entries_of(target, spec)}) == []
 
 
+def test_a_setting_without_a_source_is_told_in_a_sentence(plan):
+    spec = copy.deepcopy(plan.target("dsg_fig1_adult"))
+    del spec["sources"]["bandwidth"], spec["sources"]["solver__damping"]
+    planned = SimpleNamespace(targets={"dsg_fig1_adult": spec}, configuration=plan.configuration)
+    said = [*checks.of_sources(planned)]
+    assert said[0] == "The settings bandwidth, solver__damping of doubly SGD in dsg_fig1_adult have no source."
+    assert said[1] == "The settings bandwidth of NORMA in dsg_fig1_adult have no source."
+
+
 SPEC = {
     "metrics": {"error": {"label": "e", "evidence": "number", "tolerance": {"absolute": 1, "reason": "rounding"}}},
     "claims": {"first": {"label": "f", "evidence": "order", "at_most": 1, "refuted": "at most 2"}},

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from shallows_papers.experiments.comparing import verdict_log as log
+from shallows_papers.experiments.planning import target_entry
 from shallows_papers.experiments.planning.configuration import SCALES
 from shallows_papers.experiments.planning.plan import Plan
 
@@ -14,12 +15,22 @@ from .held import Reference
 
 
 def problems(plan: Plan, place: Path) -> Iterator[str]:
-    """Yield a sentence for each problem of the reference results in a folder and of their log."""
+    """Yield a sentence for each problem of the sources of settings, and of the reference in a folder and its log."""
+    yield from of_sources(plan)
     for scale in (scale for scale in SCALES if (place / scale / folder.INDEX).exists()):
         held = Reference(plan, scale, place / scale)
         yield from of_runs(held)
         if scale == log.SCALE:
             yield from log.unlogged(log.read(plan.configuration.folder / log.NAME), log_values(held))
+
+
+def of_sources(plan: Plan) -> Iterator[str]:
+    """Yield a sentence for each method of a paper that has settings without a source."""
+    for target, spec in plan.targets.items():
+        for word, entry in spec["methods"].items():
+            missing = target_entry.without_source(word, spec, plan.configuration.methods[entry["method"]])
+            if missing and "ours" not in entry:
+                yield f"The settings {', '.join(missing)} of {word} in {target} have no source."
 
 
 def of_runs(held: Reference) -> Iterator[str]:

@@ -124,12 +124,10 @@ def describe(comparison: Mapping[str, Any], results: Mapping[str, RunResult]) ->
 def _sources(comparison: Mapping[str, Any]) -> dict[str, dict[str, str]]:
     return {
         word: {
-            last_name(name): f"{kind}: {place}"
-            for name, source in {**comparison["default_sources"][word], **entry["sources"]}.items()
-            for kind, place in source.items()
+            last_name(name): f"{kind}: {place}" for name, source in sources.items() for kind, place in source.items()
         }
-        for word, entry in comparison["spec"]["methods"].items()
-        if "sources" in (entry or {})
+        for word, sources in comparison["sources"].items()
+        if sources
     }
 
 

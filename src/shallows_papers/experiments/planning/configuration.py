@@ -298,9 +298,12 @@ def _add_paper(papers: dict[str, Any], paper: dict[str, Any], path: Path) -> Non
     for key in ("title", "citation"):
         if known[key] != paper[key]:
             raise ConfigurationError(f"{path} gives the paper {paper['paper']!r} another {key} than an earlier file.")
+    shared = paper.get("sources", {})
     for target, spec in paper["targets"].items():
         if target in known["targets"]:
             raise ConfigurationError(f"{path} defines the target {target!r} a second time.")
+        if shared:
+            spec["sources"] = {**shared, **spec.get("sources", {})}
         with placed(f"target {target} in {path.as_posix()}"):
             _flatten_target(spec)
         known["targets"][target] = spec

@@ -367,9 +367,10 @@ class Plan:
             "spec": {key: value for key, value in spec.items() if key != "scales"},
             "paper": {"title": paper["title"], "citation": paper["citation"]},
             "method": next(iter(spec["methods"])),
-            "default_sources": {
-                word: self.configuration.methods[entry["method"]].get("sources", {})
+            "sources": {
+                word: target_entry.sources_of(word, spec, self.configuration.methods[entry["method"]])
                 for word, entry in spec["methods"].items()
+                if "ours" not in entry
             },
             "series": [asdict(series) for series in self.series(target, scale)],
             "published": self.configuration.published[target],

@@ -81,7 +81,8 @@ def check(target: str, spec: Mapping[str, Any]) -> None:
 def check_series(target: str, spec: Mapping[str, Any], methods: Mapping[str, Any]) -> None:
     """Check which methods are ours, and where the settings of the others come from.
 
-    If one method of a target has ``sources``, every parameter of all methods that are not ours needs a source.
+    If one method of a target has ``sources``, every parameter of all methods that are not ours needs a source. In the
+    project's own configuration all targets need them, see `without_source`.
     """
     entries = spec["methods"]
     for word, entry in entries.items():
@@ -96,18 +97,29 @@ def check_series(target: str, spec: Mapping[str, Any], methods: Mapping[str, Any
                     )
             elif any("sources" in one for one in entries.values()):
                 definition = look_up("method", entry["method"], methods)
-                own = [definition.get("parameters", {}), *definition.get("parameters_in", {}).values()]
-                given = _given_parameters(word, spec).union(*own)
-                sources = entry.get("sources", {})
-                for name in sources:
+                for name in entry.get("sources", {}):
+                    given = _given_parameters(word, spec, definition)
                     look_up("parameter with a source, of those that are given", name, given)
-                known = {*sources, *definition.get("sources", {})}
-                # The solver is the method; the source of an object applies to its parameters too.
-                if missing := sorted(name for name in given - {"solver"} if not known & {*parents(name)}):
+                if missing := without_source(word, spec, definition):
                     raise ConfigurationError(
                         f"No source is given for {', '.join(missing)}. Say under 'sources' where each is printed, in "
-                        "which public code of the authors it is, or from which printed numbers it is inferred."
+                        "which public code of the authors it is, from which printed numbers it is inferred, or why it "
+                        "was chosen here."
                     )
+
+
+def without_source(word: str, spec: Mapping[str, Any], definition: Mapping[str, Any]) -> list[str]:
+    """Return the settings of a method that have no source; the source of an object applies to its parameters too."""
+    given, known = _given_parameters(word, spec, definition), sources_of(word, spec, definition).keys()
+    # The solver is the method.
+    return sorted(name for name in given - {"solver"} if not known & {*parents(name)})
+
+
+def sources_of(word: str, spec: Mapping[str, Any], definition: Mapping[str, Any]) -> dict[str, Mapping[str, str]]:
+    """Return the sources of a method's settings: those of its entry, else of the target, else of its definition."""
+    needed = {place for name in _given_parameters(word, spec, definition) for place in parents(name)}
+    every = {**definition.get("sources", {}), **spec.get("sources", {}), **spec["methods"][word].get("sources", {})}
+    return {name: source for name, source in every.items() if name in needed}
 
 
 def parents(path: str) -> list[str]:
@@ -116,8 +128,9 @@ def parents(path: str) -> list[str]:
     return ["__".join(parts[: k + 1]) for k in range(len(parts))]
 
 
-def _given_parameters(word: str, spec: Mapping[str, Any]) -> set[str]:
-    given = set(spec["methods"][word].get("parameters", {}))
+def _given_parameters(word: str, spec: Mapping[str, Any], definition: Mapping[str, Any]) -> set[str]:
+    own = [definition.get("parameters", {}), *definition.get("parameters_in", {}).values()]
+    given = set(spec["methods"][word].get("parameters", {})).union(*own)
     for choices in spec["settings"].values():
         given |= {choices} if isinstance(choices, str) else {name for choice in choices.values() for name in choice}
     for at in spec["scales"].values():
