@@ -3,7 +3,7 @@
 ``python benchmarks/growth.py --seeds 3`` fits each estimator to Friedman's first function with noise. Every fit runs in
 a separate process on one thread. For each quantity it records the power with which processor seconds and memory of a
 fit grow, with its 95 % interval over seeds and sizes. ``--only`` names estimators, ``--quantities`` what is varied;
-``--share 0.05`` takes a twentieth of the rows. ``snakemake --cores 2 growth`` does the same as a target.
+``--share 0.05`` takes a twentieth of the rows.
 """
 
 from __future__ import annotations

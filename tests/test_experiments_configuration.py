@@ -1,4 +1,3 @@
-import re
 import shutil
 
 import pytest
@@ -8,7 +7,7 @@ from own_plan import own_configuration, own_plan
 from shallows.errors import ShallowsError, UnknownNameError
 from shallows_papers.datasets import DatasetError
 from shallows_papers.experiments.parameters import by_last_name, flat
-from shallows_papers.experiments.planning import configuration, retired
+from shallows_papers.experiments.planning import configuration
 from shallows_papers.experiments.planning.configuration import ConfigurationError
 from shallows_papers.experiments.setting_text import format_setting, parse_setting
 from shallows_papers.report import figures
@@ -135,38 +134,6 @@ def test_published_values_need_their_columns(project):
 def test_a_setting_is_read_as_it_is_written():
     setting = {"kernel": "Gaussian", "epochs": "5"}
     assert parse_setting(format_setting(setting)) == setting
-
-
-def test_every_retired_key_names_its_successor(project):
-    for one in retired.RETIRED:
-        contents = value = {}
-        *above, key = one.path.replace("*_timed", "norma_timed").split("/")
-        for part in above:
-            value = value.setdefault("some" if part == "*" else part, {})
-        value[key] = {"anything": 1} if one.value == ".*" else example_of(one.value)
-        with pytest.raises(retired.RetiredKeyError, match=re.escape(one.successor)):
-            retired.check(contents, "a file")
-
-
-def example_of(pattern):
-    """A text that a pattern of the table matches."""
-    return pattern.replace("(?!first$)", "").replace(".*", "norma").replace("\\", "").split("|")[-1]
-
-
-@pytest.mark.parametrize(
-    ("change", "successor"),
-    [
-        (lambda target: target.update(kind="marks"), "kind: table"),
-        (lambda target: target["methods"]["EigenPro"].update(method="norma_timed"), r"marks: \{seconds"),
-        (lambda target: target["metrics"].update(n={"label": "n", "reached": {"of": "test_error"}}), "first_passage"),
-        (lambda target: target.update(claims={"c": {"label": "c", "seeds": "smallest"}}), "every_seed: true"),
-    ],
-)
-def test_a_file_of_the_version_before_is_told_what_moved_where(project, change, successor):
-    path = project / "config" / "papers" / "eigenpro" / "targets.yaml"
-    changed(path, lambda paper: change(paper["targets"]["eigenpro_table6"]))
-    with pytest.raises(retired.RetiredKeyError, match=f"Write .*{successor}.*eigenpro_table6.*eigenpro/targets\\.yaml"):
-        configuration.load(project)
 
 
 # Variants that continue another one

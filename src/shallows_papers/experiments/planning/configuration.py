@@ -17,7 +17,6 @@ from shallows.errors import ShallowsError, UnknownNameError
 
 from ..parameters import flat
 from ..setting_text import selects
-from . import retired
 from .runs import digest
 
 #: The scales, from the quick demonstration to the sizes of the papers.
@@ -67,7 +66,6 @@ def load(root: str | Path = ".", settings: Mapping[str, Any] | None = None) -> C
     settings = {**usual, **(settings or {})}
     settings["changes"] = with_numbers(settings.get("changes") or {})
     settings["seeds"] = _as_seeds(settings.get("seeds"))
-    retired.check(settings, "the configuration")
     check(settings, schemas / "config.schema.yaml", "the configuration")
     # Results of changed parameters never replace the results of unchanged targets; users may choose another folder.
     if settings["changes"] and settings["results"] == usual["results"]:
@@ -329,7 +327,6 @@ def _flatten_target(spec: dict[str, Any]) -> None:
 
 def _checked(path: Path, schema_path: Path) -> Any:
     contents = read_yaml(path)
-    retired.check(contents, path.as_posix())
     check(contents, schema_path, path.as_posix())
     return contents
 
