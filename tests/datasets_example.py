@@ -17,7 +17,7 @@ import scipy.sparse
 
 from shallows_papers import datasets
 from shallows_papers.datasets import Dataset, File
-from shallows_papers.datasets.download import addresses, http_transfer
+from shallows_papers.datasets.download import addresses, fetching
 from shallows_papers.datasets.formats.delimited_text import TableForm, csv_blocks
 from shallows_papers.datasets.formats.libsvm import libsvm_blocks
 from shallows_papers.datasets.preparation import pipeline
@@ -225,8 +225,8 @@ def serving():
 
 def server_without_pauses(monkeypatch):
     """Yield a server that is asked again without a pause, with neither a proxy nor a mirror from the environment."""
-    monkeypatch.setattr(http_transfer, "RETRIES", http_transfer.RETRIES.new(backoff_factor=0))
-    monkeypatch.setattr(http_transfer, "BLOCK", 20)
+    monkeypatch.setattr(fetching, "RETRIES", fetching.RETRIES.new(backoff_factor=0))
+    monkeypatch.setattr(fetching, "BLOCK", 20)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     monkeypatch.delenv(addresses.MIRROR_VARIABLE, raising=False)

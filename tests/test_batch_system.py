@@ -14,7 +14,7 @@ from shallows.errors import ShallowsError, TrainingInterrupted
 from shallows.training import Checkpoint
 from shallows_papers.experiments import command_line
 from shallows_papers.experiments.planning import costs, slurm
-from shallows_papers.experiments.planning.requests import Requests
+from shallows_papers.experiments.planning.costs import Requests
 from shallows_papers.experiments.running import batch_system, cards, run
 from shallows_papers.experiments.running.batch_system import stopping_by_signal
 from shallows_papers.experiments.running.job import Conditions, Job

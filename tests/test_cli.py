@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from shallows_papers import cli, datasets
-from shallows_papers.datasets.download import fetching, http_transfer
+from shallows_papers.datasets.download import fetching
 from shallows_papers.datasets.listing import description
 from shallows_papers.experiments import watching
 
@@ -67,7 +67,7 @@ def test_fetch_takes_the_names_of_the_papers_and_goes_on_after_a_dataset_that_ca
 
 def test_fetch_from_a_mirror_tells_of_a_wrong_file(capsys, tmp_path, monkeypatch):
     def unplugged(*_):
-        raise http_transfer.TransferError("no connection")
+        raise fetching.TransferError("no connection")
 
     monkeypatch.setattr(fetching.ResumingDownloader, "__call__", unplugged)
     (tmp_path / "mirror" / "cpu_act").mkdir(parents=True)

@@ -4,8 +4,7 @@ import pytest
 
 from own_plan import own_plan
 from shallows_papers.experiments.planning import costs
-from shallows_papers.experiments.planning.costs import ProblemSize, estimate
-from shallows_papers.experiments.planning.requests import Requests
+from shallows_papers.experiments.planning.costs import ProblemSize, Requests, estimate
 from shallows_papers.reference.held import Reference
 from workflow_runs import PROJECT
 

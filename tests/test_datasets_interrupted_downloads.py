@@ -10,7 +10,7 @@ import pytest
 from datasets_example import CONTENT, dataset, left_in, server_without_pauses
 from shallows_papers import datasets
 from shallows_papers.datasets import DatasetError
-from shallows_papers.datasets.download import http_transfer
+from shallows_papers.datasets.download import fetching
 
 
 @pytest.fixture
@@ -93,7 +93,7 @@ def test_a_server_that_goes_on_at_the_wrong_place_is_asked_from_the_beginning(se
 
 @pytest.mark.slow
 def test_a_slow_server_is_waited_for(server, tmp_path, monkeypatch):
-    monkeypatch.setattr(http_transfer, "TIMEOUTS", (1.0, 1.0))
+    monkeypatch.setattr(fetching, "TIMEOUTS", (1.0, 1.0))
 
     def slow(handler):
         handler.send_response(200)
@@ -109,7 +109,7 @@ def test_a_slow_server_is_waited_for(server, tmp_path, monkeypatch):
 
 
 def test_a_server_that_falls_silent_is_given_up(server, tmp_path, monkeypatch):
-    monkeypatch.setattr(http_transfer, "TIMEOUTS", (0.2, 0.2))
+    monkeypatch.setattr(fetching, "TIMEOUTS", (0.2, 0.2))
     over = threading.Event()
 
     def silent(handler):

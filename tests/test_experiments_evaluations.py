@@ -8,7 +8,7 @@ import sklearn.metrics
 import yaml
 
 from shallows.errors import ShallowsError
-from shallows_papers.experiments.comparing import evaluations, output_metrics
+from shallows_papers.experiments.comparing import evaluations
 from shallows_papers.experiments.comparing.evaluations import RunResult
 from workflow_runs import PROJECT
 
@@ -31,11 +31,9 @@ def test_metrics_of_classes_agree_with_those_of_scikit_learn(n_columns):
         else 100.0 * sklearn.metrics.roc_auc_score(truth, given),
     }
     outputs = {"scores": scores, "truth": truth, "classes": classes}
-    assert {name: output_metrics.compute(name, outputs) for name in output_metrics.OF_CLASSES} == pytest.approx(
-        expected
-    )
+    assert {name: evaluations.compute(name, outputs) for name in evaluations.OF_CLASSES} == pytest.approx(expected)
     with pytest.raises(ShallowsError, match="'rmse' is not for classification"):
-        output_metrics.compute("rmse", outputs)
+        evaluations.compute("rmse", outputs)
 
 
 def test_metrics_of_values_are_those_of_their_formulas_and_an_analysis_has_none():
@@ -43,14 +41,14 @@ def test_metrics_of_values_are_those_of_their_formulas_and_an_analysis_has_none(
     off = scores[:, 0] - truth
     expected = {"mae": np.abs(off).mean(), "rmse": np.sqrt((off**2).mean())}
     outputs = {"scores": scores, "truth": truth}
-    assert {name: output_metrics.compute(name, outputs) for name in output_metrics.OF_VALUES} == pytest.approx(expected)
-    assert output_metrics.compute("mae", {}) is None
+    assert {name: evaluations.compute(name, outputs) for name in evaluations.OF_VALUES} == pytest.approx(expected)
+    assert evaluations.compute("mae", {}) is None
 
 
 def test_the_schema_lists_the_metrics_of_outputs():
     schema = yaml.safe_load((PROJECT / "workflow" / "schemas" / "paper.schema.yaml").read_text())
     target = schema["$defs"]["target"]["properties"]["metrics"]["additionalProperties"]["properties"]
-    assert target["from_outputs"]["enum"] == [*output_metrics.OF_CLASSES, *output_metrics.OF_VALUES]
+    assert target["from_outputs"]["enum"] == [*evaluations.OF_CLASSES, *evaluations.OF_VALUES]
 
 
 def test_measured_values_come_back_from_their_file_to_the_bit(tmp_path):

@@ -202,10 +202,9 @@ def test_a_run_counts_what_it_measures_and_the_module_that_does_it_and_a_compari
     definition = {"call": {"any": "elsewhere:f"}, "runs": "estimator"}
     running = "shallows_papers.experiments.running"
     places, measured = ("elsewhere:f", f"{running}.measures"), {"predictions", "correlations", "components"}
-    outputs = f"{running}.kept_outputs"
-    assert code.files_of_run(definition, {}) == (places, measured, (f"{running}.training_run", outputs))
+    assert code.files_of_run(definition, {}) == (places, measured, (f"{running}.training_run",))
     found = code.files_of_run({**definition, "measures": "spectrum", "runs": "plain"}, {"loss": "hinge"})
-    assert found == (places, {"spectrum", "hinge"}, (f"{running}.single_fit", outputs))
+    assert found == (places, {"spectrum", "hinge"}, (f"{running}.training_run",))
     analysis = code.files_of_run({**definition, "runs": "analysis"}, {})
     assert analysis == (("elsewhere:f",), frozenset(), (f"{running}.analysis_run",))
     compared = {**definition, "parameters": {"loss": "square"}, "compare": {"kernel": ["laplace", "cauchy"]}}

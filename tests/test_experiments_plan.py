@@ -30,7 +30,7 @@ import sys
 from shallows_papers.experiments.identity import project_modules
 from shallows_papers.experiments import command_line
 from shallows_papers.experiments.planning.plan import Plan
-from shallows_papers.experiments.planning.requests import Requests
+from shallows_papers.experiments.planning.costs import Requests
 Plan.load({str(PROJECT)!r})
 project_modules.SHALLOWS.closure(["shallows:KernelRidgeClassifier"])
 print([name for name in {heavy!r} if name in sys.modules])

@@ -15,7 +15,6 @@ from shallows_papers import datasets
 from shallows_papers.experiments.identity import code
 from shallows_papers.experiments.planning.configuration import SCALES
 from shallows_papers.experiments.planning.runs import fixed_parameters
-from shallows_papers.experiments.running import analysis_run, single_fit, training_run  # noqa: F401  (as every job does)
 from shallows_papers.experiments.running.calls import callable_for, make_estimator, path_of
 from shallows_papers.experiments.running.job import Conditions, Job
 from shallows_papers.experiments.running.proof import FOLDER, covered_by

@@ -26,7 +26,7 @@ from shallows_papers import cli, datasets
 from shallows_papers.experiments.comparing import evaluations
 from shallows_papers.experiments.planning import configuration, explain
 from shallows_papers.experiments.planning.runs import digest, fixed_parameters
-from shallows_papers.experiments.running import calls, record, run, single_fit
+from shallows_papers.experiments.running import calls, record, run, training_run
 from shallows_papers.experiments.running.job import Conditions, Job, key_of, name_of
 from shallows_papers.experiments.running.measures import predictions
 from shallows_papers.reference import __main__ as reference
@@ -345,7 +345,7 @@ def test_an_exact_solution_that_is_interrupted_goes_on_from_its_last_iteration(j
         self.stop_requested = self.stop_requested or len(seen) == 20
         return self.stop_requested
 
-    monkeypatch.setattr(single_fit.Checkpoint, "due", stop)
+    monkeypatch.setattr(training_run.Checkpoint, "due", stop)
     with pytest.raises(TrainingInterrupted):
         run.execute(one, CONDITIONS)
     monkeypatch.undo()

@@ -13,7 +13,7 @@ from own_plan import own_configuration
 from shallows_papers import datasets
 from shallows_papers.datasets.user_data import describe, request
 from shallows_papers.experiments.running.job import Conditions
-from shallows_papers.experiments.user_data import comparison, leaderboard, model_selection, trials
+from shallows_papers.experiments.user_data import comparison, leaderboard, model_selection
 
 CONDITIONS = Conditions("cpu", None, 60.0)
 METHODS = own_configuration().methods
@@ -88,7 +88,7 @@ def test_the_choice_is_the_best_of_all_on_the_validation_part(prepared, tmp_path
     rules = {"bandwidth": {"parameter": "gamma", "values": [0.5, 2.0]}, "choose": {"C": [1.0, 100.0]}}
     _, kept = run(prepared, tmp_path, asked_of("svm", **rules))
     data = datasets.load(prepared / "choose")
-    median = trials.median_distance(data.x_train, 0)
+    median = model_selection.median_distance(data.x_train, 0)
     scores = {
         (c, 1 / (2 * (factor * median) ** 2)): SVR(C=c, gamma=1 / (2 * (factor * median) ** 2))
         .fit(data.x_train, data.y_train)
@@ -111,7 +111,7 @@ def test_the_bandwidth_of_features_is_chosen_beside_their_other_parameters(prepa
     _, kept = run(prepared, tmp_path, asked_of("extreme_learning_machine", choose={"alpha": [0.1]}))
     given = dict(kept["run"]["parameters"])
     width = given.pop("features__bandwidth")
-    factor = width / trials.median_distance(datasets.load(prepared / "choose").x_train, 0)
+    factor = width / model_selection.median_distance(datasets.load(prepared / "choose").x_train, 0)
     assert METHODS["extreme_learning_machine"]["parameters"].items() <= given.items()
     assert kept["selection"]["chosen"] == f"alpha 0.1, bandwidth {factor:g} × median"
 
@@ -184,5 +184,5 @@ def test_the_median_distance_is_that_of_the_rows_and_one_where_they_coincide():
     x = np.random.default_rng(0).normal(size=(200, 4))
     from scipy.spatial.distance import pdist
 
-    assert trials.median_distance(x, 0) == pytest.approx(np.median(pdist(x)))
-    assert trials.median_distance(np.ones((30, 2)), 0) == 1.0
+    assert model_selection.median_distance(x, 0) == pytest.approx(np.median(pdist(x)))
+    assert model_selection.median_distance(np.ones((30, 2)), 0) == 1.0

@@ -11,8 +11,12 @@ from linear_svm_example import points
 from shallows_papers.papers.claim_functions import slope
 from shallows_papers.papers.lecture.linear_svm.convergence import convergence
 from shallows_papers.papers.lecture.linear_svm.exact import SOLVERS, generated, optimum, problem_of
-from shallows_papers.papers.lecture.linear_svm.iterations import iterations_needed, steps_to_error
-from shallows_papers.papers.lecture.linear_svm.orders import interior_point, orders_of_solver
+from shallows_papers.papers.lecture.linear_svm.orders import (
+    interior_point,
+    iterations_needed,
+    orders_of_solver,
+    steps_to_error,
+)
 
 
 def data(sparse=False):

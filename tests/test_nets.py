@@ -23,7 +23,7 @@ from shallows_papers.nets.architectures import (
     ResponseNorm,
     shape_of_examples,
 )
-from shallows_papers.nets.inputs import Coding
+from shallows_papers.nets.descent import Coding
 
 # Shapes
 

@@ -14,7 +14,7 @@ from shallows import training
 from shallows.errors import DivergenceError, ShallowsError, TrainingInterrupted, UnknownNameError
 from shallows_papers.nets import NeuralNetClassifier, NeuralNetRegressor
 from shallows_papers.nets.architectures import Architecture, Dense
-from shallows_papers.nets.inputs import Coding
+from shallows_papers.nets.descent import Coding
 
 # Training
 

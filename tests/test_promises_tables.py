@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from shallows_papers.datasets import DatasetError
-from shallows_papers.datasets.user_data import describe, new_rows, request, summarise_arrays, summarise_table
-from shallows_papers.datasets.user_data.new_rows import columns_of, raw_rows
+from shallows_papers.datasets.user_data import describe, fitted_preparation, request, summarise
+from shallows_papers.datasets.user_data.fitted_preparation import columns_of, raw_rows
 from user_data_example import columns_in, described, libsvm_text, rows, source, write, write_rows
 
 # Words that stand for a missing value ---------------------------------------------------------------------------------
@@ -249,7 +249,7 @@ PLACES = {"csv": "row 8, column 1", "npz": "row 8, column 1", "npy": "row 8, col
 @pytest.mark.parametrize("value", [1e39, -1e300, np.inf])
 @pytest.mark.parametrize("form", PLACES)
 def test_a_number_beyond_single_precision_is_refused_with_its_place(tmp_path, monkeypatch, form, value):
-    for module in (summarise_arrays, summarise_table, new_rows):
+    for module in (summarise, fitted_preparation):
         monkeypatch.setattr(module, "_ROWS", 3)
     x, y = np.random.default_rng(0).normal(size=(40, 2)), np.arange(40) % 2
     columns = columns_in(write_rows(tmp_path / f"my.{form}", x, y))

@@ -6,7 +6,7 @@ import pytest
 from forms import eigenpro_regressor
 from shallows.errors import ShallowsError
 from shallows_papers.papers.claim_functions import slope
-from shallows_papers.papers.eigenpro import rank_scaling, simulated_ranks
+from shallows_papers.papers.eigenpro import rank_scaling
 
 SAME = {
     "rank": 5,
@@ -29,7 +29,7 @@ def test_simulated_processes_find_the_model_of_one():
     x, y = problem()
     alone = eigenpro_regressor(**SAME, random_state=0).fit(x, y)
     together = [eigenpro_regressor(**SAME, random_state=0) for _ in range(3)]
-    simulated_ranks.fit(together, x, y)
+    rank_scaling.fit(together, x, y)
     for model in together:
         assert np.abs(model.dual_coef_ - alone.dual_coef_).max() <= 1e-10 * np.abs(alone.dual_coef_).max()
     assert not np.array_equal(together[0].dual_coef_, alone.dual_coef_)  # the sums have another order
@@ -38,7 +38,7 @@ def test_simulated_processes_find_the_model_of_one():
 def test_simulated_processes_that_differ_are_told_and_one_that_fails_ends_them_all():
     x, y = problem()
     with pytest.raises(ShallowsError, match="parameters differ"):
-        simulated_ranks.fit([eigenpro_regressor(**SAME | {"rank": rank}, random_state=0) for rank in (5, 6)], x, y)
+        rank_scaling.fit([eigenpro_regressor(**SAME | {"rank": rank}, random_state=0) for rank in (5, 6)], x, y)
 
     def fails(ranks):
         if ranks.rank == 1:
@@ -46,7 +46,7 @@ def test_simulated_processes_that_differ_are_told_and_one_that_fails_ends_them_a
         return ()
 
     with pytest.raises(OSError, match="the disk is full"):
-        simulated_ranks.fit([eigenpro_regressor(**SAME, random_state=0) for _ in range(3)], x, y, observers=fails)
+        rank_scaling.fit([eigenpro_regressor(**SAME, random_state=0) for _ in range(3)], x, y, observers=fails)
 
 
 @pytest.mark.parametrize("method", rank_scaling.METHODS)

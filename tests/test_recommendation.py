@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shallows_papers.experiments.user_data import fit_warnings, leaderboard, method_results, recommendation
+from shallows_papers.experiments.user_data import leaderboard, method_results, recommendation
 from shallows_papers.experiments.user_data.method_results import MethodResult, Results, over_rows, over_splits
 from shallows_papers.experiments.user_data.prediction_scores import row_losses, score
 from shallows_papers.report import figures, own_data
@@ -303,7 +303,7 @@ def test_what_cannot_be_drawn_is_said_in_its_place(tmp_path, written):
 
 def test_warnings_of_fits_are_one_line_for_each_method(tmp_path, written):
     counts = {}
-    with fit_warnings.collect_warnings(counts):
+    with method_results.collect_warnings(counts):
         for text in (
             "loss 4",
             "no end after 3 epochs",
@@ -315,7 +315,7 @@ def test_warnings_of_fits_are_one_line_for_each_method(tmp_path, written):
     assert counts == {"loss 4": 2, "no end after 3 epochs": 3}
     folders = predictions(tmp_path / "one", [0, 1], [0, 1], ["cat", "dog"])
     one = replace(
-        method("svm", [5.0, 6.0, 5.5], folders=folders), warnings=fit_warnings.of_outcomes([{"warnings": counts}, {}])
+        method("svm", [5.0, 6.0, 5.5], folders=folders), warnings=method_results.of_outcomes([{"warnings": counts}, {}])
     )
     notes = written(results(one))["comparison"][1]["notes"]
     assert [note for note in notes if "warned" in note] == ["svm warned 5 times, most often: no end after 3 epochs"]

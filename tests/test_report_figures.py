@@ -11,7 +11,7 @@ import report_example
 from shallows.errors import UnknownNameError
 from shallows_papers.experiments.comparing.table_rows import read_rows, write_rows
 from shallows_papers.report import figures
-from shallows_papers.report.curves import curves
+from shallows_papers.report.figures import curves
 from shallows_papers.report.target import read
 
 

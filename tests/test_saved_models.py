@@ -20,8 +20,7 @@ from shallows.saving import archive
 from shallows_papers import cli, datasets
 from shallows_papers.datasets.files import digest
 from shallows_papers.datasets.user_data import describe, request
-from shallows_papers.datasets.user_data.fitted_preparation import fit_preparation
-from shallows_papers.datasets.user_data.new_rows import columns_of, raw_rows
+from shallows_papers.datasets.user_data.fitted_preparation import columns_of, fit_preparation, raw_rows
 from shallows_papers.experiments.running.calls import callable_for
 from shallows_papers.experiments.user_data import comparison, final_model, saved_model
 from user_data_example import write_rows

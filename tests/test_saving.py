@@ -50,7 +50,7 @@ from shallows.kernels import ArcCosine, Matern
 from shallows.saving import archive
 from shallows.solvers import Certified, CheckedReuse, DoublyStochastic, EigenPro, UniformReuse
 from shallows_papers.nets import NeuralNetClassifier
-from shallows_papers.nets.inputs import Coding
+from shallows_papers.nets.descent import Coding
 from solved_by import constructor
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -11,8 +11,7 @@ import scipy.io
 from sklearn.neighbors import KNeighborsClassifier
 
 from shallows_papers.datasets.user_data import describe, file_forms, request
-from shallows_papers.datasets.user_data.fitted_preparation import fit_preparation
-from shallows_papers.datasets.user_data.new_rows import columns_of
+from shallows_papers.datasets.user_data.fitted_preparation import columns_of, fit_preparation
 from shallows_papers.experiments.user_data import comparison, saved_model
 
 

@@ -10,8 +10,8 @@ from snakemake.settings.types import DeploymentMethod
 from shallows_papers.experiments import command_line, dataset_leaderboard
 from shallows_papers.experiments.identity import code
 from shallows_papers.experiments.planning import (
+    costs,
     placement,
-    requests,
     slurm,
     target_entry,
 )
@@ -43,7 +43,7 @@ METHODS = PLAN.configuration.methods
 GPUS = int(config["device"] == "gpu")
 
 # What jobs ask for. Where Slurm takes them, no more than a node of it has.
-REQUESTS = slurm.inside_job(requests.Requests.of(config))
+REQUESTS = slurm.inside_job(costs.Requests.of(config))
 NODES = slurm.nodes() if slurm.is_used() else None
 if NODES is not None:
     REQUESTS = slurm.fitted(REQUESTS, NODES)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from shallows_papers.experiments.running.job import Conditions
 from shallows_papers.experiments.running.journal import journal
-from shallows_papers.experiments.user_data import fit_warnings, model_selection
+from shallows_papers.experiments.user_data import method_results, model_selection
 
 with journal(snakemake.log[0]):
     given, conditions = snakemake.input, Conditions.of(snakemake.config)
@@ -16,5 +16,5 @@ with journal(snakemake.log[0]):
         model_selection.compare(spec, Path(choose), Path(test), Path(out).parent, conditions)
         for spec, choose, test, out in zip(snakemake.params.specs, chosen, tested, snakemake.output, strict=True)
     ]
-    if told := fit_warnings.of_outcomes(outcomes):
-        print(fit_warnings.sentence(outcomes[0]["label"], told))
+    if told := method_results.of_outcomes(outcomes):
+        print(method_results.sentence(outcomes[0]["label"], told))

@@ -17,13 +17,12 @@ from shallows.utils.lazy_tables import LazyTable
 from .architectures import ARCHITECTURES, Architecture
 
 if TYPE_CHECKING:
-    from .net_classifier import NeuralNetClassifier
-    from .net_regressor import NeuralNetRegressor
+    from .neural_net import NeuralNetClassifier, NeuralNetRegressor
 
 _MODULES = LazyTable(
     "neural net",
     __name__,
-    {"NeuralNetClassifier": ".net_classifier", "NeuralNetRegressor": ".net_regressor"},
+    dict.fromkeys(("NeuralNetClassifier", "NeuralNetRegressor"), ".neural_net"),
 )
 """Modules of names that are imported at first use. Editors and type checkers read the imports above."""
 

@@ -1,4 +1,4 @@
-"""The base class of the nets: the fit, the features and the outputs."""
+"""Nets for classification and regression: the fit, the features and the outputs."""
 
 from __future__ import annotations
 
@@ -9,8 +9,17 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from scipy.special import logsumexp, softmax
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    MultiOutputMixin,
+    RegressorMixin,
+    TransformerMixin,
+)
 from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from shallows import arrays, streams, training
@@ -22,61 +31,7 @@ from shallows.utils.stored_parameters import stores_parameters
 
 from . import backend, layers
 from .architectures import find, shape_of_examples
-from .descent import MomentumDescent, NetProblem, NetState
-from .inputs import Coding
-
-
-class NetSnapshot:
-    """A net during its training, for observers.
-
-    Outputs are cached, so several measures of the same points need one evaluation.
-    """
-
-    def __init__(self, estimator: Any, state: NetState, epoch: int):
-        self.estimator, self.state, self.epoch = estimator, state, epoch
-        self._training_scores: np.ndarray | None = None
-        self._last: tuple[Any, np.ndarray] | None = None
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Outputs of the net, shape (m, c)."""
-        if self._last is None or self._last[0] is not X:
-            self._last = (X, self.estimator._raw_predict(np.asarray(X), self.state.weights))
-        return self._last[1]
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Labels or values in the user's coding."""
-        return self.estimator._decode(self.decision_function(X))
-
-    def training_decision_function(self) -> np.ndarray:
-        """Outputs on the training rows, shape (n, c)."""
-        if self._training_scores is None:
-            self._training_scores = self.estimator._raw_predict(self.estimator._rows, self.state.weights)
-        return self._training_scores
-
-    def predict_training(self) -> np.ndarray:
-        """`predict` on the training rows."""
-        return self.estimator._decode(self.training_decision_function())
-
-    def square_loss(self, X: Any, y: Any) -> float:
-        """Return the mean of the squared error over points and outputs.
-
-        For classes, targets are −1 and +1 and the function is 2 p − 1 with the estimated probability p, comparable with
-        the square loss of a least-squares classifier.
-        """
-        return self.estimator._square_loss(self.decision_function(X), np.asarray(y))
-
-    def training_square_loss(self, y: Any) -> float:
-        """`square_loss` on the training rows."""
-        return self.estimator._square_loss(self.training_decision_function(), np.asarray(y))
-
-    def mean_loss(self, X: Any, y: Any) -> float:
-        """Return the mean of the minimized loss: cross-entropy, or half the squared error in the targets' units."""
-        return self.estimator._mean_loss(self.decision_function(X), np.asarray(y))
-
-    def coefficient_norm(self) -> float:
-        """Euclidean norm of all weights."""
-        return math.sqrt(sum(float((value.detach().double() ** 2).sum()) for value in self.state.weights.values()))
-
+from .descent import Coding, MomentumDescent, NetProblem, NetSnapshot
 
 STEP_SIZE = 0.01
 """The default step size: the best of 0.01, 0.02 and 0.05 (4.0, 4.1 and 4.6 % errors) on 1,000 held-out training digits,
@@ -92,7 +47,7 @@ class NeuralNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     @stores_parameters
     def __init__(
         self,
-        architecture: Any = "lenet",
+        architecture: Any = None,
         *,
         image_shape: tuple[int, int, int] | None = None,
         step_size: float | None = None,
@@ -171,7 +126,8 @@ class NeuralNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """
         started = time.perf_counter()
         vars(self).pop("weights_", None)
-        architecture = find(self.architecture)
+        named = self.architecture or self._usual_architecture
+        architecture = find(named)
         self._check_parameters()
         y = numeric_targets(y) if self._y_is_numeric else y
         X, y = validate_data(
@@ -206,7 +162,7 @@ class NeuralNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             dtype=getattr(backend.torch(), self.dtype),
         )
         prepared = time.perf_counter()
-        self._rows, self._built_from = X, (self.architecture, self.dtype)
+        self._rows, self._built_from = X, (named, self.dtype)
         try:
             with backend.reproducibly():
                 run = training.train(
@@ -227,7 +183,7 @@ class NeuralNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.n_epochs_, self.n_iter_ = run.epoch, run.iteration
         self.n_resumes_, self.n_rollbacks_ = run.n_resumes, run.n_rollbacks
         self.report_ = {
-            "architecture": self.architecture if isinstance(self.architecture, str) else "the user's own",
+            "architecture": named if isinstance(named, str) else "the user's own",
             "input_shape": list(self.coding_.shape),
             "n_net_features": self._n_features_out,
             "n_weights": sum(value.size for value in self.weights_.values()),
@@ -303,7 +259,7 @@ class NeuralNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def _evaluate(self, what: Any, X: np.ndarray, width: int, weights: Any = None) -> np.ndarray:
         torch, device = backend.torch(), backend.resolve_device(self.device)
         # Use the training's settings; `set_params` after the fit does not change them.
-        named, dtype = vars(self).get("_built_from", (self.architecture, self.dtype))
+        named, dtype = vars(self).get("_built_from", (self.architecture or self._usual_architecture, self.dtype))
         architecture = find(named)
         if weights is None:
             weights = {name: torch.from_numpy(value.copy()).to(device) for name, value in self.weights_.items()}
@@ -339,3 +295,184 @@ def _is_number(value: Any) -> bool:
 
 def _is_positive(value: Any) -> bool:
     return _is_number(value) and value > 0
+
+
+class NeuralNetClassifier(ClassifierMixin, NeuralNet):
+    """A small neural net for classification: softmax, cross-entropy, gradient descent with momentum.
+
+    `transform` gives the features of its last pooling layer. Needs PyTorch (extra ``nets``).
+
+    Parameters
+    ----------
+    architecture : str or Architecture, optional
+        Default ``"lenet"``, in regression ``"molecules_plain"``. A name in `shallows_papers.nets.ARCHITECTURES`:
+        ``"lenet"`` (digits), ``"cuda_convnet"`` and ``"cuda_convnet_local"`` (small photos), ``"top_layers"`` (on the
+        features of another net), ``"molecules"`` and ``"molecules_plain"``. Or your own `Architecture`.
+    image_shape : (int, int, int), optional
+        Channels, height and width of the images. Not needed for square images with one or three channels.
+    step_size : float, optional
+        Default 0.01, chosen on held-out training digits, and halved if training diverges. The papers do not state it
+        (cuda-convnet has 0.001 for pixels from 0 to 255; here inputs are centered and scaled to variance 1 in total).
+    momentum : float, default=0.9
+        Momentum, as in cuda-convnet.
+    weight_decay : float, default=5e-4
+        On weights, not on biases. The papers do not state it.
+    smaller_steps : sequence of float, default=(0.9, 0.95)
+        Shares of the training after each of which the step is divided by ten, as in cuda-convnet.
+    batch_size : int, default=128
+        Rows of a step. Batches are fixed; their order changes every epoch.
+    max_epochs : int, default=10
+        Passes over the data.
+    n_iter : int, optional
+        Steps, instead of passes.
+    max_seconds : float, optional
+        Time limit of training. The step is then not decreased, because the number of steps is unknown.
+    random_state : int or RandomState, optional
+        Seed of initial weights, order of rows, and pieces of images. A seed gives the same net on one machine with the
+        same number of threads.
+    device : {"auto", "cpu", "gpu", "gpu:<number>"}, default="auto"
+        "auto": the GPU if PyTorch has one.
+    memory : int or str, optional
+        Memory budget of a prediction in bytes; None: a share of the free memory.
+    dtype : {"float32", "float64"}, default="float32"
+    verbose : int, default=0
+        1 shows progress.
+
+    Attributes
+    ----------
+    weights_ : dict of ndarray
+        By layer: ``body0.weight``, ``body0.bias``, ..., ``output.bias``.
+    coding_ : shallows_papers.nets.descent.Coding
+        Conversion of rows to inputs, learned from the training data.
+    losses_ : list of float
+        For each epoch, the mean loss of the batches before their steps, as a share of the loss of zero outputs.
+    report_ : dict
+        Values that were chosen for open parameters.
+    n_epochs_, n_iter_ : int
+        Whole passes over the data, and steps.
+    n_resumes_, n_rollbacks_ : int
+        How often training continued from a checkpoint, and was restarted with a smaller step.
+    timings_ : dict of float
+        Seconds of ``preparation``, ``training`` and ``evaluation``.
+
+    References
+    ----------
+    B. Dai et al. Scalable kernel methods via doubly stochastic gradients. NIPS 2014. C.-L. Li and B. Póczos. Utilize
+    old coordinates: faster doubly stochastic gradients for kernel methods. UAI 2016. A. Krizhevsky. cuda-convnet, 2012.
+    G. Montavon et al. Learning invariant representations of molecules for atomization energy prediction. NIPS 2012.
+    """
+
+    _y_is_numeric = False
+    _usual_architecture = "lenet"
+
+    def _encode(self, y: np.ndarray) -> tuple[np.ndarray, int]:
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"The training labels have only one class ({self.classes_.tolist()[0]!r}), but at least two are needed."
+            )
+        return codes.astype(np.int64), len(self.classes_)
+
+    def _decode(self, scores: np.ndarray) -> np.ndarray:
+        return self.classes_[scores.argmax(axis=1)]
+
+    def _square_loss(self, scores: np.ndarray, y: np.ndarray) -> float:
+        signs = np.where(y[:, None] == self.classes_, 1.0, -1.0)
+        return float(np.mean((2.0 * _softmax(scores) - 1.0 - signs) ** 2))
+
+    def _mean_loss(self, scores: np.ndarray, y: np.ndarray) -> float:
+        scores = scores.astype(np.float64)
+        right = scores[np.arange(len(y)), np.searchsorted(self.classes_, y)]
+        return float(np.mean(logsumexp(scores, axis=1) - right))
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Logarithms of the class probabilities, up to a constant for each row.
+
+        Parameters
+        ----------
+        X : array-like, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_samples, n_classes); for two classes the difference, shape (n_samples,)
+        """
+        scores = self._raw_predict(self._validated(X))
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Class labels.
+
+        Parameters
+        ----------
+        X : array-like, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_samples,)
+        """
+        return self._decode(self._raw_predict(self._validated(X)))
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Class probabilities.
+
+        Parameters
+        ----------
+        X : array-like, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_samples, n_classes)
+        """
+        return _softmax(self._raw_predict(self._validated(X)))
+
+
+def _softmax(scores: np.ndarray) -> np.ndarray:
+    return softmax(scores.astype(np.float64), axis=1)
+
+
+class NeuralNetRegressor(RegressorMixin, MultiOutputMixin, NeuralNet):
+    """A small neural net for regression: square loss on standardized targets, gradient descent with momentum.
+
+    `transform` gives the features of its last pooling layer, or of its last hidden layer. Needs PyTorch (extra
+    ``nets``).
+
+    Parameters, attributes and references are as in `NeuralNetClassifier`.
+    """
+
+    _y_is_numeric = True
+    _usual_architecture = "molecules_plain"
+
+    def _encode(self, y: np.ndarray) -> tuple[np.ndarray, int]:
+        y = y.astype(np.float64)
+        self._one_column = y.ndim == 1
+        y = y.reshape(len(y), -1)
+        self._target_mean = y.mean(axis=0)
+        spread = y.std(axis=0)
+        self._target_scale = np.where(spread > 0, spread, 1.0)
+        return (y - self._target_mean) / self._target_scale, y.shape[1]
+
+    def _unscale(self, scores: np.ndarray) -> np.ndarray:
+        return scores.astype(np.float64) * self._target_scale + self._target_mean
+
+    def _decode(self, scores: np.ndarray) -> np.ndarray:
+        return scores[:, 0] if self._one_column else scores
+
+    def _square_loss(self, scores: np.ndarray, y: np.ndarray) -> float:
+        return float(np.mean((scores - y.reshape(len(y), -1)) ** 2))
+
+    def _mean_loss(self, scores: np.ndarray, y: np.ndarray) -> float:
+        return 0.5 * float(np.mean(((scores - y.reshape(len(y), -1)) ** 2).sum(axis=1)))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Values of the outputs.
+
+        Parameters
+        ----------
+        X : array-like, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_samples,) or (n_samples, n_outputs), like y
+        """
+        return self._decode(self._raw_predict(self._validated(X)))

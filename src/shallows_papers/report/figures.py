@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from shallows.errors import ShallowsError, UnknownNameError
+from shallows_papers.experiments.comparing.verdicts import Verdict
 
-from .curves import curves
-from .sheet import frame, save, sheet, styled, write_inside
+from . import sheet
 from .target import Target, ordered, read
-from .wording import name_of
+from .wording import is_number, key_title, name_of
 
 if TYPE_CHECKING:
+    import pandas
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
 
 #: Up to this number of different values, each has its own color.
 MOST_CLASSES = 10
@@ -30,7 +35,7 @@ def scatter(target: Target) -> Figure:
 
     spec, marks = target.figure, target.marks
     key, across, up, hue = spec.get("columns", "method"), spec["x"], spec["metric"], spec["lines"]
-    table = frame(target, key)
+    table = sheet.frame(target, key)
     if table["mean"].notna().any() and (not marks or marks[0] not in table):
         raise ShallowsError(f"The figure of {target.id} needs a mark, the key by which rows belong to one point.")
     values = table.loc[table["metric"] == hue, "mean"].dropna()
@@ -41,13 +46,13 @@ def scatter(target: Target) -> Figure:
     else:
         look = {"hue_norm": (values.min(), values.max()), "palette": "viridis"}
     panels = [value for value in ordered(table[key]) if value] or [""]
-    figure, [axes] = sheet(target, rows=1, columns=len(panels), width=3.1, height=2.8)
+    figure, [axes] = sheet.sheet(target, rows=1, columns=len(panels), width=3.1, height=2.8)
     for ax, panel in zip(axes, panels, strict=True):
         part = table[(table[key] == panel) & table["mean"].notna()]
         ax.set_title(name_of(target, key, panel) if panel else "", loc="left")
         ax.grid(visible=False)
         if not len(part):
-            write_inside(ax, "not run")
+            sheet.write_inside(ax, "not run")
             continue
         points = part.pivot_table(index=marks[0], columns="metric", values="mean").dropna(subset=[across, up, hue])
         if is_class:
@@ -62,6 +67,267 @@ def scatter(target: Target) -> Figure:
     return figure
 
 
+#: A line with more points than this has no markers.
+MARKED = 16
+#: Legends with more lines than this, or too long for one line of text, are put at the side instead of above.
+WIDE = 4
+
+
+def curves(target: Target) -> Figure:
+    """Draw curves as ``figure`` in the target's JSON says.
+
+    - ``x``: the key along which curves run (by default the first of the target's marks), or a metric.
+    - ``y``: the metric that is drawn.
+    - ``lines``, ``columns``, ``rows``: the keys that differ between lines and between axes (``metric`` is a key).
+    - ``bounds``: metrics drawn thin and dashed, in the color of their line.
+    - ``levels``: horizontal lines with a label. ``powers``: thin lines that fall as a power of x, with a label.
+    - ``x_scale``, ``y_scale``: ``log`` or ``linear``.
+    - ``x_label``, ``y_label``, ``y_limits``, ``titles`` (of axes, by value): replace the default texts and limits.
+    - ``zeros``: y axes begin at 0, also logarithmic ones with a zero.
+    """
+    spec = target.figure
+    x = spec.get("x") or next(iter(target.marks), "")
+    table = _table(target, x)
+    rows, columns = spec.get("rows"), spec.get("columns")
+    lines = spec.get("lines", "method")
+    if isinstance(lines, list):
+        names = {key: {value: _title(target, key, value) for value in target.values(key) if value} for key in lines}
+        parts = [table[key].map(names[key]).fillna("") for key in lines]
+        lines, table["line"] = "line", [", ".join(filter(None, of_row)) for of_row in zip(*parts, strict=True)]
+    if table["mean"].isna().all():
+        return sheet.empty_sheet(target, _why_empty(target, table))
+    (down, no_rows), (across, no_columns) = _values(table, rows), _values(table, columns)
+    absent = [_title(target, rows, value) for value in no_rows]
+    absent += [_title(target, columns, value) for value in no_columns]
+    names = [value for value in ordered(table[lines]) if value] if lines in table else [""]
+    names.sort(key=lambda name: name in spec.get("bounds", []))
+    looks = _looks(names)
+
+    handles = _handles(target, table, lines, looks)
+    wide = len(across)
+    width = spec.get("width", 3.1 if wide > 1 else 6.0)
+    above = len(names) <= WIDE and sheet.fits_a_line(handles, wide * width)
+    height = spec.get("height", 2.5 if wide > 1 else 3.3)
+    figure, axes = sheet.sheet(target, len(down), wide, width, height, legend=above, absent=absent)
+    for line, row in enumerate(down):
+        for place, column in enumerate(across):
+            ax = axes[line][place]
+            part = _where(_where(table, rows, row), columns, column)
+            for name in names:
+                _draw(ax, _where(part, lines, name), looks[name], spec)
+            titles = [_title(target, key, value) for key, value in ((columns, column), (rows, row)) if key]
+            ax.set_title(", ".join(filter(None, titles if wide == 1 else titles[:1])), loc="left")
+            ax.set_xlabel(spec.get("x_label", key_title(target, x)) if line == len(down) - 1 else "")
+            drawn = [row] if rows == "metric" else spec.get("y") or []
+            named = name_of(target, "metric", drawn[0]) if len(drawn) == 1 else ""
+            ax.set_ylabel("" if place else named if rows == "metric" else spec.get("y_label", named))
+            _set_scales(ax, part, part if spec.get("free_y") else _where(table, rows, row), spec)
+            if part["mean"].isna().all():
+                sheet.write_inside(ax, _why_empty(target, part))
+        if not spec.get("free_y"):
+            sheet.same_limits(axes[line])
+    if above:
+        sheet.legend(figure, handles)
+    elif handles:
+        axes[0][-1].legend(
+            handles=handles, loc="upper left", bbox_to_anchor=(1.02, 1.0), borderaxespad=0, handlelength=2.6
+        )
+    return figure
+
+
+def _table(target: Target, x: str) -> pandas.DataFrame:
+    """Return the rows that are drawn, with their position on the x axis as ``at``."""
+    wanted = [*target.figure.get("y", []), *target.figure.get("bounds", [])]
+    metrics, table = target.values("metric"), sheet.frame(target)
+    along = x if x not in metrics else next(iter(target.marks), "")
+    if along not in table and table["mean"].isna().all():
+        table[along] = ""  # nothing was measured, which the picture says
+    if along not in table:
+        raise ShallowsError(f"The figure of {target.id} runs along {x!r}, and no row of the target has such a key.")
+    table[along] = table[along].replace("", math.nan).astype(float)
+    if not wanted:
+        on_curves = table.loc[table[along].notna(), "metric"]
+        wanted = [next(iter(on_curves), metrics[0])]
+    keys = [key for key in target.key_names() if key not in ("metric", along)]
+    table["at"] = table[along]
+    if x in metrics:  # one metric against another: values at the same mark belong together
+        places = table[table["metric"] == x].set_index([*keys, along])["mean"]
+        table["at"] = [places.get(tuple(row), math.nan) for row in table[[*keys, along]].itertuples(index=False)]
+    unknown = [one for one in wanted if one not in metrics]
+    if unknown and len(unknown) == len(wanted):
+        raise ShallowsError(f"No row of {target.id} has the metrics {', '.join(unknown)}, which its figure draws.")
+    chosen = table[table["metric"].isin(wanted)]
+    return chosen[chosen["at"].notna() | chosen["mean"].isna()].fillna(dict.fromkeys(keys, ""))
+
+
+def _values(table: pandas.DataFrame, key: str | None) -> tuple[list[str], list[str]]:
+    """Split the values of a key for axes into measured ones and others; without a key, a single empty value."""
+    values = [value for value in ordered(table[key]) if value] if key in table else []
+    measured, others = [], []
+    for value in values or [""]:
+        (measured if _where(table, key, value)["mean"].notna().any() else others).append(value)
+    return measured, others
+
+
+def _where(table: pandas.DataFrame, key: str | None, value: str) -> pandas.DataFrame:
+    return table[table[key] == value] if key in table and value else table
+
+
+def _looks(names: Sequence[str]) -> dict[str, dict[str, Any]]:
+    colors, dashes = itertools.cycle(sheet.PALETTE), itertools.cycle(sheet.DASHES)
+    numbers = len(names) > 3 and all(map(_is_size, names))
+    if numbers:  # sizes are ordered, so their colors are ordered too: from pale to dark
+        import seaborn
+
+        colors, dashes = seaborn.color_palette("flare", len(names)).as_hex(), itertools.repeat("")
+    return {
+        name: {"color": color, "linestyle": (0, dash) if dash else "-"}
+        for name, color, dash in zip(names, colors, dashes, strict=False)
+    }
+
+
+def _is_size(text: str) -> bool:
+    return is_number(text) and float(text) >= 0
+
+
+def _draw(ax: Axes, part: pandas.DataFrame, look: Mapping[str, Any], spec: Mapping[str, Any]) -> None:
+    """Draw the lines of one name: measured values with their band, bounds, printed numbers."""
+    bounds = spec.get("bounds", [])
+    other = [key for key in part if key not in ("mean", "sd", "published", "verdict", "drawn", "at")]
+    # The x axis has numbers, one for each position.
+    shaped = part.groupby([key for key in other if part[key].dtype.kind != "f"], dropna=False, sort=False)
+    for _, one in shaped:
+        one = one.sort_values("at", kind="stable")
+        one = one[one["mean"].map(math.isfinite) | one["mean"].isna()]
+        measured = one.dropna(subset=["mean"])
+        if one["metric"].isin(bounds).all():
+            own = spec.get("lines") == "metric"  # if there are several lines, it belongs to none and is drawn on top
+            thin = {"color": sheet.INK if own else look["color"], "linestyle": (0, (4, 2)), "linewidth": 0.9}
+            ax.plot(measured["at"], measured["mean"], zorder=5 if own else 2, **thin)
+            continue
+        marker = "o" if len(measured) <= MARKED else None
+        ax.plot(measured["at"], measured["mean"], marker=marker, markeredgecolor="white", zorder=3, **look)
+        spread = measured["sd"].fillna(0)
+        if (spread > 0).any():
+            below = (measured["mean"] - spread).clip(lower=measured["mean"] / 10)
+            above = measured["mean"] + spread
+            ax.fill_between(measured["at"], below, above, color=look["color"], alpha=0.16, linewidth=0)
+        printed = one.dropna(subset=["published"])
+        if len(printed):
+            hollow = {"marker": "o", "markerfacecolor": "white", "linestyle": (0, sheet.DASHES[1]), "linewidth": 1.0}
+            ax.plot(printed["at"], printed["published"], color=look["color"], zorder=4, **hollow)
+
+
+def _set_scales(ax: Axes, part: pandas.DataFrame, sharing: pandas.DataFrame, spec: Mapping[str, Any]) -> None:
+    """Set the scales and limits of axes and draw their levels; ``sharing`` has all rows with the same y axis."""
+    import pandas
+
+    finite = part[part["mean"].map(math.isfinite)]
+    y = pandas.concat([sharing.loc[sharing["mean"].map(math.isfinite), "mean"], sharing["published"].dropna()])
+    for axis, values in (("x", finite["at"]), ("y", y if len(finite) else finite["mean"])):
+        above = values[values > 0]
+        apt = len(above) > 0 and values.min() > 0 and above.max() / above.min() >= 20
+        if len(above) and spec.get(f"{axis}_scale", "log" if apt else "linear") == "log":
+            getattr(ax, f"set_{axis}scale")("log", nonpositive="mask")
+            _plain_ticks(ax, axis, above)
+        elif axis == "y" and spec.get("zeros"):
+            ax.set_ylim(bottom=0)
+            if len(above) and values.min() == 0 and above.max() / above.min() >= 20:
+                _logarithmic_from_zero(ax, above.max())
+    for level in spec.get("levels", []):
+        ax.axhline(level["value"], color=sheet.QUIET, linewidth=0.8, linestyle=(0, (1, 2)), zorder=1)
+        right = {"xycoords": ("axes fraction", "data"), "ha": "right", "va": "bottom"}
+        ax.annotate(level.get("label", ""), (1.0, level["value"]), fontsize=7.5, color=sheet.QUIET, **right)
+    for one in spec.get("powers", []):
+        _draw_power(ax, finite, one["power"], one.get("label", ""))
+    if "y_limits" in spec:
+        ax.set_ylim(*spec["y_limits"])
+
+
+def _logarithmic_from_zero(ax: Axes, highest: float) -> None:
+    """Make the y axis linear up to two decades below the highest value, as its label says, and logarithmic above."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+    floor = 10.0 ** (math.floor(math.log10(highest)) - 2)
+    ax.set_yscale("symlog", linthresh=floor, linscale=0.5)
+    ax.set_ylim(-0.08 * floor, 1.6 * highest)
+    ax.yaxis.set_major_locator(FixedLocator([0, *(floor * 10**power for power in range(4))]))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    ax.yaxis.set_minor_locator(NullLocator())
+    if ax.get_ylabel():
+        ax.set_ylabel(f"{ax.get_ylabel()}\nlinear below {floor:g}")
+
+
+def _draw_power(ax: Axes, part: pandas.DataFrame, power: float, label: str) -> None:
+    """Draw a line that falls as a power of x, from the highest value at most to the middle of the last values."""
+    shown = part[(part["at"] > 0) & (part["mean"] > 0)]
+    if shown.empty or power >= 0:
+        return
+    end, highest = shown["at"].max(), shown["mean"].max()
+    last = math.exp(shown.loc[shown["at"] == end, "mean"].map(math.log).mean())
+    start = max(shown["at"].min(), end * (highest / last) ** (1 / power))
+    level = last * (start / end) ** power
+    ax.plot([start, end], [level, last], color=sheet.QUIET, linewidth=0.9, linestyle=(0, (1, 2)), zorder=1)
+    ax.annotate(label, (start, level), xytext=(3, 2), textcoords="offset points", fontsize=7.5, color=sheet.QUIET)
+
+
+def _plain_ticks(ax: Axes, axis: str, values: pandas.Series) -> None:
+    """Put ticks at the points if there are few; else plain numbers over few decades, and powers of ten over more."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
+
+    one = getattr(ax, f"{axis}axis")
+    places = sorted(set(values))
+    # Measured values, such as seconds, have more digits than a tick can show.
+    if axis == "x" and 1 < len(places) <= 7 and all(float(f"{place:.4g}") == place for place in places):
+        one.set_major_locator(FixedLocator(places))
+        one.set_minor_locator(NullLocator())
+        one.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+        return
+    span = values.max() / values.min()
+    if span < 200 or (span < 1e5 and values.min() >= 1e-3 and values.max() <= 1e5):
+        one.set_major_locator(LogLocator(subs=(1, 2, 5) if span < 60 else (1,)))
+        one.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+        one.set_minor_locator(NullLocator() if span < 60 else LogLocator(subs=(2, 5)))
+    one.set_minor_formatter(NullFormatter())
+
+
+def _title(target: Target, key: str, value: str) -> str:
+    given = (target.figure.get("titles") or {}).get(value)
+    if given is not None:
+        return str(given)
+    name = name_of(target, key, value)
+    if not _is_size(value):
+        return name
+    title = key_title(target, key)
+    return f"{title} = {name}" if len(title) == 1 else f"{title} {name}"
+
+
+def _why_empty(target: Target, part: pandas.DataFrame) -> str:
+    """Say why axes for these rows are empty, and for which data."""
+    why = Verdict.NOT_RUN if (part["verdict"] == Verdict.NOT_RUN).all() else "nothing measured"
+    absent = [name_of(target, "dataset", value) for value in ordered(part["dataset"]) if value]
+    return why + (f": {', '.join(absent)}" if absent else "")
+
+
+def _handles(target: Target, table: pandas.DataFrame, lines: str, looks: Mapping[str, Mapping[str, Any]]) -> list[Any]:
+    from matplotlib.lines import Line2D
+
+    handles, bounds = [], dict.fromkeys(target.figure.get("bounds", []))
+    for name, look in looks.items() if len(looks) > 1 else ():
+        if lines != "metric" or name not in bounds:
+            is_drawn = table.loc[table[lines] == name, ["mean", "published"]].notna().any(axis=None)
+            title = _title(target, lines, name) + ("" if is_drawn else " (not run)")
+            handles.append(Line2D([], [], label=title, **look))
+    for bound in bounds:
+        if table.loc[table["metric"] == bound, "mean"].notna().any():
+            label = name_of(target, "metric", bound)
+            handles.append(Line2D([], [], color=sheet.INK, linewidth=0.9, linestyle=(0, (4, 2)), label=label))
+    if table["published"].notna().any():
+        hollow = {"marker": "o", "markerfacecolor": "white", "linestyle": ""}
+        handles.append(Line2D([], [], color=sheet.INK, label="published", **hollow))
+    return handles
+
+
 KINDS: dict[str, Callable[[Target], Figure]] = {
     "curves": curves,
     "scatter": scatter,
@@ -74,5 +340,5 @@ def draw(csv_path: str | Path, svg_path: str | Path, kinds: Mapping[str, Callabl
     kind = target.figure.get("kind", "")
     if kind not in kinds:
         raise UnknownNameError("kind of figure", kind, kinds)
-    with styled(target.id):
-        save(kinds[kind](target), svg_path, target.title)
+    with sheet.styled(target.id):
+        sheet.save(kinds[kind](target), svg_path, target.title)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from . import figures, page, tables
-from .curves import curves
+from .figures import curves
 from .sheet import INK, PALETTE, QUIET, empty_sheet, same_limits, sheet
 from .target import Target
 from .wording import name_of

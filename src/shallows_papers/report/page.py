@@ -23,12 +23,11 @@ from shallows_papers.experiments.comparing.verdicts import KINDS, Verdict
 
 from . import distances, headlines
 from . import summaries as papers_in_short
-from .numbers import is_number, separated
 from .pivot import without_size, writer
 from .sheet import axes_place
 from .tables import environment, html_context
 from .target import Target, ordered, read, write_text
-from .wording import code_text, key_title, name_of, quantity
+from .wording import code_text, is_number, key_title, name_of, quantity, separated
 
 SCALES = {
     "demo": "Small real data that the repository carries, on any machine, in minutes. "

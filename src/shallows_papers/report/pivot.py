@@ -14,10 +14,9 @@ from shallows.errors import ShallowsError
 from shallows_papers.experiments.comparing.table_rows import NAMED_KEYS, Row
 from shallows_papers.experiments.comparing.verdicts import DIVERGED, UNMEASURED, Verdict
 
-from . import numbers
-from .numbers import is_number
+from . import wording
 from .target import Target, ordered
-from .wording import EN_DASH, key_title, name_of
+from .wording import EN_DASH, is_number, key_title, name_of
 
 # A table with a thousand points of a curve is not readable: a numeric row key with more values than LONG is shown
 # at about SHOWN of them, evenly spaced in the logarithm. The CSV has all of them.
@@ -136,7 +135,7 @@ def pivot(target: Target, among: Sequence[Row] | None = None) -> Pivot:
             described = ", ".join(f"{key}={value}" for key, value in row.keys.items())
             raise ShallowsError(f"Two rows of {target.id} have the same keys: {described}.")
         cells[place] = Cell(
-            numbers.separated(row.published),
+            wording.separated(row.published),
             _measured(row, writers[row.metric]),
             row.verdict,
             row.measured_mean is not None or row.verdict not in UNMEASURED,
@@ -191,7 +190,7 @@ def writer(target: Target, metric: str) -> Callable[[float], str]:
     """Return the function that formats measured values of a metric of this target, see `numbers.writer`."""
     rows = [row for row in target.rows if row.metric == metric]
     measured = [row.measured_mean for row in rows if row.measured_mean is not None]
-    return numbers.writer([_printed(row) for row in rows], measured, next((row.unit for row in rows if row.unit), ""))
+    return wording.writer([_printed(row) for row in rows], measured, next((row.unit for row in rows if row.unit), ""))
 
 
 def _printed(row: Row) -> str:
@@ -213,8 +212,8 @@ def _measured(row: Row, write: Callable[[float], str]) -> str:
     if not math.isfinite(row.measured_mean):
         return without_size(row)
     bound = "≥ " if row.is_bound else ""
-    mean = numbers.mean_beside(row.measured_mean, row.measured_sd, write)
-    spread = f" ± {numbers.spread(mean, row.measured_sd, write)}" if row.measured_sd is not None else ""
+    mean = wording.mean_beside(row.measured_mean, row.measured_sd, write)
+    spread = f" ± {wording.spread(mean, row.measured_sd, write)}" if row.measured_sd is not None else ""
     return bound + mean + spread + (f" ({row.ratio:.2g} ×)" if row.ratio is not None else "")
 
 

@@ -14,7 +14,7 @@ from shallows.errors import ShallowsError, UnknownNameError
 from shallows_papers.experiments.comparing.table_rows import Row
 from shallows_papers.experiments.comparing.verdicts import AGREEING, Verdict
 
-from . import numbers
+from . import wording
 from .pivot import without_size, writer
 from .target import Target
 from .wording import name_of, quantity
@@ -146,7 +146,7 @@ def _headline(given: Mapping[str, Any], target: Target) -> Headline:
     write = writer(target, row.metric)
     mean, is_finite = "", row.measured_mean is None or math.isfinite(row.measured_mean)
     if row.measured_mean is not None:
-        mean = numbers.mean_beside(row.measured_mean, row.measured_sd, write) if is_finite else without_size(row)
+        mean = wording.mean_beside(row.measured_mean, row.measured_sd, write) if is_finite else without_size(row)
     return Headline(
         given["label"],
         target,
@@ -154,7 +154,7 @@ def _headline(given: Mapping[str, Any], target: Target) -> Headline:
         row.reason,
         printed=quantity(row.published, row.unit),
         measured=quantity(mean, row.unit) if is_finite else mean,
-        spread=numbers.spread(mean, row.measured_sd, write) if mean and (row.measured_sd or 0.0) > 0 else "",
+        spread=wording.spread(mean, row.measured_sd, write) if mean and (row.measured_sd or 0.0) > 0 else "",
         data=name_of(target, "dataset", row.dataset),
         reached=row.passed != 0,
     )

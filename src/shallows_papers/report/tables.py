@@ -13,10 +13,9 @@ from typing import Any
 from shallows_papers.experiments.comparing.table_rows import OURS, Row, counts_by_kind
 from shallows_papers.experiments.comparing.verdicts import AFTER, Verdict
 
-from .numbers import decimals, is_number
 from .pivot import Pivot, pivot, remarks, tabulated
 from .target import Target, read, write_text
-from .wording import EN_DASH, heading_of, key_title, label, name_of
+from .wording import EN_DASH, decimals, heading_of, is_number, key_title, label, name_of
 
 FIGURE_SPACE = "\u2007"  # as wide as a digit
 PUNCTUATION_SPACE = "\u2008"  # as wide as a full stop

@@ -14,7 +14,7 @@ from shallows.errors import ShallowsError
 from shallows_papers.datasets.files import replacing
 from shallows_papers.experiments.comparing.table_rows import Row, read_rows
 
-from .numbers import is_number
+from .wording import is_number
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,8 @@
-"""Prepare a dataset: read its verified files, apply the steps, write the arrays and their record."""
+"""Prepare a dataset: read its verified files or another preparation, apply the steps, write arrays and record.
+
+A preparation that continues from the arrays of an earlier one reads them like any other source; their record has what
+the arrays do not show. So an expensive preparation, such as training a net, runs once for all that build on it.
+"""
 
 from __future__ import annotations
 
@@ -8,21 +12,22 @@ import shutil
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from shallows.arrays.memory import memory_budget, peak_memory, resident_memory
+from shallows_papers.datasets import prepared
 from shallows_papers.datasets.catalogue import Dataset, File, get
 from shallows_papers.datasets.download.verification import verify
 from shallows_papers.datasets.files import DatasetError, existing_parent, explaining_full_disk, replacing, write_json
-from shallows_papers.datasets.preparation import continuation
 from shallows_papers.datasets.preparation.step import PreparationStep
 from shallows_papers.datasets.preparation.steps import check_steps
 from shallows_papers.datasets.preparation.working_table import BLOCK_BYTES, Table
 from shallows_papers.datasets.prepared import ARRAYS, CSR, RECORD, SECOND_VIEW
-from shallows_papers.datasets.sources import Source, open_source
+from shallows_papers.datasets.sources import ArrayPart, NpyRows, Source, open_source
 
 # Features stay sparse if the dense array would be larger by this factor; otherwise a dense array is faster.
 SPARSE_GAIN = 10
@@ -82,8 +87,8 @@ def prepare(
     stamp, out = Path(verified), Path(out)
     stamp = stamp / RECORD if stamp.is_dir() else stamp
     if stamp.name == RECORD:
-        earlier, todo = continuation.begin(dataset, stamp, out, steps)
-        return prepare_source(dataset, continuation.source_of(stamp.parent), [], out, todo, memory, earlier)
+        earlier, todo = begin(dataset, stamp, out, steps)
+        return prepare_source(dataset, source_of(stamp.parent), [], out, todo, memory, earlier)
     todo = check_steps(steps)
     paths, sources = _verified_files(dataset, stamp)
     return prepare_source(dataset, open_source(dataset, paths), sources, out, todo, memory)
@@ -113,7 +118,7 @@ def prepare_source(
         if earlier is None:
             table = Table.read(dataset, source, budget - working, out)
         else:
-            table = continuation.read(dataset, earlier, source, budget - working, out)
+            table = read(dataset, earlier, source, budget - working, out)
         was_read = time.perf_counter()
         if any(step.fills_missing for step in todo):
             table.may_miss = True
@@ -146,7 +151,7 @@ def prepare_source(
         "steps": [*(earlier["steps"] if earlier else ()), *(step.as_data() for step in todo)],
         "statistics": [*(earlier["statistics"] if earlier else ()), *statistics],
         "after": {"n_steps": len(earlier["steps"]), "sha256": earlier["sha256"]} if earlier else None,
-        "table": continuation.description_of(table),
+        "table": description_of(table),
         "sha256": _digest_of(arrays_written),
         "arrays": arrays_written,
         "sources": [dict(file) for file in (earlier["sources"] if earlier else sources)],
@@ -287,3 +292,75 @@ class _ArrayFile:
         shape = (self.length, *self.shape)
         self.content.update(f"{self.dtype.str} {shape}".encode())
         return {"shape": list(shape), "dtype": self.dtype.str, "sha256": self.content.hexdigest()}
+
+
+def begin(
+    dataset: Dataset, record: Path, out: Path, steps: Sequence[Mapping[str, Any]]
+) -> tuple[dict[str, Any], list[PreparationStep]]:
+    """Return an earlier ``prepared.json`` and the further steps, checked as one list with the earlier steps."""
+    folder = record.parent
+    if folder.resolve() == out.resolve():
+        raise DatasetError(f"{folder} holds the arrays to continue from. Choose another folder for the new arrays.")
+    info = prepared.load(folder).info
+    if info["dataset"] != dataset.name:
+        raise DatasetError(f"{record} describes the dataset '{info['dataset']}', not '{dataset.name}'.")
+    if "table" not in info:
+        raise DatasetError(f"{record} was written by an earlier version and cannot be continued. Prepare it again.")
+    todo = check_steps([*info["steps"], *steps])[len(info["steps"]) :]
+    if any(step.fills_missing for step in todo):
+        raise DatasetError(
+            "The step impute must be the first that changes features: prepared values are never missing. Move "
+            "it to the steps of the variant that this variant continues."
+        )
+    return info, todo
+
+
+def description_of(table: Table) -> dict[str, Any]:
+    """Return what further steps need to know about a table in addition to its arrays."""
+    return {
+        "value_range": list(table.value_range) if table.value_range else None,
+        "image": dict(table.image) if table.image else None,
+        "categorical": list(table.categorical),
+        "classes_coded": table.classes_coded,
+    }
+
+
+def source_of(folder: Path) -> Source:
+    """Open the arrays of an earlier preparation."""
+    return Source(
+        *(ArrayPart(_Features(folder, part), NpyRows(folder / f"y_{part}.npy")) for part in ("train", "test"))
+    )
+
+
+def read(dataset: Dataset, info: Mapping[str, Any], source: Source, memory: int, place: Path) -> Table:
+    """Read the arrays of an earlier preparation, as `Table.read` does, and restore the table from their record."""
+    # Read as numbers, so that class indices stay the same even if a subset has no training row of some class.
+    table = Table.read(replace(dataset, task="regression", n_features=info["n_features"]), source, memory, place)
+    left = info["table"]
+    table.dataset, table.classes, table.target_coding = dataset, info["classes"], info["target_coding"]
+    table.target_dtype = np.dtype(info["arrays"]["y_train"]["dtype"])
+    if table.target_coding == "class indices":
+        table.codes = table.y.take(np.arange(table.y.n_rows)).astype(np.int64)
+    table.value_range = left["value_range"] and tuple(left["value_range"])
+    table.image, table.categorical = left["image"], tuple(left["categorical"])
+    table.views = info["views"] and [tuple(view) for view in info["views"]]
+    table.classes_coded = left["classes_coded"]
+    return table
+
+
+@dataclass(frozen=True)
+class _Features:
+    """The features of a part, with both views side by side. Mapped again for every block, as in `NpyRows`."""
+
+    folder: Path
+    part: str
+
+    def __getitem__(self, rows: slice) -> Any:
+        found = prepared.load(self.folder)
+        arrays = (getattr(found, f"{view}_{self.part}") for view in prepared.view_widths(found.info))
+        views = [array[rows] for array in arrays]
+        if not found.info["sparse"]:
+            return np.hstack(views)
+        from scipy.sparse import hstack
+
+        return hstack(views, format="csr")

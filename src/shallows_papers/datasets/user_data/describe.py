@@ -16,8 +16,7 @@ from shallows_papers.datasets.files import DatasetError, digest, write_json
 from shallows_papers.datasets.formats.containers import open_binary
 from shallows_papers.datasets.user_data.file_forms import FORMS
 from shallows_papers.datasets.user_data.request import FileRequest, form_of
-from shallows_papers.datasets.user_data.summarise_arrays import summarise_arrays
-from shallows_papers.datasets.user_data.summarise_table import summarise_table
+from shallows_papers.datasets.user_data.summarise import summarise_arrays, summarise_table
 from shallows_papers.datasets.user_data.summary import (
     LARGEST,
     LARGEST_UNSCALED,

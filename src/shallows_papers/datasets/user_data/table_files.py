@@ -13,8 +13,7 @@ from shallows.arrays.memory import available_memory
 from shallows_papers.datasets.files import DatasetError
 from shallows_papers.datasets.formats.delimited_text import category_codes
 from shallows_papers.datasets.sources import Block
-from shallows_papers.datasets.user_data.number_text import plain_number
-from shallows_papers.datasets.user_data.table_columns import Column, as_words
+from shallows_papers.datasets.user_data.table_columns import Column, as_words, plain_number
 from shallows_papers.datasets.user_data.table_layouts import TableLayout, open_parquet, records
 
 # Memory that pandas needs for a table, as a multiple of the file size.

@@ -19,9 +19,9 @@ from shallows.errors import MissingExtraError
 from shallows_papers.datasets.files import DatasetError
 from shallows_papers.datasets.formats import arff
 from shallows_papers.datasets.formats.containers import open_binary
-from shallows_papers.datasets.user_data.number_text import character, plain_number
 from shallows_papers.datasets.user_data.request import DECIMALS, NA_VALUES, FileRequest
 from shallows_papers.datasets.user_data.summary import some_of
+from shallows_papers.datasets.user_data.table_columns import character, plain_number
 
 # If two separators divide the lines equally well, the earlier one is chosen.
 _SEPARATORS = {"\t": "tabs", ";": "semicolons", "|": "bars", ",": "commas", " ": "spaces"}

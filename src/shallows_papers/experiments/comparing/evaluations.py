@@ -1,20 +1,27 @@
-"""The measured values of a target's runs, from their records, curves and outputs."""
+"""The measured values of a target's runs, from their records, curves and outputs.
+
+Metrics of the outputs, which a target names under ``from_outputs``, need no training. A function of `OF_CLASSES` or
+`OF_VALUES` gets the outputs on the test part, shape (m, c), the true targets, and the classes or None. Two classes have
+one output, which is positive for the second class.
+"""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from scipy.special import log_softmax
 
 from shallows.errors import ShallowsError
 from shallows_papers.datasets.files import replacing
 from shallows_papers.papers.claim_functions import Curve
 
 from ..running import record as records
-from . import output_metrics
 
 
 @dataclass(frozen=True)
@@ -72,8 +79,8 @@ def evaluate(
 ) -> dict[str, RunResult]:
     """Return the measured values of runs by their identifiers, from the paths of their records.
 
-    ``metrics`` are computed from outputs: the name in the target -> a name in `output_metrics`. They have no evaluation
-    point, since a run keeps the outputs of its last one.
+    ``metrics`` are computed from outputs: the name in the target -> a name in `OF_CLASSES` or `OF_VALUES`. They have no
+    evaluation point, since a run keeps the outputs of its last one.
     """
     found = {}
     for folder in (Path(path).parent for path in paths):
@@ -82,7 +89,7 @@ def evaluate(
         result = RunResult.of(folder.as_posix(), record, rows, along)
         if metrics:
             outputs = records.read_outputs(folder)
-            values = {name: output_metrics.compute(one, outputs) for name, one in metrics.items()}
+            values = {name: compute(one, outputs) for name, one in metrics.items()}
             result.curve.update({name: {None: value} for name, value in values.items() if value is not None})
         found[record["run"]["id"]] = result
     return found
@@ -112,3 +119,52 @@ def number(text: str) -> int | float:
     """Read an evaluation point from a curve; whole numbers become integers."""
     value = float(text)
     return int(value) if value.is_integer() else value
+
+
+def error(scores: np.ndarray, truth: np.ndarray, classes: np.ndarray) -> float:
+    """Share of wrong labels in percent."""
+    places = (scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)
+    return 100.0 * float(np.mean(classes[places] != truth))
+
+
+def log_loss(scores: np.ndarray, truth: np.ndarray, classes: np.ndarray) -> float:
+    """Mean of −log p with p by the logistic function or softmax of the outputs, in nats."""
+    columns = np.hstack([np.zeros_like(scores), scores]) if scores.shape[1] == 1 else scores
+    own = np.take_along_axis(log_softmax(columns, axis=1), np.searchsorted(classes, truth)[:, None], axis=1)
+    return -float(np.mean(own))
+
+
+def auc(scores: np.ndarray, truth: np.ndarray, classes: np.ndarray) -> float:
+    """Area under the ROC curve in percent; for several classes the mean over each class against all others."""
+    from sklearn.metrics import roc_auc_score
+
+    positive = classes[1:] if scores.shape[1] == 1 else classes
+    areas = [roc_auc_score(truth == one, column) for one, column in zip(positive, scores.T, strict=True)]
+    return 100.0 * float(np.mean(areas))
+
+
+def mae(scores: np.ndarray, truth: np.ndarray) -> float:
+    """Mean absolute error, in the units of the targets."""
+    return float(np.mean(np.abs(scores - truth.reshape(scores.shape))))
+
+
+def rmse(scores: np.ndarray, truth: np.ndarray) -> float:
+    """Root of the mean squared error, in the units of the targets."""
+    return float(np.sqrt(np.mean((scores - truth.reshape(scores.shape)) ** 2)))
+
+
+#: The functions by the names that targets use, for classes and for values. The schema of papers lists the names.
+OF_CLASSES: dict[str, Callable[..., float]] = {"error": error, "log_loss": log_loss, "auc": auc}
+OF_VALUES: dict[str, Callable[..., float]] = {"mae": mae, "rmse": rmse}
+
+
+def compute(name: str, outputs: Mapping[str, Any]) -> float | None:
+    """Return a metric of the outputs of a run; None for a run without outputs, such as an analysis."""
+    if "scores" not in outputs:
+        return None
+    classes = outputs.get("classes")
+    function = (OF_VALUES if classes is None else OF_CLASSES).get(name)
+    if function is None:
+        raise ShallowsError(f"The metric {name!r} is not for {'regression' if classes is None else 'classification'}.")
+    arrays = np.asarray(outputs["scores"], dtype=np.float64), np.asarray(outputs["truth"])
+    return function(*arrays) if classes is None else function(*arrays, np.asarray(classes))

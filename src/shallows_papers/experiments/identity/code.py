@@ -19,7 +19,7 @@ _RUNNING = "shallows_papers.experiments.running"
 #: The function that does a run, by ``runs`` in its method's entry; its module counts without its imports.
 KINDS_OF_RUN = {
     "estimator": f"{_RUNNING}.training_run:train",
-    "plain": f"{_RUNNING}.single_fit:fit_once",
+    "plain": f"{_RUNNING}.training_run:fit_once",
     "analysis": f"{_RUNNING}.analysis_run:analyse",
 }
 #: The default measures, by what the estimator offers.
@@ -30,7 +30,7 @@ _ANALYSES = "shallows_papers.papers."
 
 _COMPARING = "shallows_papers.experiments.user_data"
 #: The modules that compare methods on a user's own data; they also count without their imports.
-OF_EVERY_COMPARISON = (f"{_COMPARING}.model_selection", f"{_COMPARING}.trials", f"{_COMPARING}.prediction_scores")
+OF_EVERY_COMPARISON = (f"{_COMPARING}.model_selection", f"{_COMPARING}.prediction_scores")
 
 #: The value of a parameter that lets the program choose.
 AUTOMATIC = "auto"
@@ -39,8 +39,7 @@ AUTOMATIC = "auto"
 def files_of_run(definition: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[str, str]:
     """Return the modules and data files of a run: for what its method calls, and for objects in its parameters."""
     places, words = _of_run(definition, parameters)
-    alone = (KINDS_OF_RUN[definition["runs"]].partition(":")[0],)
-    return _files(places, words, alone if definition["runs"] == "analysis" else (*alone, f"{_RUNNING}.kept_outputs"))
+    return _files(places, words, (KINDS_OF_RUN[definition["runs"]].partition(":")[0],))
 
 
 def files_of_comparison(definition: Mapping[str, Any]) -> dict[str, str]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from shallows.errors import ShallowsError
 
 from . import executors
-from .requests import Requests
+from .costs import Requests
 
 #: Seconds to wait for an answer of Slurm.
 PATIENCE = 20.0

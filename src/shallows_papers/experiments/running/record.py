@@ -45,7 +45,7 @@ def write(
 ) -> None:
     """Check the record, and write ``outputs.npz`` if there are outputs, ``curve.csv``, then the record.
 
-    Each file gets its name only when it is complete. ``outputs`` are arrays or lists, see `kept_outputs`.
+    Each file gets its name only when it is complete. ``outputs`` are arrays or lists, see `measures.KeptOutputs`.
     """
     check(record)
     folder = Path(folder)

@@ -14,11 +14,11 @@ from shallows_papers.datasets.user_data.fitted_preparation import fit_preparatio
 
 from ..running.calls import path_of
 from ..running.job import Conditions
-from . import fit_warnings, saved_model
+from . import method_results, saved_model
 from .comparison import feature_steps
 from .method_results import MethodResult, read
+from .model_selection import Method, bandwidth_parameter, median_distance
 from .recommendation import error, recommend
-from .trials import Method, bandwidth_parameter, median_distance
 
 
 def write(
@@ -49,10 +49,10 @@ def write(
     if epochs:
         estimator.set_params(**{path_of(estimator, "max_epochs"): epochs})
     told: dict[str, int] = {}
-    with fit_warnings.collect_warnings(told):
+    with method_results.collect_warnings(told):
         estimator.fit(x, y)
     if told:
-        print(fit_warnings.sentence(one.label, told))
+        print(method_results.sentence(one.label, told))
     about = {"label": one.label, "parameters": one.choice, "measured": f"{error(results, one)} on held-out rows"}
     saved_model.SavedModel.of(description, preparation, estimator, x.shape[0], **about).save(folder)
     chosen = f" with {one.choice}" if one.choice else ""

@@ -19,7 +19,7 @@ from ..comparing.table_rows import Measured, Row, write_rows
 from ..comparing.target_table import describe_runs
 from ..comparing.verdicts import Verdict
 from ..setting_text import parse_setting
-from . import fit_warnings
+from . import method_results
 from .comparison import TARGET, has_test_rows
 from .method_results import MethodResult, Results, read
 from .prediction_scores import metric_of
@@ -162,7 +162,7 @@ def _methods(results: Results, best: Recommendation | None) -> _Table:
                 *description["told"].splitlines(),
                 *_division(results),
                 *_gains(results, gains),
-                *filter(None, (fit_warnings.sentence(one.label, one.warnings) for one in results.methods)),
+                *filter(None, (method_results.sentence(one.label, one.warnings) for one in results.methods)),
             ],
             "layout": {"rows": ["method", "chosen"], "columns": ["metric"], "open": True},
             "figure": {"kind": "error_against_costs", "recommended": best.chosen.label if best else ""},

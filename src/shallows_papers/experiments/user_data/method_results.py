@@ -1,11 +1,14 @@
-"""The results of a comparison: what each method measured over the splits of the data, and their intervals."""
+"""The results of a comparison: what each method measured over the splits, intervals, and warnings of its fits."""
 
 from __future__ import annotations
 
 import json
 import math
+import re
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +18,6 @@ import numpy as np
 import pandas
 
 from ..running import record as records
-from . import fit_warnings
 from .comparison import SCALE, has_test_rows
 from .prediction_scores import metric_of, reported, row_losses
 
@@ -216,5 +218,40 @@ def _method(group: Sequence[Mapping[str, Any]], task: str) -> MethodResult:
         reasons[0] if reasons and not done else "",
         tuple(outcome["folder"] for outcome in done),
         tuple(records.read(outcome["folder"])[0] for outcome in done),
-        fit_warnings.of_outcomes(group),
+        of_outcomes(group),
     )
+
+
+_NUMBER = re.compile(r"\d[\d.]*(?:e[-+]?\d+)?")
+
+
+@contextmanager
+def collect_warnings(counts: dict[str, int]) -> Iterator[None]:
+    """Count the warnings of the block by their texts instead of printing them."""
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        yield
+    counts |= count_kinds((str(one.message), 1) for one in found)
+
+
+def count_kinds(told: Iterable[tuple[str, int]]) -> dict[str, int]:
+    """Count texts that differ only in numbers together, under the first of them."""
+    first: dict[str, str] = {}
+    counts: dict[str, int] = {}
+    for text, n in told:
+        line = first.setdefault(_NUMBER.sub("", text), " ".join(text.split()))
+        counts[line] = counts.get(line, 0) + n
+    return counts
+
+
+def of_outcomes(outcomes: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    """Return the warnings of a method over all its outcomes."""
+    return count_kinds(pair for outcome in outcomes for pair in outcome.get("warnings", {}).items())
+
+
+def sentence(label: str, counts: Mapping[str, int]) -> str:
+    """Show the warnings of a method in one line; empty without warnings."""
+    if not counts:
+        return ""
+    n = sum(counts.values())
+    return f"{label} warned{f' {n} times, most often' if n > 1 else ''}: {max(counts, key=counts.__getitem__)}"

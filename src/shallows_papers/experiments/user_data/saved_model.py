@@ -14,8 +14,7 @@ from shallows import saving
 from shallows.errors import MissingExtraError, ShallowsError
 from shallows.utils.atomic import replacing
 from shallows_papers.datasets.files import DatasetError, digest, write_json
-from shallows_papers.datasets.user_data.fitted_preparation import FittedPreparation
-from shallows_papers.datasets.user_data.new_rows import column_name, columns_of, raw_rows
+from shallows_papers.datasets.user_data.fitted_preparation import FittedPreparation, column_name, columns_of, raw_rows
 
 MissingExtraError.check("data", "A model of your own file", "pandas")
 
@@ -30,7 +29,7 @@ class SavedModel:
 
     #: title of the data, label of the method, its parameters as text, n_train, and names of the targets
     about: dict[str, Any]
-    columns: dict[str, Any]  # see `new_rows.columns_of`
+    columns: dict[str, Any]  # see `fitted_preparation.columns_of`
     preparation: FittedPreparation
     estimator: Any
 
