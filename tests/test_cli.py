@@ -12,8 +12,8 @@ import pytest
 from PIL import Image
 
 from shallows_papers import cli, datasets
+from shallows_papers.datasets import listing
 from shallows_papers.datasets.download import fetching
-from shallows_papers.datasets.listing import description
 from shallows_papers.experiments import watching
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -122,7 +122,7 @@ def test_describe_saves_a_picture_of_images_and_draws_the_first(capsys, tmp_path
     # Ten by ten digits of 28 pixels with lines of one pixel between and around them.
     assert picture.shape == (291, 291, 3)
     stamp = datasets.fetch("mnist_demo", tmp_path / "raw", embedded_root=EMBEDDED)
-    seen = description.read_contents(datasets.get("mnist_demo"), stamp)
+    seen = listing.read_contents(datasets.get("mnist_demo"), stamp)
     np.testing.assert_array_equal(picture[1:29, 30:58, 0], seen.images[1].reshape(28, 28))
 
 
@@ -130,7 +130,7 @@ def test_colours_keep_their_places_in_a_picture():
     entry = datasets.get("cifar10")
     image = np.zeros((3, 32, 32), np.uint8)
     image[1, 5, 7] = 255  # a green point
-    sheet = description.contact_sheet(entry, [image.ravel()])
+    sheet = listing.contact_sheet(entry, [image.ravel()])
     assert sheet[1 + 5, 1 + 7].tolist() == [0, 255, 0]
 
 

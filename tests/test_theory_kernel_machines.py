@@ -11,8 +11,8 @@ from engine_example import naive_kernel, sample
 from shallows import kernels, streams
 from shallows.gram.row_slab import KernelRowSlab
 from shallows_papers.papers import timing
-from shallows_papers.papers.lecture.kernel_machines import course, solver_cost
-from shallows_papers.papers.lecture.kernel_machines.course import DualCoordinateAscent, KernelPegasos
+from shallows_papers.papers.lecture.kernel_machines import course
+from shallows_papers.papers.lecture.kernel_machines import DualCoordinateAscent, KernelPegasos
 
 
 def data(n=500):
@@ -104,7 +104,7 @@ def test_a_watch_keeps_what_there_was_at_each_mark(monkeypatch):
 
 
 def test_the_cost_of_an_exact_machine_grows_and_a_cache_spares_rows():
-    found = solver_cost.scaling(data(800), sizes=[100, 200, 400, 800, 1600], C=50.0, few=20, rounds=1)
+    found = course.scaling(data(800), sizes=[100, 200, 400, 800, 1600], C=50.0, few=20, rounds=1)
     assert list(found.index) == [100, 200, 400, 800]
     slope = np.polyfit(np.log(found.index), np.log(found.curve["work"]), 1)[0]
     assert 1.8 < slope < 3.2

@@ -206,17 +206,16 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _list(chosen: argparse.Namespace) -> int:
-    from shallows_papers.datasets import catalogue
-    from shallows_papers.datasets.listing import description, local_files
+    from shallows_papers.datasets import catalogue, listing
 
     rows = [("name", "state", "n", "d", "size", "here", "licence")]
     for dataset in catalogue().values():
         if chosen.state in (None, dataset.state):
-            n = f"{description.count(dataset.n_train)} + {description.count(dataset.n_test)}"
-            here = local_files.presence(dataset, chosen.root)
-            size = description.size_of(dataset.size) if dataset.state in ("public", "embedded") else "-"
+            n = f"{listing.count(dataset.n_train)} + {listing.count(dataset.n_test)}"
+            here = listing.presence(dataset, chosen.root)
+            size = listing.size_of(dataset.size) if dataset.state in ("public", "embedded") else "-"
             licence = dataset.licence if len(dataset.licence) <= 44 else dataset.licence[:41] + "..."
-            rows.append((dataset.name, dataset.state, n, description.count(dataset.n_features), size, here, licence))
+            rows.append((dataset.name, dataset.state, n, listing.count(dataset.n_features), size, here, licence))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = [f"{cell:{side}{width}}" for cell, side, width in zip(row, "<<>>><<", widths, strict=True)]
@@ -241,18 +240,17 @@ def _fetch(chosen: argparse.Namespace) -> int:
 
 
 def _verify(chosen: argparse.Namespace) -> int:
-    from shallows_papers.datasets import catalogue
-    from shallows_papers.datasets.listing import local_files
+    from shallows_papers.datasets import catalogue, listing
 
     named = _datasets(chosen.names)
     wrong = 0
     for dataset in named or catalogue().values():
-        if not named and local_files.presence(dataset, chosen.root) in ("not here", "computed"):
+        if not named and listing.presence(dataset, chosen.root) in ("not here", "computed"):
             continue
         if not dataset.files:
             print(f"{dataset.name}: it has no files")
             continue
-        checked = list(local_files.check_files(dataset, chosen.root, chosen.embedded_root))
+        checked = list(listing.check_files(dataset, chosen.root, chosen.embedded_root))
         problems = [f"{path}: {problem}" for path, problem in checked if problem]
         wrong |= bool(problems)
         for words in problems or [f"{len(checked)} file{'s' * (len(checked) != 1)} right"]:
@@ -262,21 +260,21 @@ def _verify(chosen: argparse.Namespace) -> int:
 
 def _describe(chosen: argparse.Namespace) -> int:
     from shallows_papers import datasets
-    from shallows_papers.datasets.listing import description, local_files
+    from shallows_papers.datasets import listing
 
     for dataset in _datasets(chosen.names):
         seen = None
-        readable = local_files.presence(dataset, chosen.root) in ("here", "in the repository")
+        readable = listing.presence(dataset, chosen.root) in ("here", "in the repository")
         if readable and not chosen.no_read:
             stamp = datasets.fetch(dataset, chosen.root, embedded_root=chosen.embedded_root, progress=False)
-            seen = description.read_contents(dataset, stamp)
-        for line in description.describe(dataset, chosen.root, seen):
+            seen = listing.read_contents(dataset, stamp)
+        for line in listing.describe(dataset, chosen.root, seen):
             print(line)
         if seen is not None and seen.images:
             path = chosen.picture or chosen.root.parent / "pictures" / f"{dataset.name}.png"
-            description.save_picture(dataset, seen.images, path)
+            listing.save_picture(dataset, seen.images, path)
             print(f"  picture    {path}: the first {len(seen.images)} images; the first of all:")
-            for line in description.thumbnail(dataset, seen.images[0]):
+            for line in listing.thumbnail(dataset, seen.images[0]):
                 print(f"    {line}".rstrip())
         elif not readable and dataset.state == "public":
             print(f"  to fetch   shallows data fetch {dataset.name}")
@@ -284,10 +282,10 @@ def _describe(chosen: argparse.Namespace) -> int:
 
 
 def _remove(chosen: argparse.Namespace) -> int:
-    from shallows_papers.datasets.listing import description, local_files
+    from shallows_papers.datasets import listing
 
     for dataset in _datasets(chosen.names):
-        folders = local_files.folders_of(dataset, chosen.root)
+        folders = listing.folders_of(dataset, chosen.root)
         if not folders:
             print(f"{dataset.name}: nothing of it is here")
             continue
@@ -297,7 +295,7 @@ def _remove(chosen: argparse.Namespace) -> int:
         if not chosen.yes and not _agreed(f"Remove {named}? [y/N] "):
             print(f"{dataset.name}: left as it is")
             continue
-        print(f"{dataset.name}: {description.size_of(local_files.remove(folders))} removed")
+        print(f"{dataset.name}: {listing.size_of(listing.remove(folders))} removed")
     return 0
 
 
@@ -310,11 +308,10 @@ def _agreed(question: str) -> bool:
 
 
 def _table(chosen: argparse.Namespace) -> int:
-    from shallows_papers.datasets import files
-    from shallows_papers.datasets.listing import overview
+    from shallows_papers.datasets import files, listing
 
     with files.replacing(chosen.out) as partial:
-        partial.write_text(overview.table(), encoding="utf-8")
+        partial.write_text(listing.table(), encoding="utf-8")
     print(chosen.out)
     return 0
 

@@ -1,6 +1,6 @@
 """Readers of file formats. They turn verified files into blocks of rows, with the numbers as in the files.
 
-`READERS` names the reader of every format, a `shallows_papers.datasets.formats.parts.Reader`.
+`READERS` names the reader of every format, a `shallows_papers.datasets.formats.containers.Reader`.
 `shallows_papers.datasets.formats.source` uses them to open a dataset.
 """
 

@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from shallows_papers.datasets.catalogue import Dataset, Form
-from shallows_papers.datasets.formats.containers import open_binary
+from shallows_papers.datasets.formats.containers import each_file, open_binary
 from shallows_papers.datasets.formats.delimited_text import TableForm, table_blocks
-from shallows_papers.datasets.formats.parts import each_file
 from shallows_papers.datasets.sources import Block
 
 # An ARFF row without these characters is also a CSV row.

@@ -9,8 +9,7 @@ from typing import BinaryIO
 import numpy as np
 
 from shallows_papers.datasets.catalogue import Dataset, Form
-from shallows_papers.datasets.formats.containers import open_binary, tar_members
-from shallows_papers.datasets.formats.parts import files_of, naming
+from shallows_papers.datasets.formats.containers import files_of, naming, open_binary, tar_members
 from shallows_papers.datasets.sources import Block
 
 _RECORD = 1 + 3072

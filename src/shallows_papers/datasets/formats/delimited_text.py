@@ -11,8 +11,7 @@ import numpy as np
 
 from shallows.errors import MissingExtraError
 from shallows_papers.datasets.catalogue import Dataset, Form
-from shallows_papers.datasets.formats.containers import open_binary
-from shallows_papers.datasets.formats.parts import each_file, files_of, naming, span_of
+from shallows_papers.datasets.formats.containers import each_file, files_of, naming, open_binary, span_of
 from shallows_papers.datasets.sources import Block
 
 MissingExtraError.check("data", "A table of text", "pandas")

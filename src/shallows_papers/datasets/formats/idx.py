@@ -10,8 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from shallows_papers.datasets.catalogue import Dataset, Form
-from shallows_papers.datasets.formats.containers import open_binary
-from shallows_papers.datasets.formats.parts import naming
+from shallows_papers.datasets.formats.containers import naming, open_binary
 from shallows_papers.datasets.sources import ArrayPart, Block
 
 # Third byte of the header: the type; fourth: the number of dimensions; then big-endian 32-bit sizes.

@@ -12,8 +12,7 @@ import numpy as np
 
 from shallows_papers.datasets.catalogue import Dataset, Form
 from shallows_papers.datasets.formats import idx
-from shallows_papers.datasets.formats.containers import open_binary
-from shallows_papers.datasets.formats.parts import each_file, naming
+from shallows_papers.datasets.formats.containers import each_file, naming, open_binary
 from shallows_papers.datasets.sources import ArrayPart, Block
 
 # Bytes of text per parser call: enough to make the call overhead negligible, and small for any memory budget.

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from shallows_papers.datasets.catalogue import Dataset, Form
-from shallows_papers.datasets.formats.parts import each_file, naming
+from shallows_papers.datasets.formats.containers import each_file, naming
 from shallows_papers.datasets.sources import ArrayPart, Block
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from shallows.errors import ShallowsError
 from shallows.utils.progress import duration
-from shallows_papers.datasets.listing.description import size_of
+from shallows_papers.datasets.listing import size_of
 from shallows_papers.output import reader_may_leave
 
 from ..setting_text import format_setting

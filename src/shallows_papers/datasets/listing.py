@@ -1,23 +1,27 @@
-"""The description of a dataset for the command line: its catalogue entry, the contents of its files, a picture."""
+"""Listing, description and verification of datasets for the command line."""
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import humanize
 
 from shallows.errors import MissingExtraError
-from shallows_papers.datasets.catalogue import Dataset, File
+from shallows_papers import project
+from shallows_papers.datasets.catalogue import Dataset, File, catalogue
 from shallows_papers.datasets.download import supplied_files
-from shallows_papers.datasets.download.verification import pinned
-from shallows_papers.datasets.files import replacing
-from shallows_papers.datasets.listing.local_files import presence
+from shallows_papers.datasets.download.verification import pinned, verify
+from shallows_papers.datasets.files import DatasetError, replacing
 from shallows_papers.datasets.sources import Block, label_text, open_verified
 from shallows_papers.lazy_numpy import np
+
+MissingExtraError.check("data", "The list of datasets", "humanize")
+
 
 _BLOCK_ROWS = 16_384
 #: Rows of a contact sheet, and images per row.
@@ -169,3 +173,98 @@ def thumbnail(dataset: Dataset, image: Any) -> Iterator[str]:
     level = np.rint((pixels - low) / ((high - low) or 1.0) * (len(_INK) - 1)).astype(int)
     for row in range(0, height - 1, 2):
         yield "".join(_INK[value] for value in np.maximum(level[row], level[row + 1])).rstrip()
+
+
+def presence(dataset: Dataset, root: Path) -> str:
+    """Return whether the files of a dataset are in the folder of downloads: "here", "in part" or "not here".
+
+    For embedded data it returns "in the repository", for generated data without files "computed".
+    """
+    if dataset.state == "embedded":
+        return "in the repository"
+    if dataset.state == "generated" and not dataset.files:
+        return "computed"
+    folder = root / dataset.name
+    there = [[(folder / file.name).is_file() for file in form.files] for form in dataset.all_forms if form.files]
+    if any(map(all, there)):
+        return "here"
+    return "in part" if any(map(any, there)) else "not here"
+
+
+def check_files(dataset: Dataset, root: Path, embedded_root: Path) -> Iterator[tuple[Path, str | None]]:
+    """Verify the files without fetching any. Yield each path with a description of its fault, or None."""
+    is_embedded = dataset.state == "embedded"
+    folder = project.embedded(dataset.name, embedded_root) if is_embedded else root / dataset.name
+    present = (form for form in dataset.all_forms if any((folder / file.name).is_file() for file in form.files))
+    form = next(present, dataset.all_forms[0])
+    for file in form.files:
+        path = folder / file.name
+        if not path.is_file():
+            yield path, "it is missing"
+            continue
+        note = None if file.has_checksum else pinned(root, dataset.name, file.name)
+        yield path, verify(path, file if note is None else replace(file, sha256=note["sha256"]))[0]
+    if dataset.state == "supplied" and all((folder / file.name).is_file() for file in form.files):
+        try:
+            supplied_files.check(dataset, form, folder)
+        except DatasetError as error:
+            yield folder, str(error)
+
+
+def folders_of(dataset: Dataset, root: Path) -> list[Path]:
+    """Return the folders that can be removed: the dataset's downloads and its prepared arrays."""
+    folders = (root / dataset.name, root.parent / "prepared" / dataset.name)
+    return [folder for folder in folders if folder.is_dir()]
+
+
+def remove(folders: list[Path]) -> int:
+    """Remove folders; return the bytes that were in them."""
+    freed = 0
+    for folder in folders:
+        if folder.is_symlink():
+            folder.unlink()
+            continue
+        freed += sum(file.lstat().st_size for file in folder.rglob("*") if not file.is_dir())
+        shutil.rmtree(folder)
+    return freed
+
+
+_TEMPLATE = Path(__file__).with_name("overview.md")
+_STATES = {
+    "public": "downloaded",
+    "embedded": "bundled",
+    "supplied": "supplied by the user",
+    "generated": "generated",
+}
+
+
+def table() -> str:
+    """Return the table of all datasets as Markdown."""
+    MissingExtraError.check("workflow", "The table of all datasets", "jinja2")
+
+    import jinja2
+
+    datasets = catalogue().values()
+    environment = jinja2.Environment(trim_blocks=True, keep_trailing_newline=True, undefined=jinja2.StrictUndefined)
+    environment.filters["row"] = lambda cells: " | ".join(str(cell).replace("|", "\\|") for cell in cells)
+    names = [(other, f"`{one.name}`", how or "the same") for one in datasets for other, how in one.also_called.items()]
+    template = environment.from_string(_TEMPLATE.read_text(encoding="utf-8"))
+    return template.render(rows=map(_row, datasets), names=names)
+
+
+def _row(dataset: Dataset) -> list[str]:
+    files = dataset.files if dataset.state in ("public", "embedded") else ()
+    n, d = sizes(dataset)
+    return [
+        f"`{dataset.name}`",
+        f"[{dataset.title}]({dataset.homepage})",
+        _STATES[dataset.state],
+        ", ".join(dataset.used_by) or "—",
+        n,
+        d,
+        str(dataset.n_classes or "") or (f"{dataset.n_targets} targets" if dataset.n_targets > 1 else "—"),
+        dataset.format,
+        size_of(dataset.size) if files else "—",
+        "—" if not files else "yes" if all(file.has_checksum for file in files) else "no",
+        dataset.licence,
+    ]

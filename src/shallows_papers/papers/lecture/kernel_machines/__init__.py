@@ -1,1 +1,0 @@
-"""Support vector machines on kernels: how solvers approach the optimum, and what they cost."""
