@@ -9,10 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image
 
 from shallows_papers import cli, datasets
-from shallows_papers.datasets import listing
 from shallows_papers.datasets.download import fetching
 from shallows_papers.experiments import watching
 
@@ -110,28 +108,6 @@ def test_describe_tells_of_size_classes_and_range_or_how_to_get_the_data(capsys)
     told = told_of(capsys, "describe", "susy", "timit").out
     for words in ("to fetch   shallows data fetch susy", "no checksum published", "Put into data/raw/timit:"):
         assert words in told
-
-
-def test_describe_saves_a_picture_of_images_and_draws_the_first(capsys, tmp_path):
-    assert data("describe", "mnist_demo", "--embedded-root", EMBEDDED) == 0
-    told = capsys.readouterr().out
-    path = tmp_path / "data" / "pictures" / "mnist_demo.png"
-    assert str(path.relative_to(tmp_path)) in told
-    assert told.count("@") > 20
-    picture = np.asarray(Image.open(path))
-    # Ten by ten digits of 28 pixels with lines of one pixel between and around them.
-    assert picture.shape == (291, 291, 3)
-    stamp = datasets.fetch("mnist_demo", tmp_path / "raw", embedded_root=EMBEDDED)
-    seen = listing.read_contents(datasets.get("mnist_demo"), stamp)
-    np.testing.assert_array_equal(picture[1:29, 30:58, 0], seen.images[1].reshape(28, 28))
-
-
-def test_colours_keep_their_places_in_a_picture():
-    entry = datasets.get("cifar10")
-    image = np.zeros((3, 32, 32), np.uint8)
-    image[1, 5, 7] = 255  # a green point
-    sheet = listing.contact_sheet(entry, [image.ravel()])
-    assert sheet[1 + 5, 1 + 7].tolist() == [0, 255, 0]
 
 
 def test_remove_asks_and_leaves_what_is_not_agreed(capsys, tmp_path, monkeypatch):

@@ -11,8 +11,7 @@ from engine_example import naive_kernel, sample
 from shallows import kernels, streams
 from shallows.gram.row_slab import KernelRowSlab
 from shallows_papers.papers import timing
-from shallows_papers.papers.lecture.kernel_machines import course
-from shallows_papers.papers.lecture.kernel_machines import DualCoordinateAscent, KernelPegasos
+from shallows_papers.papers.lecture.kernel_machines import DualCoordinateAscent, KernelPegasos, course
 
 
 def data(n=500):

@@ -155,7 +155,6 @@ def parser() -> argparse.ArgumentParser:
     one = action("describe", _describe, "describe datasets, with the contents of local files")
     add_names(one)
     add_embedded(one)
-    one.add_argument("--picture", type=Path, help="where to save the first images (default: data/pictures/NAME.png)")
     one.add_argument("--no-read", action="store_true", help="use only the catalogue, without reading the files")
     one = action("remove", _remove, "remove downloaded and prepared files of datasets")
     add_names(one)
@@ -270,13 +269,7 @@ def _describe(chosen: argparse.Namespace) -> int:
             seen = listing.read_contents(dataset, stamp)
         for line in listing.describe(dataset, chosen.root, seen):
             print(line)
-        if seen is not None and seen.images:
-            path = chosen.picture or chosen.root.parent / "pictures" / f"{dataset.name}.png"
-            listing.save_picture(dataset, seen.images, path)
-            print(f"  picture    {path}: the first {len(seen.images)} images; the first of all:")
-            for line in listing.thumbnail(dataset, seen.images[0]):
-                print(f"    {line}".rstrip())
-        elif not readable and dataset.state == "public":
+        if not readable and dataset.state == "public":
             print(f"  to fetch   shallows data fetch {dataset.name}")
     return 0
 

@@ -16,17 +16,13 @@ from shallows_papers import project
 from shallows_papers.datasets.catalogue import Dataset, File, catalogue
 from shallows_papers.datasets.download import supplied_files
 from shallows_papers.datasets.download.verification import pinned, verify
-from shallows_papers.datasets.files import DatasetError, replacing
+from shallows_papers.datasets.files import DatasetError
 from shallows_papers.datasets.sources import Block, label_text, open_verified
-from shallows_papers.lazy_numpy import np
 
 MissingExtraError.check("data", "The list of datasets", "humanize")
 
 
 _BLOCK_ROWS = 16_384
-#: Rows of a contact sheet, and images per row.
-SHEET_ROWS = 10
-_INK = " .:-=+*#%@"
 
 
 def size_of(n_bytes: int | None) -> str:
@@ -49,14 +45,13 @@ def sizes(dataset: Dataset) -> tuple[str, str]:
 
 @dataclass
 class Contents:
-    """The contents of a dataset's files: sizes, ranges, rows of each class, and the first images."""
+    """The contents of a dataset's files: sizes, ranges and rows of each class."""
 
     n_features: int
     n: dict[str, int] = field(default_factory=dict)
     range: tuple[float, float] | None = None
     classes: dict[Any, int] = field(default_factory=Counter)
     target_range: tuple[float, float] | None = None
-    images: list[Any] = field(default_factory=list)
 
 
 def read_contents(dataset: Dataset, stamp: Path) -> Contents:
@@ -88,10 +83,6 @@ def _add(contents: Contents, dataset: Dataset, block: Block) -> None:
         contents.classes.update(y.tolist())
     else:
         contents.target_range = _range([y.min(), y.max(), *(contents.target_range or ())])
-    wanted = SHEET_ROWS * SHEET_ROWS - len(contents.images)
-    if dataset.picture and wanted > 0:
-        rows = x[:wanted]
-        contents.images.extend(rows.toarray() if hasattr(rows, "toarray") else rows)
 
 
 def _range(values: list[Any]) -> tuple[float, float]:
@@ -139,40 +130,6 @@ def _checksums(dataset: Dataset, file: File, root: Path) -> str:
         return f"{', '.join(known)} published"
     note = pinned(root, dataset.name, file.name)
     return f"pinned on {note['date']}" if note else "no checksum published"
-
-
-def contact_sheet(dataset: Dataset, images: list[Any]) -> Any:
-    """Return the first images, ten per row, as one uint8 array of shape (height, width, 3)."""
-    height, width, channels = (dataset.picture[key] for key in ("height", "width", "channels"))
-    low, high = dataset.value_range or (min(map(np.min, images)), max(map(np.max, images)))
-    sheet = np.full((SHEET_ROWS * (height + 1) + 1, SHEET_ROWS * (width + 1) + 1, 3), 128, np.uint8)
-    for number, image in enumerate(images[: SHEET_ROWS * SHEET_ROWS]):
-        pixels = np.asarray(image, np.float64).reshape(channels, height, width).transpose(1, 2, 0)
-        top = 1 + (number // SHEET_ROWS) * (height + 1)
-        left = 1 + (number % SHEET_ROWS) * (width + 1)
-        scaled = np.clip((pixels - low) / ((high - low) or 1.0), 0.0, 1.0)
-        sheet[top : top + height, left : left + width] = np.rint(255 * scaled)
-    return sheet
-
-
-def save_picture(dataset: Dataset, images: list[Any], path: Path) -> None:
-    """Save the contact sheet of a dataset's first images as a PNG."""
-    MissingExtraError.check("plots", "A picture of the first images", "PIL")
-
-    from PIL import Image
-
-    with replacing(path) as partial:
-        Image.fromarray(contact_sheet(dataset, images)).save(partial, format="PNG")
-
-
-def thumbnail(dataset: Dataset, image: Any) -> Iterator[str]:
-    """Yield an image as text, one line for two rows of pixels."""
-    height, width, channels = (dataset.picture[key] for key in ("height", "width", "channels"))
-    pixels = np.asarray(image, np.float64).reshape(channels, height, width).mean(axis=0)
-    low, high = pixels.min(), pixels.max()
-    level = np.rint((pixels - low) / ((high - low) or 1.0) * (len(_INK) - 1)).astype(int)
-    for row in range(0, height - 1, 2):
-        yield "".join(_INK[value] for value in np.maximum(level[row], level[row + 1])).rstrip()
 
 
 def presence(dataset: Dataset, root: Path) -> str:
