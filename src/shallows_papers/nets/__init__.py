@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _MODULES = LazyTable(
     "neural net",
     __name__,
-    dict.fromkeys(("NeuralNetClassifier", "NeuralNetRegressor"), ".neural_net"),
+    {"NeuralNetClassifier": ".neural_net", "NeuralNetRegressor": ".neural_net"},
 )
 """Modules of names that are imported at first use. Editors and type checkers read the imports above."""
 
