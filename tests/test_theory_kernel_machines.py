@@ -11,7 +11,8 @@ from engine_example import naive_kernel, sample
 from shallows import kernels, streams
 from shallows.gram.row_slab import KernelRowSlab
 from shallows_papers.papers import timing
-from shallows_papers.papers.lecture.kernel_machines import DualCoordinateAscent, KernelPegasos, course
+from shallows_papers.papers.lecture import kernel_machines
+from shallows_papers.papers.lecture.kernel_machines import DualCoordinateAscent, KernelPegasos
 
 
 def data(n=500):
@@ -66,7 +67,7 @@ def test_dual_coordinate_ascent_ends_where_no_coordinate_can_gain(capacity):
 
 @pytest.mark.parametrize("solver", ["pegasos", "sdca", "lasvm", "smo", "decomposition"])
 def test_every_solver_comes_near_the_optimum_and_predicts(solver):
-    found = course.course(data(), solver=solver, bandwidth=1.0, marks=[0.2, 30])
+    found = kernel_machines.course(data(), solver=solver, bandwidth=1.0, marks=[0.2, 30])
     first, last = found.curve["suboptimality"]
     # Pegasos' error falls as 1/t; LASVM ends after its one pass.
     assert last < {"pegasos": 30, "sdca": 0.1, "lasvm": 10, "smo": 0.1, "decomposition": 0.1}[solver]
@@ -77,10 +78,10 @@ def test_every_solver_comes_near_the_optimum_and_predicts(solver):
 
 def test_the_suboptimality_is_that_of_the_primal_objective():
     made = data(200)
-    x, y, new, truth = course.two_classes(made, None, 0)
+    x, y, new, truth = kernel_machines.two_classes(made, None, 0)
     assert sorted(x[:, 0]) == sorted(made.x_train[:, 0])
     rows = slab(x, 200)
-    evaluate = course.Evaluation(rows.kernel, rows, y, 2.0, kernels.augmented(new), truth)
+    evaluate = kernel_machines.Evaluation(rows.kernel, rows, y, 2.0, kernels.augmented(new), truth)
     beta, K = sample(200, 1, seed=5)[:, 0], naive_kernel("gaussian", 1.0, x, x)
     expected = 0.5 * beta @ K @ beta / (2.0 * 200) + np.maximum(0, 1 - y * (K @ beta + 0.3)).mean()
     value, error = evaluate((beta, 0.3))
@@ -92,7 +93,7 @@ def test_the_suboptimality_is_that_of_the_primal_objective():
 def test_a_watch_keeps_what_there_was_at_each_mark(monkeypatch):
     clock = iter(np.arange(0.0, 100.0))  # each look takes a second, each piece of work one
     monkeypatch.setattr(timing.time, "process_time", lambda: float(next(clock)))
-    watch, count = course.Watch((1.0, 2.0, 10.0), 2.0), []
+    watch, count = kernel_machines.Watch((1.0, 2.0, 10.0), 2.0), []
     for step in range(6):
         watch.piece(lambda: None, lambda step=step: (np.array([step]), 0.0))
         count.append(len(watch.functions))
@@ -103,7 +104,7 @@ def test_a_watch_keeps_what_there_was_at_each_mark(monkeypatch):
 
 
 def test_the_cost_of_an_exact_machine_grows_and_a_cache_spares_rows():
-    found = course.scaling(data(800), sizes=[100, 200, 400, 800, 1600], C=50.0, few=20, rounds=1)
+    found = kernel_machines.scaling(data(800), sizes=[100, 200, 400, 800, 1600], C=50.0, few=20, rounds=1)
     assert list(found.index) == [100, 200, 400, 800]
     slope = np.polyfit(np.log(found.index), np.log(found.curve["work"]), 1)[0]
     assert 1.8 < slope < 3.2

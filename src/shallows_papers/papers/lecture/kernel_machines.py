@@ -19,8 +19,8 @@ from shallows.solvers.support_vectors.lasvm import ExampleProblem, LASVMStepper
 from shallows.solvers.support_vectors.smo import SMOStepper
 from shallows.utils.compilation import njit
 
-from ...results import AnalysisResult
-from ...timing import processor_seconds
+from ..results import AnalysisResult
+from ..timing import processor_seconds
 
 MULTIPLES = (0.25, 0.5, 1.0, 2.0)  # tried bandwidths, as multiples of the median distance
 TRIED = 2000  # training points for choosing the bandwidth; a fifth of them is held out
