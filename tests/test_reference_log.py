@@ -8,7 +8,7 @@ import pytest
 from own_plan import own_plan
 from shallows.errors import ShallowsError
 from shallows_papers.experiments.comparing import verdict_log as log
-from shallows_papers.reference import checks
+from shallows_papers.reference import verdict_checks
 from shallows_papers.reference.held import Reference
 from workflow_runs import PROJECT
 
@@ -20,11 +20,11 @@ def plan():
 
 @pytest.fixture(scope="module")
 def present(plan):
-    return checks.log_values(Reference(plan, log.SCALE, PROJECT / "results" / "reference" / log.SCALE))
+    return verdict_checks.log_values(Reference(plan, log.SCALE, PROJECT / "results" / "reference" / log.SCALE))
 
 
 def test_the_reference_and_its_log_are_complete(plan):
-    assert [*checks.problems(plan, PROJECT / "results" / "reference")] == []
+    assert [*verdict_checks.problems(plan, PROJECT / "results" / "reference")] == []
 
 
 def test_a_criterion_that_changed_without_an_entry_is_told_in_a_sentence(plan, present):
@@ -96,7 +96,7 @@ def test_a_run_that_is_not_requested_or_of_changed_code_is_told_in_a_sentence():
 
     runs = {"a": run(dirty=False), "b": run(dirty=True), "c": run(dirty=None)}
     held = SimpleNamespace(scale="demo", unrequested=["a"], runs=runs)
-    assert [*checks.of_runs(held)] == [
+    assert [*verdict_checks.of_runs(held)] == [
         "The run a of the reference demo is requested by no target. Collect its target again.",
         "The run b of the reference demo was made with uncommitted changes. Run it again.",
     ]

@@ -51,7 +51,7 @@ def _run(options: argparse.Namespace) -> int:
     # The reference is judged and drawn in the same way for any installed extras.
     plan = Plan.load(".", deployed=options.command != "collect" or options.older)
     if options.command == "check":
-        from .checks import problems
+        from .verdict_checks import problems
 
         found = [*problems(plan, options.reference)]
         print(*(found or ["The reference and its log are complete."]), sep="\n")
@@ -91,11 +91,11 @@ def _do(options: argparse.Namespace, plan: Plan, results: Path, reference: Path)
     if options.command == "log":
         from shallows_papers.experiments.comparing import verdict_log as log
 
-        from . import checks
+        from . import verdict_checks
 
         held = Reference(plan, log.SCALE, options.reference / log.SCALE)
         path = plan.configuration.folder / log.NAME
-        return log.append(path, checks.log_values(held), options.reason, options.targets)
+        return log.append(path, verdict_checks.log_values(held), options.reason, options.targets)
     return Reference(plan, options.scale, reference).lines()
 
 
