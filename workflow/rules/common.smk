@@ -255,7 +255,7 @@ def comparison_of(target, scale):
 PARTS_OF_COMPARISON = {
     "entry": (
         "entry of the target in config/papers",
-        ("target", "scale", "spec", "paper", "method", "default_sources"),
+        ("target", "scale", "spec", "paper", "method", "sources"),
     ),
     "published": ("printed values", ("published", "printed", "no_row")),
     "runs": ("runs and their parameters", ("series",)),
