@@ -137,6 +137,23 @@ def test_centres_that_coincide_can_be_projected_onto(dtype):
     assert np.isfinite(made.solve(sample(90, 2, seed=1, dtype=dtype))).all()
 
 
+@pytest.mark.parametrize("n_failures", [1, 3])
+def test_a_factorization_that_fails_is_tried_again_with_ten_times_the_jitter(n_failures, monkeypatch):
+    kernel, z, tried, factor = kernels.Gaussian(1.5), kernels.augmented(sample(8)), [], projection._strips
+
+    def fails_at_first(kernel, centers, jitter):
+        tried.append(jitter)
+        if len(tried) <= n_failures:
+            raise np.linalg.LinAlgError
+        return factor(kernel, centers, jitter)
+
+    usual = projection.make_projection(kernel, z).jitter
+    monkeypatch.setattr(projection, "_strips", fails_at_first)
+    made = projection.make_projection(kernel, z)
+    assert tried == pytest.approx(usual * 10.0 ** np.arange(n_failures + 1))
+    assert made.jitter == tried[-1]
+
+
 def test_the_projection_of_a_function_is_the_nearest_of_the_span():
     # ‖Σ gᵢ k(xᵢ, ·) − Σ θⱼ k(zⱼ, ·)‖² = gᵀK_XX g − 2 θᵀK_ZX g + θᵀK_ZZ θ grows for every other θ.
     x, z, g = sample(20), sample(8, seed=1), sample(20, 1, seed=2)

@@ -176,9 +176,20 @@ def test_a_kernel_value_above_the_diagonal_is_refused_unless_it_is_rounded(dtype
     for excess in (too_large / 100, too_large):
         problem = DualProblem.of_classes(slab_of(x, 2), y, np.ones(2))
         problem.rows.fetch(0), problem.rows.fetch(1)
-        problem.rows.rows[...] = np.where(np.eye(2), 1.0, 1.0 + excess)[problem.rows.slot_of]
+        problem.rows.rows[problem.rows.slot_of] = np.where(np.eye(2), 1.0, 1.0 + excess)
         with pytest.raises(ShallowsError, match="squared distance") if excess == too_large else nullcontext():
             SMOStepper().step(problem, SMOStepper().init(problem), 1)
+
+
+def test_distances_that_break_the_triangle_inequality_are_refused_at_the_optimum():
+    # Squared distances 0.1, 0.1 and 4 of three rows: no pair shows it, but (1, -2, 1) has the squared norm -3.6.
+    problem = DualProblem.of_classes(slab_of(sample(3), 3), np.array([1.0, -1.0, 1.0]), np.full(3, 10.0))
+    for i in range(3):
+        problem.rows.fetch(i)
+    K = np.array([[1.0, 0.95, -1.0], [0.95, 1.0, 0.95], [-1.0, 0.95, 1.0]])
+    problem.rows.rows[problem.rows.slot_of] = K
+    with pytest.raises(ShallowsError, match="squared norm of the fitted function"):
+        SMOStepper().step(problem, SMOStepper().init(problem), 100)
 
 
 @pytest.mark.parametrize(("gap", "before", "after"), [(2.0, 0, 0), (1e-3, 0, 1), (1e-3, 1, 1)])

@@ -56,6 +56,7 @@ def test_the_second_release_has_three_ranges_of_batches():
     top = 0.5 * (0.01 / 0.5) ** 0.95
     critical = 0.9 / top + 1
     assert step("release2019", int(critical)) == pytest.approx(1 / 0.9)
+    assert step("release2019", int(critical) + 1) == pytest.approx(2 / (0.9 + int(critical) * top))
     assert step("release2019", 500) == pytest.approx(2 / (0.9 + 499 * top))
     assert step("release2019", N) == pytest.approx(0.95 * 2 / (N * top))
 

@@ -116,7 +116,7 @@ def make_projection(kernel: Kernel, centers: Array, *, relative_jitter: float | 
     """Factor the kernel matrix of centers.
 
     ``relative_jitter`` is μ as a share of the trace of K_ZZ. None starts with the rounding of the factorization and
-    multiplies it by ten, up to four times, until the matrix is positive definite.
+    multiplies it by ten, up to three times, until the matrix is positive definite.
     """
     xp = arrays.namespace(centers)
     p = centers.shape[0]
