@@ -44,7 +44,7 @@ def test_a_setting_without_a_source_is_told_in_a_sentence(plan):
     spec = copy.deepcopy(plan.target("dsg_fig1_adult"))
     del spec["sources"]["bandwidth"], spec["sources"]["solver__damping"]
     planned = SimpleNamespace(targets={"dsg_fig1_adult": spec}, configuration=plan.configuration)
-    said = [*checks.of_sources(planned)]
+    said = [*verdict_checks.of_sources(planned)]
     assert said[0] == "The settings bandwidth, solver__damping of doubly SGD in dsg_fig1_adult have no source."
     assert said[1] == "The settings bandwidth of NORMA in dsg_fig1_adult have no source."
 
