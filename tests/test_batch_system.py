@@ -81,15 +81,6 @@ def test_preparations_ask_by_the_size_of_their_data():
     assert large.seconds > 3600 and large.memory_bytes > 4 * 10**9
 
 
-def test_a_preparation_by_a_net_is_given_the_time_of_its_training():
-    """On a core of 2023 the photos' net takes 70 minutes; what is made of its features has them already."""
-    plan = own_plan()
-    trained = plan.cost_of_preparation("cifar10", "cuda_convnet_features")
-    assert 2 * 70 < Requests().minutes(trained) < 16 * 70
-    after = plan.cost_of_preparation("cifar10", "cuda_convnet_features_256")
-    assert after.seconds < 0.1 * trained.seconds
-
-
 @pytest.mark.parametrize(
     ("said", "kept"),
     [
@@ -261,17 +252,6 @@ def test_each_job_has_a_card_to_itself_and_gives_it_back(tmp_path, monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,3")
     with cards.reserve_one_gpu(1, tmp_path) as again:
         assert again == "0"
-
-
-@pytest.mark.parametrize(("shown", "wanted"), [("0,3", 0), ("3", 1), ("", 1)])
-def test_where_there_is_nothing_to_choose_the_cards_are_left_alone(tmp_path, monkeypatch, programs, shown, wanted):
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", shown)
-    with cards.reserve_one_gpu(wanted, tmp_path) as card:
-        assert card is None and os.environ["CUDA_VISIBLE_DEVICES"] == shown
-    monkeypatch.delenv("CUDA_VISIBLE_DEVICES")
-    for says, listed in (("echo 0; echo 1", ["0", "1"]), ("exit 9", [])):
-        programs("nvidia-smi", says)
-        assert cards.visible() == listed
 
 
 def test_stages_on_the_command_line_of_a_job_are_taken_as_snakemake_encodes_them():

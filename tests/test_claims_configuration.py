@@ -12,7 +12,6 @@ from shallows_papers.experiments.comparing import verdicts
 from shallows_papers.experiments.planning import configuration, target_entry
 from shallows_papers.experiments.planning.configuration import ConfigurationError
 from shallows_papers.experiments.setting_text import parse_setting
-from shallows_papers.papers import claim_functions
 from workflow_runs import PROJECT
 
 SPEC = {
@@ -149,13 +148,6 @@ def test_a_source_or_a_cause_of_another_kind_is_refused(project, paper, old, new
         configuration.load(project)
 
 
-def test_a_name_given_twice_is_told():
-    spec = copy.deepcopy(SPEC)
-    spec["metrics"]["claim"] = {"label": "e"}
-    with pytest.raises(ConfigurationError, match="both a metric and a claim"):
-        target_entry.check("toy", spec)
-
-
 @pytest.fixture
 def project(tmp_path):
     shutil.copytree(PROJECT / "config", tmp_path / "config")
@@ -196,17 +188,6 @@ def test_the_schema_has_the_criteria_and_causes_of_the_code():
     assert criteria == set(target_entry.CRITERIA)
     causes = target["target"]["properties"]["causes"]["items"]["properties"]["cause"]["enum"]
     assert tuple(causes) == verdicts.CAUSES
-
-
-def test_every_function_that_a_claim_can_name_is_used():
-    plan = own_plan()
-    claims = [claim for spec in plan.targets.values() for claim in spec.get("claims", {}).values()]
-    reduced = {claim.get("reduce", "last") for claim in claims}
-    assert {name for name in reduced if ":" not in name} == {*claim_functions.REDUCTIONS}
-    named = {claim["across"] for claim in claims if "across" in claim}
-    assert {name for name in named if ":" not in name} == {*claim_functions.ACROSS}
-    of_target = target_entry.functions_of(plan.target("eigenpro_fig3_eigenspectrum"))
-    assert of_target == [f"{CLAIMS}:largest_log_gap"]
 
 
 def test_what_the_papers_say_names_methods_and_settings_that_exist():

@@ -137,13 +137,6 @@ def test_remove_takes_what_was_prepared_too_and_nothing_else_and_follows_no_link
     assert told_of(capsys, "remove", "susy", "--yes").out == "susy: nothing of it is here\n"
 
 
-def test_the_table_of_all_datasets_is_the_one_that_the_command_makes(tmp_path):
-    assert data("table", "--out", tmp_path / "README.md") == 0
-    made = (tmp_path / "README.md").read_text()
-    assert (ROOT / "data" / "README.md").read_text() == made
-    assert all(f"| `{name}` | [" in made for name in datasets.catalogue())
-
-
 def test_it_starts_without_anything_heavy():
     code = (
         "import sys; from shallows_papers import cli; cli.main(['data', 'list']); "
@@ -197,12 +190,3 @@ def test_a_reader_that_has_seen_enough_is_no_error():
     command = f"{sys.executable} -c '{code}' | head -1"
     told = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=60)
     assert "Traceback" not in told.stderr
-
-
-def test_what_a_fit_asks_for_is_named_as_an_option_of_the_command(capsys, tmp_path):
-    rows = "".join(f"{i},{'' if i == 3 else i % 5},{'ab'[i % 2]}\n" for i in range(40))
-    (tmp_path / "mine.csv").write_text("age,height,bought\n" + rows)
-    assert cli.main(["fit", "mine.csv"]) == 2
-    told = capsys.readouterr().err
-    assert "--missing mean" in told and "such as --missing 0" in told
-    assert "--config" not in told and "missing=" not in told

@@ -37,17 +37,3 @@ def test_every_kind_grows_with_the_rows_and_the_epochs(kind):
     assert 0 < small.seconds < large.seconds and 0 < small.memory_bytes < large.memory_bytes
     if kind not in ("dense", "timed"):
         assert estimate(kind, ProblemSize(1_000, 1000, 50, 2), {}, (100,)).seconds > small.seconds
-
-
-def test_a_function_that_grows_by_blocks_costs_more_with_every_block():
-    size, blocks = ProblemSize(10_000, 1000, 50, 2), {"batch_size": 100, "block_size": 64}
-    few, many = (estimate("features", size, blocks, (marks,), "iteration").seconds for marks in (10, 100))
-    assert many > 50 * (few - costs.START_SECONDS)
-
-
-def test_a_training_for_so_many_seconds_takes_about_them():
-    assert estimate("pairs", ProblemSize(10**6, 10**5, 784, 10), {}, (1, 50), "seconds").seconds == 60
-
-
-def test_formulas_are_small_whatever_the_data():
-    assert estimate(costs.SMALL, ProblemSize(10**6, 10**5, 784, 10), {}).seconds < 5

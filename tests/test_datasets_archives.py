@@ -86,15 +86,6 @@ def test_cifar_is_read_from_its_archive_in_the_order_of_its_batches(tmp_path):
     assert_is_cifar(archived(tmp_path, tarball(cifar_members())))
 
 
-def test_cifar_is_read_from_its_loose_files(tmp_path):
-    contents = {
-        "test" if name == "test_batch" else f"train_{name[-1]}": (name, rows.tobytes())
-        for name, rows in BATCHES.items()
-    }
-    made = entry(20, 4, 3072, "cifar_binary", parts=list(contents))
-    assert_is_cifar(source(tmp_path, contents, made))
-
-
 def test_an_archive_whose_member_would_escape_the_folder_is_refused(tmp_path):
     for name in ("../../evil", "/etc/evil"):
         packed = tarball(cifar_members() | {name: b"evil"})
@@ -110,13 +101,6 @@ def test_an_archive_that_holds_a_link_is_refused(tmp_path):
         archive.addfile(member)
     with pytest.raises(DatasetError, match="is a link or a device, which is refused"):
         rows_of(archived(tmp_path, packed.getvalue()).train)
-
-
-def test_an_archive_without_a_batch_is_told(tmp_path):
-    members = cifar_members()
-    del members["cifar-10-batches-bin/data_batch_3.bin"]
-    with pytest.raises(DatasetError, match=r"lacks the file data_batch_3\.bin"):
-        rows_of(archived(tmp_path, tarball(members)).train)
 
 
 # MATLAB

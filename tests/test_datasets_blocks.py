@@ -37,14 +37,6 @@ def test_some_rows_of_a_part_are_those_in_any_blocks():
         np.testing.assert_array_equal(np.concatenate([block.x for block in blocks])[:, 0], np.arange(6, 18, 2))
 
 
-def test_several_files_are_read_one_after_the_other_by_their_numbers(tmp_path):
-    contents = {f"train_{n}": (f"part{n}.txt.gz", gzip.compress(b"%d 1  %d\n" % (n, -n))) for n in (10, 9, 1)}
-    made = entry(3, 0, 1, "csv", parts=list(contents), options={"separator": " "}, n_targets=2, task="regression")
-    x, y = rows_of(source(tmp_path, contents, made).train)
-    np.testing.assert_array_equal(x.ravel(), [1, 9, 10])
-    np.testing.assert_array_equal(y, [[1, -1], [1, -9], [1, -10]])
-
-
 ADULT = {
     "train": b"39, State-gov, 77516, <=50K\n50, ?, 83311, >50K\n\n",
     "test": b"|1x3 Cross validator\n25, Private, 226802, >50K.\n\n",
@@ -80,11 +72,6 @@ def test_class_counts_that_differ_from_the_catalogue_are_told(tmp_path):
     opened = source(tmp_path, {"all": ("it.csv", b"0,1\n0,1\n0,2\n")}, made)
     with pytest.raises(DatasetError, match="has the classes 1: 2, 2: 1, but the catalogue says 1, 2"):
         rows_of(opened.train)
-
-
-def test_files_that_are_of_no_form_of_the_dataset_are_told(tmp_path):
-    with pytest.raises(DatasetError, match="are incomplete: there are train, but train, test are needed"):
-        source(tmp_path, {"train": ("a", b"")}, entry(2, 1, 2, "csv", parts=["train", "test"]))
 
 
 # LIBSVM at size, in the form of MNIST-8M

@@ -45,19 +45,6 @@ def test_every_kind_of_checksum_is_held_against_a_file(tmp_path, kind):
     assert "its content is altered" in verification.verify(path, file)[0]
 
 
-def test_the_name_that_git_gives_to_a_file_is_the_known_one(tmp_path):
-    # What `echo hello | git hash-object --stdin` prints.
-    (tmp_path / "hello").write_bytes(b"hello\n")
-    file = File("hello", "all", git_sha1="ce013625030ba8dba906f756967f9e9ca394464a")
-    assert verification.verify(tmp_path / "hello", file)[0] is None
-
-
-def test_one_wrong_checksum_of_two_is_enough_to_refuse(tmp_path):
-    (tmp_path / "toy.csv").write_bytes(CONTENT)
-    file = File("toy.csv", "all", sha256=sha256(CONTENT), md5="0" * 32)
-    assert "md5 checksum" in verification.verify(tmp_path / "toy.csv", file)[0]
-
-
 def test_a_known_copy_is_taken_and_told(tmp_path):
     copy = CONTENT.replace(b"2.5", b"2.50000001")
     file = replace(dataset().files[0], size=None, accepted={sha256(copy): "rounded elsewhere"})
@@ -107,16 +94,6 @@ def test_a_later_file_that_differs_from_the_pinned_one_is_refused(server, tmp_pa
     assert not (tmp_path / "toy" / "toy.csv").exists()
 
 
-def test_a_pinned_file_that_is_altered_here_is_moved_aside_and_fetched_again(server, tmp_path):
-    toy = unpublished(server.says("/toy.csv", CONTENT))
-    with pytest.warns(DatasetWarning, match="No checksum is published"):
-        datasets.fetch(toy, tmp_path)
-    (tmp_path / "toy" / "toy.csv").write_bytes(CONTENT.replace(b"2.5", b"2.6"))
-    with pytest.warns(DatasetWarning, match="its content is altered"):
-        datasets.fetch(toy, tmp_path)
-    assert (tmp_path / "toy" / "toy.csv").read_bytes() == CONTENT
-
-
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
@@ -133,17 +110,6 @@ def test_a_first_download_that_cannot_be_read_is_not_trusted(server, tmp_path, n
         datasets.fetch(unpublished(server.says("/it", content), name=name), tmp_path)
     assert not (tmp_path / "checksums.lock.json").exists()
     assert left_in(tmp_path / "toy") == set()
-
-
-def test_a_published_checksum_is_not_pinned(server, tmp_path):
-    datasets.fetch(dataset(server.says("/toy.csv", CONTENT)), tmp_path)
-    assert not (tmp_path / "checksums.lock.json").exists()
-
-
-def test_a_broken_lock_file_is_told(server, tmp_path):
-    (tmp_path / "checksums.lock.json").write_text("{")
-    with pytest.raises(DatasetError, match=r"checksums\.lock\.json.*cannot be read.*Restore it"):
-        datasets.fetch(unpublished(server.says("/toy.csv", CONTENT)), tmp_path)
 
 
 def _pin_in_process(root: Path, number: int, barrier) -> None:

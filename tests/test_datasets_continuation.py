@@ -120,14 +120,6 @@ def test_where_nothing_is_rounded_the_arrays_are_the_same_to_the_bit(tmp_path):
     assert chain.info["statistics"] == whole.info["statistics"]
 
 
-@pytest.mark.parametrize("step", [PCA, {"one_hot": {"columns": [1]}}, {"views": {"n_first": 5}}], ids=str)
-def test_images_that_are_none_any_more_are_none_to_further_steps(tmp_path, step):
-    toy = Toy(tmp_path, picture=PICTURE)
-    toy.prepare("first", [step])
-    with pytest.raises(DatasetError, match=r"grayscale needs images.*not known to be"):
-        toy.further("second", "first", [{"grayscale": {}}])
-
-
 def test_a_class_that_a_subset_left_out_keeps_its_place(tmp_path):
     x, y, x_test, y_test = data(classes=10)
     first = [{"subset": {"n_train": 6, "stratify": False}}]
@@ -160,13 +152,6 @@ def test_the_record_tells_the_whole_chain_and_where_it_was_parted(tmp_path):
     assert info["after"] == {"n_steps": 2, "sha256": first["sha256"]}
     assert first["after"] is None
     assert (info["n_train"], info["n_test"], info["n_features"]) == (40, 30, 3)
-
-
-def test_statistics_are_learned_from_the_float32_arrays(tmp_path):
-    toy = Toy(tmp_path)
-    first = toy.prepare("first", [{"zscore": {}}])
-    info = toy.further("second", "first", [{"unit": {}}]).info
-    assert info["statistics"][1]["unit"]["minimum"] == first.x_train.min(axis=0).astype(float).tolist()
 
 
 @pytest.mark.parametrize("sparse", [False, True])
@@ -212,14 +197,6 @@ def test_a_step_that_cannot_stand_after_the_earlier_ones_is_told_and_leaves_noth
     with pytest.raises(DatasetError, match=words):
         toy.further("second", "first", second)
     assert not (tmp_path / "second").exists()
-
-
-def test_targets_that_the_files_give_as_indicators_have_no_classes_to_ask_for(tmp_path):
-    """A draw goes without them, as it does in one list."""
-    rng = np.random.default_rng(0)
-    x, y = rng.random((50, 3)), rng.integers(0, 2, (50, 4))
-    steps = [{"signs": {}}], [{"subset": {"n_train": 15}}]
-    assert_agree(*prepared_in_two_ways(tmp_path, x, y, 10, *steps, n_classes=0))
 
 
 def test_what_cannot_be_begun_from_is_told(tmp_path):

@@ -71,17 +71,6 @@ def test_a_failure_that_may_pass_is_tried_again(server, tmp_path, capsys):
     assert "HTTP 500" in capsys.readouterr().err
 
 
-def test_a_download_writes_plain_lines_where_there_is_no_terminal_and_none_when_asked(server, tmp_path, capsys):
-    toy = dataset(server.says("/toy.csv", 500, CONTENT))
-    datasets.fetch(toy, tmp_path / "silent", progress=False)
-    assert capsys.readouterr().err == ""
-    datasets.fetch(toy, tmp_path)
-    told = capsys.readouterr().err
-    assert "toy: toy.csv: fetching from 127.0.0.1" in told
-    assert "MB fetched" in told
-    assert "\r" not in told
-
-
 # Mirrors
 
 
@@ -95,11 +84,6 @@ def test_a_mirror_is_tried_before_the_addresses_and_an_argument_before_the_envir
     datasets.fetch(toy, tmp_path / "of a URL", server.url + "/mirror/")
     datasets.fetch(toy, tmp_path / "of both", server.url + "/empty")
     assert server.asked == ["/mirror/toy/toy.csv", "/empty/toy/toy.csv"]
-
-
-def test_a_mirror_may_keep_the_files_under_another_folder_name(tmp_path):
-    mirror = mirror_with(tmp_path / "mirror", CONTENT, name="plaything")
-    datasets.fetch(dataset(mirror_folders=("plaything",)), tmp_path / "raw", mirror.as_uri())
 
 
 def test_a_mirror_with_a_wrong_file_is_named_and_passed_over(server, tmp_path):
@@ -153,11 +137,6 @@ def test_no_network_is_told(server, tmp_path):
     with pytest.raises(DatasetError, match=r"no connection \(.*refused\) \(3 tries\)"):
         datasets.fetch(dataset(url + "/toy.csv"), tmp_path)
     assert left_in(tmp_path / "toy") == set()
-
-
-def test_an_address_that_is_none_is_told(server, tmp_path):
-    with pytest.raises(DatasetError, match="not an address"):
-        datasets.fetch(dataset("gopher://example.org/toy.csv"), tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -256,11 +235,6 @@ def test_another_form_that_is_at_hand_serves(server, tmp_path):
         stamp = datasets.fetch(two_forms(server.says("/toy.csv", CONTENT)), tmp_path)
     assert [file["part"] for file in json.loads(stamp.read_text())["files"]] == ["all_1", "all_2"]
     assert server.asked == []
-
-
-def test_the_first_form_is_fetched_where_none_is_at_hand(server, tmp_path):
-    stamp = datasets.fetch(two_forms(server.says("/toy.csv", CONTENT)), tmp_path)
-    assert [file["part"] for file in json.loads(stamp.read_text())["files"]] == ["all"]
 
 
 def test_another_form_is_downloaded_when_the_first_one_cannot_be_had(server, tmp_path):

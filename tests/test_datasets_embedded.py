@@ -54,15 +54,3 @@ def test_drawing_again_from_the_real_files_gives_the_committed_ones(name, tmp_pa
         assert gzip.decompress(path.read_bytes()) == gzip.decompress(committed.read_bytes())
         if zlib.ZLIB_RUNTIME_VERSION == "1.2.13":  # others may compress the same content to other bytes
             assert path.read_bytes() == committed.read_bytes()
-
-
-@needs_mirror
-def test_covertype_rows_for_training_and_test_are_different_ones():
-    content = {
-        part: gzip.decompress((FOLDER / "covtype_demo" / f"{part}.csv.gz").read_bytes()).splitlines()
-        for part in ("train", "test")
-    }
-    full = gzip.decompress((MIRROR / "covtype" / "covtype.data.gz").read_bytes()).splitlines()
-    assert len(set(full)) == len(full)  # so that a line names a row
-    assert not set(content["train"]) & set(content["test"])
-    assert set(content["train"]) | set(content["test"]) <= set(full)

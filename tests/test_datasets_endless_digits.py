@@ -29,18 +29,7 @@ def test_the_first_pass_is_the_digits_themselves_and_every_pass_keeps_the_labels
     assert (x[200:250] != x[100:150]).any(axis=1).all()
 
 
-def test_without_the_plain_pass_every_example_is_deformed():
-    images, labels = drawn_digits(100)
-    x, _ = make("endless_mnist", digits=(images, labels), plain_first=False).block(0, 100)
-    assert (x != images.reshape(100, -1)).any(axis=1).all()
-
-
 STILL = dict.fromkeys((field.name for field in dataclasses.fields(Deformation) if field.name != "smoothness"), 0.0)
-
-
-def test_no_deformation_is_the_identity(digits):
-    data = make("endless_mnist", digits=digits, deformation=STILL, plain_first=False)
-    np.testing.assert_array_equal(data.block(0, 500)[0], digits[0][:500].reshape(500, -1))
 
 
 def words(n, seed=0):

@@ -6,16 +6,13 @@ import bz2
 import gzip
 import lzma
 import struct
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import pytest
 
-from datasets_example import CSV, MIRROR, dataset, entry, needs_mirror, read, read_csv, read_libsvm, rows_of, source
-from shallows.errors import UnknownNameError
+from datasets_example import CSV, MIRROR, dataset, entry, needs_mirror, read, read_csv, rows_of, source
 from shallows_papers.datasets import DatasetError, File, get
-from shallows_papers.datasets.formats.delimited_text import TableForm, csv_blocks
 from shallows_papers.datasets.formats.idx import read_idx, write_idx
 
 LIBSVM = b"-1 2:0.5\n+1 1:1 3:-2.5\n"
@@ -32,31 +29,12 @@ def test_csv_is_read_through_its_compression(tmp_path, suffix):
     np.testing.assert_array_equal(y, [7, 8])
 
 
-def test_a_small_csv_is_read_in_one_block_and_a_large_one_in_many(tmp_path):
-    path = tmp_path / "table.csv"
-    table = np.arange(3000).reshape(1000, 3)
-    np.savetxt(path, table, "%d", ",")
-    for rows, n_blocks in ((5000, 1), (100, 10)):
-        blocks = list(csv_blocks(path, TableForm(), rows))
-        assert len(blocks) == n_blocks
-        assert np.array_equal(np.concatenate([block.x for block in blocks]), table[:, :2])
-
-
 def test_csv_has_its_target_where_it_is_said_to_be(tmp_path):
     path = tmp_path / "table.csv"
     path.write_bytes(b"name;a;b\nyes;1;2\nno;3;4\n")
     x, y = read_csv(path, target=0, separator=";", header=1)
     np.testing.assert_array_equal(x, [[1, 2], [3, 4]])
     assert list(y) == ["yes", "no"]
-
-
-@pytest.mark.parametrize("suffix", COMPRESS)
-def test_libsvm_is_read_through_its_compression(tmp_path, suffix):
-    path = tmp_path / f"table{suffix}"
-    path.write_bytes(COMPRESS[suffix](LIBSVM))
-    x, y = read_libsvm(path, n_features=4)
-    np.testing.assert_array_equal(x.toarray(), [[0, 0.5, 0, 0], [1, 0, -2.5, 0]])
-    np.testing.assert_array_equal(y, [-1, 1])
 
 
 @pytest.mark.parametrize("shape", [(5,), (4, 3, 2)])
@@ -110,11 +88,6 @@ def test_a_size_that_differs_from_the_catalogue_is_told(tmp_path):
         read(dataset(), {"all": path})
 
 
-def test_an_unknown_format_is_told(tmp_path):
-    with pytest.raises(UnknownNameError, match="Did you mean 'libsvm'"):
-        read(replace(dataset(), format="libsv"), {})
-
-
 # ARFF and molecules
 
 ARFF = b"""% a comment
@@ -152,14 +125,6 @@ def test_arff_is_read_with_its_words_as_codes_and_its_question_marks_as_missing(
 def test_an_arff_file_that_cannot_be_read_is_told(tmp_path, content, words):
     with pytest.raises(DatasetError, match=words):
         arff_rows(tmp_path, content, 1, 1, -1)
-
-
-def test_a_range_or_a_comment_behind_a_type_of_arff_is_passed_over(tmp_path):
-    header = b"@attribute a real [0,1] % a share\n@attribute b {x, y} % two words\n@attribute c integer % [1]\n"
-    content = header + b"@data\n1,y,3\n"
-    x, y = arff_rows(tmp_path, content, 1, 2, "c")
-    np.testing.assert_array_equal(x, [[1, 1]])
-    assert y.tolist() == [3]
 
 
 def test_molecules_come_as_text(tmp_path):

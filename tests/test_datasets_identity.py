@@ -10,7 +10,6 @@ import yaml
 
 from shallows_papers import datasets
 from shallows_papers.datasets import formats, identity, synthetic
-from shallows_papers.datasets.catalogue import entry
 from shallows_papers.datasets.preparation import steps
 
 TABLES = (steps.STEPS, synthetic.GENERATORS, formats.READERS)
@@ -46,12 +45,6 @@ def test_generated_data_depend_on_their_generator_and_on_what_they_are_made_from
     assert set(identity.entries_of(datasets.get("mnist_endless"))) == {"mnist_endless", "mnist"}
     used = identity.modules_of(datasets.get("gaussian_1d"))
     assert not [name for name in closure(*used) if "teacher" in name or name.endswith("formats.containers")]
-
-
-def test_an_entry_is_plain_data_of_ones_own():
-    first = entry("MNIST")
-    first["files"].clear()
-    assert entry("mnist")["files"] and entry("mnist")["n_train"] == 60_000
 
 
 def test_the_schema_of_the_configuration_names_the_steps_and_parameters_of_the_classes():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 
 import pytest
 
@@ -59,12 +58,6 @@ def test_a_download_that_stops_in_the_middle_goes_on_from_there(server, tmp_path
     assert "the connection broke off before the end; trying again from byte 300" in capsys.readouterr().err
 
 
-def test_as_long_as_each_try_brings_it_further_there_is_no_end_of_tries(server, tmp_path):
-    datasets.fetch(dataset(server.says("/toy.csv", goes_on(n=100))), tmp_path)
-    assert (tmp_path / "toy" / "toy.csv").read_bytes() == CONTENT
-    assert server.ranges == [None, *(f"bytes={n}-" for n in range(100, 800, 100))]
-
-
 def test_a_server_that_cannot_go_on_is_asked_from_the_beginning(server, tmp_path):
     datasets.fetch(dataset(server.says("/toy.csv", stops_after(300), CONTENT)), tmp_path)
     assert (tmp_path / "toy" / "toy.csv").read_bytes() == CONTENT
@@ -88,23 +81,6 @@ def test_a_server_that_goes_on_at_the_wrong_place_is_asked_from_the_beginning(se
         handler.wfile.write(CONTENT[500:])
 
     datasets.fetch(dataset(server.says("/toy.csv", stops_after(300, ETag='"one"'), astray, CONTENT)), tmp_path)
-    assert (tmp_path / "toy" / "toy.csv").read_bytes() == CONTENT
-
-
-@pytest.mark.slow
-def test_a_slow_server_is_waited_for(server, tmp_path, monkeypatch):
-    monkeypatch.setattr(fetching, "TIMEOUTS", (1.0, 1.0))
-
-    def slow(handler):
-        handler.send_response(200)
-        handler.send_header("Content-Length", str(len(CONTENT)))
-        handler.end_headers()
-        for start in range(0, len(CONTENT), 100):  # longer than the limit in all, and never without a byte for as long
-            time.sleep(0.2)
-            handler.wfile.write(CONTENT[start : start + 100])
-            handler.wfile.flush()
-
-    datasets.fetch(dataset(server.says("/toy.csv", slow)), tmp_path)
     assert (tmp_path / "toy" / "toy.csv").read_bytes() == CONTENT
 
 

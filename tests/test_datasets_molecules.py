@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 
 import numpy as np
@@ -12,8 +11,6 @@ from scipy.spatial.transform import Rotation
 from shallows.errors import MissingExtraError, ShallowsError
 from shallows_papers.datasets.files import DatasetError
 from shallows_papers.datasets.synthetic import make, molecules, smiles_molecules
-
-needs_rdkit = pytest.mark.skipif(importlib.util.find_spec("rdkit") is None, reason="needs RDKit (extra chem)")
 
 
 def molecule(n_atoms=9, seed=0):
@@ -62,15 +59,6 @@ def test_a_representation_does_not_depend_on_the_order_of_the_atoms(representati
         np.testing.assert_allclose(molecules.represent(other, representation), first, rtol=1e-9, atol=1e-9)
 
 
-def test_atoms_that_are_alike_keep_their_order_whatever_the_rounding():
-    # Two carbons and two hydrogens, alike in pairs. The second carbon's row is larger in the last bits alone, and to
-    # put it first would not exchange the hydrogens.
-    matrix = molecules.coulomb_matrix([6, 6, 1, 1], [[0, 0, 0], [3, 0, 0], [-2, 0, 0], [5, 0, 0]])
-    noisy = matrix.copy()
-    noisy[1, 1] *= 1 + 1e-14
-    np.testing.assert_allclose(molecules.sort_rows(noisy[None])[0], matrix, rtol=1e-12)
-
-
 def test_the_triangle_holds_276_numbers_of_23_rows_and_gives_the_matrix_back():
     rng = np.random.default_rng(0)
     matrices = rng.normal(size=(3, 23, 23))
@@ -109,22 +97,6 @@ def test_the_first_draw_is_sorted_and_the_others_are_orders_of_the_same_matrix()
     assert len(np.unique(x[0::4], axis=0)) > 3
 
 
-def test_zeros_that_fill_up_a_matrix_stay_last_under_noise():
-    data = make("virtual_molecules", molecules=(several_molecules(), np.arange(4.0)), noise=100.0)
-    x, _ = data.block(0, 400)
-    charges = np.diagonal(from_triangle(x), axis1=1, axis2=2)
-    assert (np.diff((charges == 0).astype(int), axis=1) >= 0).all()
-
-
-def test_the_order_follows_the_stated_noise():
-    # Two atoms whose norms differ by 1: noise of deviation 1 on both exchanges them with probability P(N(0, 2) > 1).
-    matrix = np.diag([5.0, 4.0])
-    data = make("virtual_molecules", molecules=(matrix[None], [0.0]), noise=1.0)
-    x, _ = data.block(1, 20_001)
-    exchanged = (x[:, 0] == 4.0).mean()
-    assert abs(exchanged - 0.2398) < 4 * np.sqrt(0.24 * 0.76 / 20_000)
-
-
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
@@ -149,29 +121,3 @@ def test_a_geometry_without_rdkit_names_the_extra(monkeypatch):
     with pytest.raises(MissingExtraError, match=r"shallows\[chem\]"):
         make("smiles_molecules", molecules=(["C"], [0.0]))
     smiles_molecules._rdkit.cache_clear()
-
-
-@needs_rdkit
-def test_the_geometry_of_methane_is_that_of_methane():
-    charges, places, force_field = smiles_molecules.geometry("C")
-    assert sorted(charges) == [1, 1, 1, 1, 6] and force_field == "MMFF94"
-    bonds = np.linalg.norm(places[1:] - places[0], axis=1) * molecules.BOHR_IN_ANGSTROM
-    np.testing.assert_allclose(bonds, 1.09, atol=0.01)
-
-
-@needs_rdkit
-def test_smiles_give_the_same_examples_in_any_block():
-    smiles = ["CCO", "c1ccccc1", "C1=Cc2[se]ccc2[SiH2]1"]
-    data = make("smiles_molecules", molecules=(smiles, np.arange(3.0)), size=20)
-    x, y = data.block(0, 3)
-    assert x.shape == (3, 210) and data.n == 3
-    np.testing.assert_array_equal(data.block(2, 3)[0][0], x[2])
-    np.testing.assert_array_equal(y, np.arange(3.0))
-    assert x[2, 0] == pytest.approx(0.5 * 34**2.4)
-
-
-@needs_rdkit
-@pytest.mark.parametrize(("smiles", "words"), [("C1CC", "not a molecule"), ("CCCCCCCC", "Molecule 1 .* 26 atoms")])
-def test_a_string_that_gives_no_matrix_is_told(smiles, words):
-    with pytest.raises(DatasetError, match=words):
-        make("smiles_molecules", molecules=([smiles], [0.0]), size=20).block(0, 1)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -17,9 +15,7 @@ from shallows_papers import datasets
 from shallows_papers.datasets import DatasetError
 from shallows_papers.datasets.preparation import pipeline, working_table
 from shallows_papers.datasets.prepared import ARRAYS
-from workflow_runs import PROJECT
 
-BENCHMARK = PROJECT / "benchmarks" / "preparation.py"
 LEARNING = [[{"unit": {}}], [{"zscore": {}}], [{"pca": {"n_components": 2}}], [{"one_hot": {"columns": [1]}}]]
 
 
@@ -128,21 +124,6 @@ def test_the_budget_makes_no_difference_to_what_comes_out(tmp_path, numbers):
     found = [datasets.prepare(entry, stamp, tmp_path / str(memory), steps, memory) for memory in (None, 1, "2 GB")]
     assert len({one["sha256"] for one in found}) == 1
     assert not list(tmp_path.rglob("*.part"))
-
-
-@pytest.mark.slow
-def test_a_million_rows_are_prepared_in_bounded_memory(tmp_path):
-    """A separate process, so that its peak counts alone; its imports are half of it, and the rows in float64 144 MB."""
-    done = subprocess.run(
-        [sys.executable, str(BENCHMARK), "--memory", "200MB", "--out", str(tmp_path), "--rows", "1000000"],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
-    )
-    assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout.splitlines()[-1])
-    assert (told["n_train"], told["n_test"], told["n_features"]) == (900_000, 100_000, 18)
-    assert told["peak_memory_bytes"] < 350e6
 
 
 # What goes wrong
@@ -273,6 +254,3 @@ def test_arrays_that_do_not_fit_their_record_are_told(tmp_path, numbers):
     (tmp_path / "out" / "prepared.json").write_text("{")
     with pytest.raises(DatasetError, match="is not a record"):
         datasets.load(tmp_path / "out")
-
-
-# Real data

@@ -29,11 +29,6 @@ def test_a_smaller_draw_is_a_part_of_a_larger_one():
     assert set(draw_rows(500, 50, 3, "a")) < set(draw_rows(500, 200, 3, "a"))
 
 
-def test_draws_of_other_seeds_and_purposes_differ():
-    draws = [tuple(draw_rows(500, 50, seed, purpose)) for seed in (0, 1) for purpose in ("a", "b")]
-    assert len(set(draws)) == 4
-
-
 def test_a_subset_is_drawn_from_both_parts(tmp_path, numbers):
     data = prepared(tmp_path, numbers, [{"subset": {"n_train": 20, "n_test": 9, "seed": 5}}])
     rows = draw_rows(60, 20, 5, "subset/train", numbers[1])

@@ -10,7 +10,6 @@ from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import OneHotEncoder
 
 from datasets_example import prepared, prepared_rows, three_classes
-from shallows_papers import datasets
 from shallows_papers.datasets.preparation.row_draws import draw_rows
 from shallows_papers.datasets.preparation.steps import pca
 
@@ -21,14 +20,6 @@ def numbers():
 
 
 # Scaling and coding
-
-
-def test_unit_divides_pixels_by_their_known_range(tmp_path, numbers):
-    x, y, x_test, y_test = numbers
-    pixels = [np.clip(np.round(part * 10), 0, 255) for part in (x, x_test)]
-    data = prepared(tmp_path, (pixels[0], y, pixels[1], y_test), [{"unit": {}}], value_range=(0, 255))
-    np.testing.assert_allclose(data.x_test, pixels[1] / 255, rtol=1e-7)
-    assert data.info["statistics"] == [{"unit": {"range": [0, 255]}}]
 
 
 def test_unit_without_a_known_range_goes_by_each_feature_of_the_training_part(tmp_path, numbers):
@@ -285,11 +276,3 @@ def test_logarithms_leave_codes_of_categories_and_sparse_zeros_as_they_are(tmp_p
     raw, data = sparse_prepared(tmp_path, [{"logarithm": {}}], name="sparse")
     np.testing.assert_allclose(data.x_train.toarray(), np.log1p(raw[:150].toarray()), rtol=1e-6)
     assert data.info["sparse"]
-
-
-@pytest.mark.parametrize(
-    ("step", "problem"), [({"features": False}, "features, target or both"), ({"target": True}, "is for regression")]
-)
-def test_logarithms_of_nothing_or_of_classes_are_refused(tmp_path, numbers, step, problem):
-    with pytest.raises(datasets.DatasetError, match=problem):
-        prepared(tmp_path, numbers, [{"logarithm": step}])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +9,7 @@ import pytest
 
 from datasets_example import dataset
 from shallows_papers import datasets
-from shallows_papers.datasets import DatasetError, File, SuppliedDataError
+from shallows_papers.datasets import File, SuppliedDataError
 from shallows_papers.datasets.catalogue import Form
 from shallows_papers.datasets.download import supplied_files
 from shallows_papers.experiments.planning.plan import Plan
@@ -55,13 +54,6 @@ def test_supplied_arrays_are_taken_and_prepared(tmp_path, together):
     data = datasets.load(tmp_path / "out")
     for name, array in content.items():
         np.testing.assert_array_equal(getattr(data, name), array)
-
-
-def test_supplied_arrays_are_taken_from_a_mirror(tmp_path):
-    supply(tmp_path / "mirror", arrays())
-    stamp = datasets.fetch(speech(), tmp_path / "raw", tmp_path / "mirror")
-    assert len(json.loads(stamp.read_text())["files"]) == 4
-    assert (tmp_path / "raw" / "speech" / "x_train.npy").is_file()
 
 
 def test_what_is_not_there_is_told_with_the_form_of_every_file(tmp_path):
@@ -120,36 +112,6 @@ def test_arrays_of_another_form_are_told(tmp_path, together, name, change, words
     assert not (tmp_path / "speech" / "verified.json").exists()
 
 
-def test_an_npz_that_lacks_an_array_is_told(tmp_path):
-    content = arrays()
-    content["labels"] = content.pop("y_test")
-    supply(tmp_path, content, together=True)
-    with pytest.raises(
-        SuppliedDataError, match=r"speech\.npz has no array y_test; it has x_train, y_train, x_test, labels"
-    ):
-        datasets.fetch(speech(), tmp_path)
-
-
-@pytest.mark.parametrize("content", [b"", b"x_train", b"\x93NUMPY\x01\x00"])
-def test_a_file_that_is_no_array_is_told(tmp_path, content):
-    supply(tmp_path, arrays())
-    (tmp_path / "speech" / "x_train.npy").write_bytes(content)
-    with pytest.raises(SuppliedDataError, match="cannot be read as arrays"):
-        datasets.fetch(speech(), tmp_path)
-
-
-def test_supplied_text_is_read_through_before_it_is_taken(tmp_path):
-    files = (File("train.dat", "train"), File("test.dat", "test"))
-    entry = speech(files=files, forms=(), format="libsvm")
-    (tmp_path / "speech").mkdir()
-    (tmp_path / "speech" / "train.dat").write_text("1 1:0.5\n-1 3:1\n")
-    (tmp_path / "speech" / "test.dat").write_text("1 4:0.5\n")
-    with pytest.raises(SuppliedDataError, match=r"test\.dat cannot be read"):
-        datasets.fetch(entry, tmp_path)
-    (tmp_path / "speech" / "test.dat").write_text("1 2:0.5\n")
-    datasets.fetch(entry, tmp_path)
-
-
 @pytest.mark.parametrize("name", [name for name, one in datasets.catalogue().items() if one.state == "supplied"])
 def test_every_supplied_dataset_says_what_to_do(tmp_path, name):
     with pytest.raises(SuppliedDataError) as told:
@@ -159,11 +121,6 @@ def test_every_supplied_dataset_says_what_to_do(tmp_path, name):
     for file in entry.files:
         assert f"- {file.name}" in str(told.value)
     assert supplied_files.not_run(entry, tmp_path / name).startswith("supply ")
-
-
-def test_an_application_without_a_known_form_says_so(tmp_path):
-    with pytest.raises(DatasetError, match=r"The form of .* is unknown"):
-        datasets.fetch("lecture_applications", tmp_path)
 
 
 # What the workflow makes of it

@@ -5,10 +5,6 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import itertools
-import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -17,11 +13,9 @@ import pytest
 from shallows.errors import ShallowsError
 from shallows_papers import datasets
 from shallows_papers.datasets import catalogue, synthetic
-from shallows_papers.datasets.files import DatasetError
-from shallows_papers.datasets.formats.idx import read_idx
 from shallows_papers.datasets.sources import ArrayPart, Source
 from shallows_papers.datasets.synthetic import make, source
-from synthetic_example import EMBEDDED, KINDS, drawn_digits, embedded_digits, molecules
+from synthetic_example import EMBEDDED, KINDS, drawn_digits, molecules
 
 # The molecules have separate tests: their geometries need RDKit.
 assert set(synthetic.GENERATORS) == {*KINDS, "smiles_molecules"}
@@ -110,24 +104,6 @@ def test_deformed_pixels_stay_what_they_are():
     assert hashlib.sha256(x.tobytes()).hexdigest() == PIXELS
 
 
-def test_pixels_are_the_same_by_another_instruction_set():
-    code = (
-        "import hashlib; from synthetic_example import drawn_digits; "
-        "from shallows_papers.datasets.synthetic import make;"
-        "x, y = make('endless_mnist', digits=drawn_digits()).block(0, 500);"
-        "print(hashlib.sha256(x.tobytes()).hexdigest())"
-    )
-    # OpenBLAS for an old processor, and NumPy without its wide instructions (names it does not know are warned of).
-    environment = os.environ | {
-        "OPENBLAS_CORETYPE": "Nehalem",
-        "NPY_DISABLE_CPU_FEATURES": "AVX2 FMA3 AVX512F",
-        "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]),
-        "PYTHONWARNINGS": "ignore",
-    }
-    found = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=120)
-    assert found.stdout.split()[-1:] == [PIXELS], found.stderr
-
-
 # Asking wrongly
 
 
@@ -195,27 +171,7 @@ def test_a_catalogue_entry_gives_the_rows_and_columns_it_states(name, monkeypatc
         np.testing.assert_array_equal(test.x, kind.block(300, 320)[0])
 
 
-def test_a_generator_that_takes_no_data_cannot_be_made_of_some():
-    entry = dataclasses.replace(entries()["gaussian_1d"], generator={"name": "gaussian_1d", "made_from": "mnist"})
-    with pytest.raises(DatasetError, match="takes no data"):
-        source.open_source(entry, {"x": Path("x")})
-
-
 def prepared(tmp_path, entry, steps=()):
     stamp = datasets.fetch(entry, tmp_path / "raw", embedded_root=EMBEDDED.parent)
     datasets.prepare(entry, stamp, tmp_path / "out", steps)
     return datasets.load(tmp_path / "out")
-
-
-def test_endless_digits_are_prepared_from_the_embedded_ones(tmp_path):
-    data = prepared(tmp_path, entries()["mnist_endless_demo"], [{"unit": {}}])
-    assert [source["name"] for source in data.info["sources"]][:1] == ["train-images-idx3-ubyte.gz"]
-    x, y = make("endless_mnist", digits=embedded_digits()).block(0, 20_000)
-    np.testing.assert_array_equal(np.rint(data.x_train[::7] * 255), x[::7])
-    np.testing.assert_array_equal(data.y_train, y)
-    plain = read_idx(EMBEDDED / "t10k-images-idx3-ubyte.gz").reshape(1000, -1)
-    np.testing.assert_array_equal(np.rint(data.x_test * 255), plain)
-    # Its base is verified where that one lies.
-    stamp = json.loads((tmp_path / "raw/mnist_endless_demo/verified.json").read_text())
-    path = tmp_path / "raw/mnist_endless_demo" / stamp["files"][0]["path"]
-    assert path.resolve() == (EMBEDDED / "train-images-idx3-ubyte.gz").resolve()

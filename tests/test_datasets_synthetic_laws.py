@@ -25,11 +25,6 @@ def test_hermite_functions_solve_the_eigenproblem_of_the_kernel(scale, bandwidth
     np.testing.assert_allclose(applied, data.eigenvalues(6) * data.eigenfunctions(x, 6), atol=1e-10)
 
 
-def test_the_points_are_normal_with_the_stated_scale():
-    x, _ = make("gaussian_1d", scale=0.6).block(0, 20_000)
-    assert stats.kstest(x[:, 0], stats.norm(scale=0.6).cdf).pvalue > 0.01
-
-
 # Views of a hidden class
 
 
@@ -112,15 +107,6 @@ def test_a_smooth_function_has_norm_one_and_the_told_energies(decay):
 # Regression and teachers
 
 
-def test_the_wave_is_the_stated_function_in_the_stated_cube():
-    data = make("dsg_regression", dimension=2)
-    x, y = data.block(0, 20_000)
-    assert x.min() >= -5 and x.max() < 5
-    assert (y - data.truth(x)).std() == pytest.approx(0.1, rel=4 / math.sqrt(2 * 20_000))
-    # r = 4: cos(2 pi) = 1; r = 1: cos(pi / 2) = 0.
-    np.testing.assert_allclose(data.truth([[0, 4.0], [1.0, 0]]), [math.exp(-0.4 * math.pi), 0], atol=1e-15)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["fourier_teacher", "rbf_teacher"])
 @pytest.mark.parametrize("dimension", [1, 30])
@@ -143,14 +129,6 @@ def test_the_smooth_teacher_is_the_told_function_of_the_kernel():
     between = ((data.centres[:, None] - data.centres) ** 2).sum(axis=2)
     norm = data.weights[:, 0] @ np.exp(-between / (2 * 1.7**2)) @ data.weights[:, 0]
     np.testing.assert_allclose(data.squared_norm(), norm, rtol=1e-9)
-
-
-def test_classes_of_a_teacher_are_those_of_the_largest_score_and_about_even():
-    data = make("fourier_teacher", dimension=20, classes=5, noise=0.0)
-    x, y = data.block(0, 10_000)
-    np.testing.assert_array_equal(y, data.truth(x).argmax(axis=1))
-    share = np.bincount(y) / 10_000
-    assert share.min() > 0.12 and share.max() < 0.28
 
 
 def test_the_torque_of_the_arm_is_that_of_its_energies():

@@ -10,13 +10,11 @@ import numpy as np
 import pytest
 
 from shallows_papers import datasets
-from shallows_papers.datasets import DatasetError
-from shallows_papers.datasets.formats import arrays
 from shallows_papers.datasets.preparation.row_draws import draw_rows
 from shallows_papers.datasets.user_data import describe, request
 from shallows_papers.datasets.user_data.fitted_preparation import fit_preparation
 from shallows_papers.experiments.user_data import comparison
-from user_data_example import csv_text, described, nearest_neighbour, rows, source, table, write, write_rows
+from user_data_example import csv_text, described, rows, source, table, write, write_rows
 
 DIVISION = {"test": 0.2, "validation": 0.2, "rows": 5000}
 
@@ -51,16 +49,6 @@ def test_categories_are_coded_and_the_paragraph_says_so(tmp_path):
     assert "most of their values are numbers" not in description["told"]
 
 
-def test_truth_values_and_codes_with_a_few_letters_are_categories(tmp_path):
-    path = table(tmp_path, "flag,code,y", row="{c},{j},{c}")
-    text = path.read_text().replace("\n0,", "\nfalse,").replace("\n1,", "\ntrue,").replace(",7,", ",7A,")
-    changed = text.replace(",3,", ",3B,").replace(",5,", ",5C,")
-    _, description = source(write(path, changed))
-    flag, code = description["entry"]["options"]["features"]
-    assert flag["values"] == ["false", "true"]
-    assert {"7A", "3B", "5C", "0", "10"} <= set(code["values"])
-
-
 def test_several_targets_are_a_range_of_columns(tmp_path, numbers):
     np.save(tmp_path / "both.npy", np.column_stack([numbers[0], numbers[0] * 2]))
     opened, description = source(tmp_path / "both.npy", target="3:")
@@ -80,45 +68,6 @@ def test_a_test_file_and_test_arrays_are_taken_as_the_test_part(tmp_path, number
     opened, description = source(first, test_file=str(second))
     np.testing.assert_allclose(rows(opened.test)[0], x[:9])
     assert description["entry"]["n_test"] == 9
-
-
-def test_libsvm_indices_count_from_zero_where_some_row_has_one(tmp_path):
-    lines = [f"{i % 2} {i % 3}:1.5 4:2\n" for i in range(30)]
-    opened, description = source(write(tmp_path / "zero.svm", "".join(lines)))
-    assert rows(opened.train)[0][1].tolist() == [0, 1.5, 0, 0, 2]
-    assert "indices count from 0" in description["told"]
-    one = [line.replace("0:", "3:") for line in lines]
-    opened, _ = source(write(tmp_path / "one.svm", "".join(one)))
-    assert rows(opened.train)[0][1].tolist() == [1.5, 0, 0, 2]
-
-
-@pytest.mark.parametrize("separator", [",", ";", "\t"])
-@pytest.mark.parametrize(
-    "time", ["2020-01-{d:02d} {h:02d}:30:00", "01/{d}/2020 {h}:05", "2020-01-{d:02d} {h:02d}:30:00+02:00"]
-)
-@pytest.mark.parametrize("place", [0, 3])
-def test_a_table_with_times_is_no_libsvm_file(tmp_path, separator, time, place):
-    lines = []
-    for i in range(40):
-        cells = [f"{i * 0.3:.1f}", str(i * 7 % 11), str(i % 2)]
-        cells.insert(place, time.format(d=i % 28 + 1, h=i % 24))
-        lines.append(separator.join(cells))
-    entry = described(write(tmp_path / "times.csv", "\n".join(lines)), target=2 if place == 3 else 3)["entry"]
-    assert (entry["options"]["form"], entry["n_train"], entry["n_features"]) == ("table", 40, 2)
-
-
-@pytest.mark.parametrize("label", ["-1.5", "1e3", "1 qid:7", "spam", "1,3"])
-def test_a_libsvm_file_with_the_ending_of_a_table_is_recognised(tmp_path, label):
-    lines = [f"{label}  1:.5\t7:-2e-05 12:nan  # a note" for i in range(40)]
-    path = write(tmp_path / "my.txt", "# a comment\n" + "\n".join(lines))
-    assert describe._form_of_text(path) == "libsvm"
-
-
-def test_a_wrong_line_of_a_libsvm_file_is_no_reason_to_take_it_for_a_table(tmp_path):
-    lines = [f"{i % 2} 1:{i}\n" for i in range(30)]
-    lines[3] = "1 3:x\n"
-    with pytest.raises(DatasetError, match="is not in LIBSVM form"):
-        described(write(tmp_path / "bad.txt", "".join(lines)))
 
 
 def savetxt(path, x, y, **options):
@@ -150,13 +99,6 @@ def test_names_in_a_comment_before_the_rows_are_those_of_the_columns(tmp_path, n
 def test_a_comment_that_is_no_header_is_left_aside(tmp_path, numbers, comment):
     description = described(savetxt(tmp_path / "my.csv", *numbers, delimiter=",", header=comment))
     assert [one["name"] for one in description["entry"]["options"]["features"]] == ["column 0", "column 1", "column 2"]
-
-
-def test_new_rows_are_found_by_the_names_in_a_comment(tmp_path, numbers):
-    x, y = numbers
-    model, _ = nearest_neighbour(savetxt(tmp_path / "my.csv", x, y, delimiter=",", header="a,b,c,label"))
-    new = savetxt(tmp_path / "new.csv", x[:, ::-1][:, :2], x[:, 0], delimiter=",", header="c,b,a")
-    assert [int(float(one)) for one in model.predict(new)] == y.tolist()
 
 
 @pytest.mark.parametrize("quote", ["", '"'])
@@ -214,16 +156,6 @@ def test_commas_that_may_be_decimal_signs_separate_no_thousands(tmp_path):
     lines = [f"{i * 0.3:.1f};{('1,234', '5,678')[i % 2]};{i % 3}" for i in range(40)]
     description = described(write(tmp_path / "my.csv", "\n".join(["a;b;y", *lines])))
     assert description["entry"]["options"]["features"][1]["values"] == ["1,234", "5,678"]
-
-
-@pytest.mark.parametrize(
-    ("cell", "character"),
-    [("\u20ac{i}.5", "U+20AC, euro sign"), ("{i}.5 %", "U+0025, percent"), ("{i}.\uff15", "U+FF15, fullwidth")],
-)
-def test_a_character_that_keeps_a_column_from_being_numbers_is_named(tmp_path, cell, character):
-    lines = [f"{i * 0.3:.1f},{cell.format(i=i)},{i % 2}" for i in range(40)]
-    told = described(write(tmp_path / "my.csv", "\n".join(["a,b,y", *lines])))["told"]
-    assert "Left out: b" in told and character in told
 
 
 # What is guessed
@@ -289,11 +221,6 @@ def test_an_entry_is_found_by_its_name_and_the_command_line_comes_first(tmp_path
     assert request.resolve({"dataset": "flats", "task": "classification"}, tmp_path).task == "classification"
 
 
-def test_a_setting_without_a_dataset_is_told():
-    with pytest.raises(DatasetError, match="target is set, but dataset is not"):
-        request.resolve({"dataset": None, "target": "y"})
-
-
 # From the description to prepared arrays
 
 
@@ -327,19 +254,6 @@ def test_a_project_that_is_moved_keeps_the_description_of_a_file_in_it(tmp_path,
     assert len(x) == 40
 
 
-def test_a_file_outside_the_project_keeps_its_absolute_path(tmp_path, monkeypatch):
-    project = tmp_path / "project"
-    project.mkdir()
-    monkeypatch.chdir(project)
-    path = table(tmp_path)
-    described_project(project, path)
-    moved = project.rename(tmp_path / "moved")
-    stamp = moved / "data" / "raw" / "own-my" / "verified.json"
-    assert json.loads(stamp.read_text())["files"][0]["path"] == str(path)
-    assert describe.read(stamp)["files"][0]["path"] == str(path)
-    comparison.prepare(stamp, moved / "test", DIVISION, None)
-
-
 def test_the_rows_to_choose_with_hold_no_test_row(tmp_path):
     path = table(tmp_path, n=200, row="{i}.5,{j},{c}")
     choose, test = prepare(tmp_path, path, scaling="none")
@@ -361,16 +275,6 @@ def test_missing_values_are_filled_by_what_the_training_rows_have(tmp_path):
     assert np.isin(np.float32(np.median(training)), test.x_train[:, 0])
     assert test.x_train.shape[1] == 4  # one number, three categories
     assert (test.x_train[:, 1:].sum(axis=1) == 1).all()
-
-
-@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
-@pytest.mark.parametrize("order", ["C", "F"])
-def test_rows_of_an_archive_come_in_any_order_of_blocks(tmp_path, save, order):
-    x = np.asarray(np.arange(600.0).reshape(100, 2, 3), order=order)
-    save(tmp_path / "x.npz", x=x)
-    rows = arrays.npz_arrays(tmp_path / "x.npz")["x"]
-    for block in (slice(0, 30), slice(30, 100), slice(10, 20), slice(90, 200), slice(5, 5)):
-        np.testing.assert_array_equal(rows[block], x[block])
 
 
 def test_reading_an_archive_in_blocks_holds_a_block_and_not_the_whole(tmp_path):

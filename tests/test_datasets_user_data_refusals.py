@@ -8,9 +8,9 @@ from importlib.util import find_spec
 import pandas
 import pytest
 
-from shallows.errors import MissingExtraError, UnknownNameError
+from shallows.errors import UnknownNameError
 from shallows_papers.datasets import DatasetError
-from shallows_papers.datasets.user_data import request, table_files, table_layouts
+from shallows_papers.datasets.user_data import request, table_files
 from user_data_example import described, table, write
 
 
@@ -91,12 +91,6 @@ def test_a_missing_file_is_told_with_the_nearest_one(tmp_path):
         request.resolve({"dataset": str(tmp_path / "house.csv"), "test_file": "nothing.csv"}, tmp_path)
 
 
-def test_a_form_that_is_not_read_is_told_with_those_that_are(tmp_path):
-    path = write(tmp_path / "book.ods", "PK")
-    with pytest.raises(DatasetError, match=r"Save it as CSV or Parquet"):
-        request.resolve({"dataset": str(path)}, tmp_path)
-
-
 def test_an_excel_file_is_read_by_openpyxl_or_its_package_is_named(tmp_path, monkeypatch):
     path = tmp_path / "book.xlsx"
     if find_spec("openpyxl"):
@@ -109,12 +103,6 @@ def test_an_excel_file_is_read_by_openpyxl_or_its_package_is_named(tmp_path, mon
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     with pytest.raises(DatasetError, match=r"pip install openpyxl\. Or save it as CSV or Parquet"):
         described(path)
-
-
-def test_parquet_without_its_package_names_the_extra(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(MissingExtraError, match="parquet"):
-        table_layouts.parquet_layout(tmp_path / "x.parquet", None)
 
 
 @pytest.mark.parametrize("name", ["broken.npz", "broken.npy", "broken.mat", "broken.parquet"])

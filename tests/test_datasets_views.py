@@ -42,14 +42,6 @@ def test_views_of_different_widths_are_scaled_as_the_features_they_are(tmp_path)
         assert (data.x_train.shape[1], data.z_train.shape[1], data.info["n_features"]) == (2, 3, 5)
 
 
-def test_sparse_views_stay_sparse(tmp_path):
-    x = scipy.sparse.random(80, 2000, 0.01, "csr", random_state=0)
-    _, data = two_views(tmp_path, x, [{"views": {"n_first": 700}}])
-    assert data.info["sparse"] and (data.x_train.shape, data.z_test.shape) == ((70, 700), (10, 1300))
-    joined = scipy.sparse.hstack([data.x_train, data.z_train]).toarray()
-    np.testing.assert_array_equal(joined, x[:70].toarray().astype(np.float32))
-
-
 @pytest.mark.parametrize("sparse", [False, True])
 def test_further_steps_begin_from_both_views(tmp_path, sparse):
     x = (
@@ -63,12 +55,6 @@ def test_further_steps_begin_from_both_views(tmp_path, sparse):
         views = (getattr(whole, key), getattr(chain, key))
         left, right = (one.toarray() if sparse else one for one in views)
         np.testing.assert_allclose(left, right, rtol=1e-6)
-
-
-def test_components_of_all_features_leave_one_view(tmp_path):
-    x = np.random.default_rng(0).random((60, 5))
-    _, data = two_views(tmp_path, x, [{"views": {"n_first": 2}}, {"pca": {"n_components": 3}}])
-    assert data.z_train is None and data.info["views"] is None and not list((tmp_path / "out").glob("z_*"))
 
 
 def test_a_view_that_leaves_nothing_to_the_other_is_told(tmp_path):

@@ -43,13 +43,3 @@ def test_an_estimator_reaches_its_own_solvers_and_those_of_no_other_method(graph
     # The other families, and the other methods of this family.
     methods = {getattr(estimators, other).__module__ for other in estimators.__all__}
     assert not (methods - {module}) & reached
-
-
-@pytest.mark.parametrize(
-    "room", [f"shallows.{one}" for one in ("estimators", "kernels", "losses", "features")] + ["shallows_papers.nets"]
-)
-def test_no_module_of_a_room_imports_itself_by_way_of_others(graph, room):
-    for module in graph.find_descendants(room) | {room}:
-        imported = graph.find_modules_directly_imported_by(module)
-        chains = [graph.find_shortest_chain(importer=other, imported=module) for other in imported]
-        assert chains == [None] * len(chains), module

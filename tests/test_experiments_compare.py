@@ -6,11 +6,10 @@ import pytest
 
 from claims_example import rows_of
 from own_plan import own_plan
-from shallows_papers.experiments.comparing import cells, target_table, uncertainty, verdicts
+from shallows_papers.experiments.comparing import target_table, uncertainty, verdicts
 from shallows_papers.experiments.comparing.evaluations import RunResult
 from shallows_papers.experiments.comparing.row_maker import dataset_name
 from shallows_papers.experiments.comparing.table_rows import Measured, Row, counts_by_kind
-from shallows_papers.papers.eigenpro import claims
 from shallows_papers.report.wording import code_text
 
 TOLERANCE = {"absolute": 0.2, "relative": 0.1}
@@ -62,13 +61,6 @@ def test_several_repetitions_are_judged_by_their_whole_interval(centre, verdict)
     # A mean ± 0.0993 next to a margin of 0.2.
     found, reason = judged((centre - 0.04, centre, centre + 0.04), absolute=0.2)
     assert found == verdict and bool(reason) == (verdict == "undecided")
-
-
-def test_drawn_indices_are_whole_and_hold_both_ends():
-    chosen = cells.thinned(range(1, 401), 60)
-    assert chosen[0] == 1 and chosen[-1] == 400 and chosen == sorted(set(chosen)) and len(chosen) <= 60
-    assert cells.thinned([1], 60) == cells.thinned([1, 2, 3], 1) == [1]
-    assert cells.thinned(range(1, 10), 2) == [1, 9]
 
 
 def record(run, plan):
@@ -180,11 +172,6 @@ def test_drawn_points_are_ratios_to_the_first_and_data_that_are_missing_are_not_
         own = [row for row in rows if row["dataset"] == word]
         assert own and {row["verdict"] for row in own} == {"not run"}
         assert all(row["reason"] and not row["measured_mean"] for row in own)
-
-
-def test_the_spread_is_that_of_the_two_curves_furthest_apart():
-    assert claims.largest_log_gap([{1: 1.0, 2: 0.5}, {1: 1.0, 2: 0.05}, {1: 1.0, 2: 0.1}]) == pytest.approx(1.0)
-    assert claims.largest_log_gap([{1: 1.0}, {1: 0.0}]) == math.inf
 
 
 def test_a_dataset_that_stands_for_two_of_a_papers_is_told_apart_by_the_papers_words():

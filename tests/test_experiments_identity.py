@@ -12,7 +12,6 @@ import pytest
 
 import shallows
 from own_plan import own_configuration, own_plan
-from shallows.errors import ShallowsError
 from shallows_papers import datasets
 from shallows_papers.experiments.identity import code, project_modules, signatures
 from workflow_runs import PROJECT
@@ -98,21 +97,6 @@ def test_a_closure_holds_what_is_imported_and_of_tables_what_is_named(closure):
     assert set(closure("small.collage")) > CIRCLE  # what a module uses of a package that imports it late
 
 
-def test_modules_of_one_text_and_functions_that_bind_one_name_lead_to_their_own_neighbours(closure):
-    same = "from .base import y"
-    added = {f"{folder}/{name}.py": text for folder in "ab" for name, text in (("x", same), ("base", ""))}
-    both = "def f():\n    from .a import x\ndef g():\n    from .b import x"
-    found = closure("small.both", **added, **{"a/__init__.py": "", "b/__init__.py": "", "both.py": both})
-    assert set(found) == {"small.both", *(f"small.{f}{n}" for f in "ab" for n in ("", ".x", ".base"))}
-
-
-def test_a_folder_without_init_is_refused(small, tmp_path):
-    found = small(**{"a/x.py": ""})
-    (tmp_path / "small" / "a" / "__init__.py").unlink()
-    with pytest.raises(ShallowsError, match=r"The folder of small\.a\.x is not a package"):
-        found.closure(["small.a.x"])
-
-
 def test_data_files_of_every_kind_count_and_those_in_a_folder_that_is_named(closure):
     for suffix in (".cu", ".json", ".html"):
         files = {f"table{suffix}": "1", f"drawings/inner/a{suffix}": "2", f"others/b{suffix}": "3"}
@@ -173,45 +157,6 @@ def test_an_entry_of_the_catalogue_counts_for_its_preparation_and_none_for_data_
     assert len(set(digests("user"))) == 1
 
 
-def test_a_preconditioner_depends_on_the_kernel_that_it_names():
-    call = METHODS["eigenpro"]["preconditioner"]["call"]
-    given = {}, {"kernel": "gaussian"}, {"kernel": "heat_circle"}
-    found = [code.files_of_preconditioner(call, one) for one in given]
-    assert found[0] == found[1] and "shallows.kernels.radial" in found[0]  # a Gaussian is the default
-    assert "shallows.kernels.heat" in {*found[2]} - {*found[0]}
-
-
-def test_the_defaults_of_every_call_of_a_method_are_named(monkeypatch):
-    known = {"a:f": {"kernel": "laplace"}, "b:g": {"loss": "hinge", "kernel": "cauchy"}}
-    monkeypatch.setattr(code.signatures, "paths", lambda place, given: known.get(place))
-    _, words = code._of_run({"call": {"any": "a:f", "classes": "b:g"}, "runs": "analysis"}, {})
-    assert words == {"laplace", "hinge", "cauchy"}
-    _, words = code._of_run({"call": {"any": "b:g"}, "runs": "analysis"}, {"kernel": "matern"})
-    assert words == {"matern", "hinge"}
-
-
-def test_texts_are_found_at_any_depth_and_all_candidates_where_the_program_chooses():
-    given = {"features": "tensor_sketch", "models": [{"loss": ["hinge", "square"]}, ({"fit": {"loss": None}}, 3)]}
-    assert {*code._texts(given)} == {"tensor_sketch", "hinge", "square"}
-    found = code.files_of_run(METHODS["krls"], {"solver": "auto"})
-    assert {f"shallows.solvers.least_squares.{one}" for one in ("cholesky", "eigenpro", "kernel_sgd")} <= found.keys()
-
-
-def test_a_run_counts_what_it_measures_and_the_module_that_does_it_and_a_comparison_all_its_choices(monkeypatch):
-    monkeypatch.setattr(code, "_files", lambda *given: given)
-    definition = {"call": {"any": "elsewhere:f"}, "runs": "estimator"}
-    running = "shallows_papers.experiments.running"
-    places, measured = ("elsewhere:f", f"{running}.measures"), {"predictions", "correlations", "components"}
-    assert code.files_of_run(definition, {}) == (places, measured, (f"{running}.training_run",))
-    found = code.files_of_run({**definition, "measures": "spectrum", "runs": "plain"}, {"loss": "hinge"})
-    assert found == (places, {"spectrum", "hinge"}, (f"{running}.training_run",))
-    analysis = code.files_of_run({**definition, "runs": "analysis"}, {})
-    assert analysis == (("elsewhere:f",), frozenset(), (f"{running}.analysis_run",))
-    compared = {**definition, "parameters": {"loss": "square"}, "compare": {"kernel": ["laplace", "cauchy"]}}
-    words = measured | {"laplace", "cauchy", "square"}
-    assert code.files_of_comparison(compared) == (places, words, code.OF_EVERY_COMPARISON)
-
-
 def test_parameters_and_defaults_are_read_from_the_signature_that_a_call_leads_to(small, monkeypatch):
     calls = """
         def f(a, b=1, *, c, d="x", e=[1]): pass
@@ -262,38 +207,6 @@ def modules(method, **parameters):
     return code.files_of_run(METHODS[method], parameters)
 
 
-OWN_SOLVERS = {
-    "eigenpro": "eigenpro",
-    "doubly_stochastic": "doubly_stochastic",
-    "r_svrg": "variance_reduced",
-    "k_sdca": "sdca",
-    "smo": "smo",
-    "krls": "cholesky",
-}
-
-
-@pytest.mark.parametrize(("method", "solver"), OWN_SOLVERS.items())
-def test_a_method_is_made_of_its_own_solver_and_of_no_other(method, solver):
-    parameters = METHODS[method].get("parameters", {})
-    found = {one.rpartition(".")[2] for one in modules(method, **parameters) if one.startswith("shallows.solvers.")}
-    others = {*OWN_SOLVERS.values(), "norma", "pegasos", "decomposition", "block_coordinate_descent"} - {solver}
-    assert solver in found and not found & others
-
-
-@pytest.mark.parametrize(
-    ("method", "module"),
-    [
-        ("r_svrg", "losses.regression"),
-        ("eigenpro", "kernels.radial"),
-        ("latent_densities", "kernels.radial"),
-        ("svm_orders", "kernels.inner"),
-        ("order_of_cost", "losses.margins"),
-    ],
-)
-def test_a_run_depends_on_the_entries_of_its_own_code_and_of_what_it_calls_by_default(method, module):
-    assert f"shallows.{module}" in modules(method)
-
-
 def test_no_run_depends_on_a_map_a_kernel_or_a_loss_that_it_does_not_name():
     names = {"features.tensor_sketch", "features.fastfood", "features.quasi_monte_carlo", "losses.novelty"}
     named_alone = {f"shallows.{one}": one.partition(".")[2] for one in names} | {"shallows.kernels.inner": "linear"}
@@ -315,12 +228,6 @@ def test_a_run_depends_on_every_entry_of_a_table_that_the_configuration_names():
                 assert table[word].partition(":")[0] in found, (run.id, word)
                 named.add(word)
     assert named >= {"gaussian", "hinge", "fourier", "eigenpro", "nystrom"}
-
-
-def test_an_analysis_depends_on_the_maps_that_it_names_under_any_key():
-    runs = [run for run in own_plan().runs_of("rff_variants_order", "demo") if run.method == "feature_map_error"]
-    found = {module for run in runs for module in code.files_of_run(METHODS[run.method], run.parameters)}
-    assert found >= {f"shallows.features.{one}" for one in ("fourier", "fastfood", "landmarks", "quasi_monte_carlo")}
 
 
 def test_every_method_leads_to_a_module_and_depends_on_no_report():
@@ -412,10 +319,3 @@ def test_parameters_of_named_objects_are_read_by_their_paths(small, monkeypatch)
     assert signatures.unknown(place, {"solver__step": "rule", "solver__step__zeta": 1})[0] == "solver__step__zeta"
     assert signatures.unknown(place, {"rank": 1}) == ("rank", ["kernel", "solver", "options"])
     assert signatures.unknown(place, {"random_state__a": 1})[0] == "random_state__a"
-
-
-def test_the_default_of_a_named_object_counts(monkeypatch):
-    monkeypatch.setattr(code.signatures, "paths", lambda where, given: {"features__kernel": "gaussian", "kernel": None})
-    definition = {"call": {"any": "shallows:KernelRidgeClassifier"}, "runs": "analysis"}
-    assert "gaussian" in code._of_run(definition, {})[1]
-    assert code._of_run(definition, {"features__kernel": "laplace"})[1] == {"laplace"}

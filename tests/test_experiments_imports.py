@@ -13,12 +13,6 @@ def modules_of(graph, *rooms):
     return [one for one in sorted(graph.modules) if one.startswith(tuple(f"shallows_papers.{room}" for room in rooms))]
 
 
-def test_no_module_imports_itself_through_others(graph):
-    for module in modules_of(graph, "experiments", "report"):
-        circle = graph.find_modules_directly_imported_by(module) & graph.find_downstream_modules(module)
-        assert not circle, (module, circle)
-
-
 def test_a_report_knows_the_rows_verdicts_and_versions_of_experiments_and_nothing_else(graph):
     imported = {
         one for module in modules_of(graph, "report") for one in graph.find_modules_directly_imported_by(module)

@@ -9,16 +9,13 @@ import yaml
 from sklearn.base import BaseEstimator
 from sklearn.cross_decomposition import CCA
 from sklearn.decomposition import PCA
-from sklearn.linear_model import LinearRegression
 
 from own_plan import own_configuration
 from running_example import job_spec, prepared_example
-from shallows import DoublyStochasticRegressor
 from shallows.errors import ShallowsError
-from shallows.solvers import DoublyStochastic
 from shallows_papers.experiments.identity import code
 from shallows_papers.experiments.running import measures, record, run
-from shallows_papers.experiments.running.measures import Measure, sampled
+from shallows_papers.experiments.running.measures import Measure
 from shallows_papers.experiments.running.measures.components import squared_sine
 from shallows_papers.experiments.running.measures.correlations import total_correlation
 from workflow_runs import PROJECT
@@ -138,34 +135,11 @@ def test_a_model_of_two_views_is_fitted_on_both_and_its_total_correlation_measur
     assert pairs - 1e-9 <= found["total_correlation"] <= 3
 
 
-def test_a_second_view_that_a_preparation_wrote_apart_is_taken_as_it_is(job, prepared, monkeypatch):
-    data = replace(
-        prepared,
-        x_train=prepared.x_train[:, :6],
-        x_test=prepared.x_test[:, :6],
-        z_train=prepared.x_train[:, 6:],
-        z_test=prepared.x_test[:, 6:],
-        info={**prepared.info, "views": [[0, 6], [6, 12]]},
-    )
-    monkeypatch.setattr(run.datasets, "load", lambda folder: data)
-    apart = run.execute(job(f"{__name__}:TwoViews", n_components=3), CONDITIONS)
-    left, right = CCA(3).fit(data.x_train, data.z_train).transform(data.x_test, data.z_test)
-    assert apart["metrics"]["final"]["total_correlation"] == pytest.approx(total_correlation(left, right))
-
-
 @pytest.mark.usefixtures("two_views")
 def test_a_measure_that_a_method_names_goes_before_what_its_estimator_offers(job):
     assert hasattr(CCA(), "predict")
     made = run.execute(job("sklearn.cross_decomposition:CCA", "correlations", n_components=2), CONDITIONS)
     assert set(made["metrics"]["final"]) == {"total_correlation", "fit_seconds"}
-
-
-@pytest.mark.parametrize(
-    ("estimator", "name"),
-    [(LinearRegression(), "predictions"), (PCA(), "components"), (TwoViews(), "correlations"), (CCA(), "predictions")],
-)
-def test_without_a_name_the_measure_follows_from_what_the_estimator_offers(estimator, name):
-    assert measures.default_for(estimator) == name
 
 
 def test_what_cannot_be_measured_is_refused(job):
@@ -175,13 +149,6 @@ def test_what_cannot_be_measured_is_refused(job):
         run.execute(job("sklearn.decomposition:PCA", "correlation", n_components=2), CONDITIONS)
     with pytest.raises(ShallowsError, match="two views, or targets that are values"):
         run.execute(job(f"{__name__}:TwoViews", n_components=2), CONDITIONS)
-
-
-def test_targets_that_are_values_are_the_second_view():
-    x, y = RNG.normal(size=(50, 4)), RNG.normal(size=50)
-    data = SimpleNamespace(x_train=x, y_train=y, x_test=x, y_test=y, info={"task": "regression", "views": None})
-    first, second = measures.make("correlations", data).training_arrays()
-    assert first is x and second.shape == (50, 1)
 
 
 def test_the_schema_knows_the_measures_of_the_registry_and_the_configuration_uses_no_others():
@@ -247,11 +214,6 @@ def test_the_total_correlation_is_that_of_the_covariances():
     assert total_correlation(left, left) == pytest.approx(3)
 
 
-def test_directions_without_variance_have_no_correlation():
-    left = RNG.normal(size=(30, 1))
-    assert total_correlation(np.hstack([left, np.ones((30, 1))]), np.hstack([left, 2 * left])) == pytest.approx(1)
-
-
 def test_relative_errors_are_in_percent_of_the_size_of_the_targets_as_they_are():
     y = np.array([3.0, 4.0, 0.0])
     data = SimpleNamespace(x_test=np.zeros((3, 1)), y_test=y, info={"task": "regression"})
@@ -266,11 +228,3 @@ def test_relative_errors_need_values_and_some_that_are_not_zero(task, problem):
     data = SimpleNamespace(x_test=np.zeros((2, 1)), y_test=np.zeros(2), info={"task": task})
     with pytest.raises(ShallowsError, match=problem):
         measures.make("relative_errors", data).of_estimator(SimpleNamespace(predict=lambda x: np.ones(2)))
-
-
-def test_what_a_training_chose_is_named_as_its_report_names_it():
-    x = np.random.default_rng(0).normal(size=(40, 2))
-    solver = DoublyStochastic(n_iter=3, block_size=8)
-    model = DoublyStochasticRegressor(regularization=1e-3, bandwidth=1.0, solver=solver).fit(x, x[:, 0])
-    assert {*sampled.CHOSEN} - {"feature_variance"} <= model.report_.keys()
-    assert "regularization" in sampled.CHOSEN

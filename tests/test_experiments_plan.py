@@ -12,9 +12,8 @@ from shallows.errors import ShallowsError, UnknownNameError
 from shallows_papers.experiments import command_line
 from shallows_papers.experiments.identity import signatures
 from shallows_papers.experiments.planning import target_entry
-from shallows_papers.experiments.planning.configuration import SCALES, ConfigurationError
+from shallows_papers.experiments.planning.configuration import SCALES
 from shallows_papers.experiments.planning.plan import Plan
-from shallows_papers.experiments.planning.runs import slug
 from workflow_runs import PROJECT, environment
 
 
@@ -89,13 +88,6 @@ def test_the_identity_is_dataset_variant_method_parameters_and_seed():
         assert replace(run, **same).id == run.id
 
 
-def test_a_path_can_be_read():
-    assert slug({"kernel": "gaussian", "bandwidth": 5.0, "rank": None}, 3) == "gaussian-bandwidth5-seed3"
-    mixed = {"solver": "smo", "alpha": 1, "bandwidth": 5.0, "kernel": "gaussian"}
-    assert slug(mixed, 0) == "gaussian-bandwidth5-alpha1-smo-seed0"
-    assert len(slug({f"parameter_{i}": i for i in range(50)}, 0)) < 80
-
-
 def changed(changes, **settings):
     """The plan of the small configuration with changed parameters."""
     return Plan.load(PROJECT, {"configuration": str(PROJECT / ".test/config"), "changes": changes, **settings})
@@ -163,17 +155,6 @@ def test_what_the_rows_of_a_target_differ_in_cannot_be_changed():
     changes = {target: {own_plan().targets[target]["settings"][axis]: 8}}
     with pytest.raises(ShallowsError, match=f"The rows of {target} differ in "):
         Plan.load(PROJECT, {"changes": changes})
-
-
-def test_some_runs_of_a_scale_may_have_seeds_of_their_own():
-    def one_seed(paper):
-        at = paper["targets"]["first"]["scales"]["demo"]
-        at["runs"] = [{"settings": {"kernel": ["Laplace"]}, "marks": [1], "seeds": [3]}, {"marks": [1]}]
-
-    first = [set(one.run_ids) for one in small_plan(one_seed).series("first", "demo")]
-    runs = small_plan(one_seed).runs("demo")
-    assert [sorted(runs[run].seed for run in ids) for ids in first] == [[3], [0, 1], [0, 1]]
-    assert {run.seed for run in small_plan(one_seed, seeds=[7]).runs("demo").values()} == {7}
 
 
 def test_levels_that_are_printed_come_from_a_target_that_there_is():
@@ -297,32 +278,6 @@ def test_signatures_that_are_read_from_the_sources_are_those_of_what_is_called(p
                 told[name] = None  # given by the name of a constant
         assert names == (None if open_ended else told), place
     assert signatures.parameters("sklearn.svm:SVC") is None
-
-
-def test_an_axis_of_values_needs_values():
-    def axis(paper):
-        paper["targets"]["first"]["settings"]["size"] = "solver__n_subsample"
-
-    with pytest.raises(ConfigurationError, match="size"):
-        small_plan(axis).runs("demo")
-
-
-def test_runs_on_several_variants_are_repetitions_of_one_measurement():
-    def change(paper):
-        data = paper["targets"]["first"]["scales"]["demo"]["data"]["Digits"]
-        data["variant"] = ["fold_1", "fold_2"]
-
-    base = small_plan(change)
-    steps = [[{"fold": {"fold": k, "of": 3}}, {"unit": {}}] for k in (1, 2)]
-    folds = {f"fold_{k}": {"title": "", "steps": steps[k - 1]} for k in (1, 2)}
-    plan = Plan(replace(base.configuration, variants={**base.configuration.variants, **folds}), base.catalogue)
-    runs = {run.id: run for run in plan.runs_of("first", "demo")}
-    for series in plan.series("first", "demo"):
-        behind = [runs[run_id] for run_id in series.run_ids]
-        assert [(run.variant, run.seed) for run in behind] == [(f, s) for f in folds for s in (0, 1)]
-        assert all(run.preconditioner.variant == run.variant for run in behind)
-    n = base.catalogue["mnist_demo"].n_train
-    assert plan.comparison("first", "demo")["sizes"]["Digits"]["n_train"] == n - -(-n // 3)
 
 
 @pytest.mark.parametrize(

@@ -10,15 +10,14 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LinearRegression
 
 from estimators_example import published
 from flat import flat
 from forms import eigenpro_classifier, kernel_ridge_classifier
 from own_plan import own_configuration, own_plan
 from running_example import job_spec
-from shallows import FeatureRidgeClassifier, KernelRidgeClassifier, KernelSVMClassifier, Options
-from shallows.errors import DivergenceError, ShallowsError, TrainingInterrupted
+from shallows import KernelRidgeClassifier, Options
+from shallows.errors import ShallowsError, TrainingInterrupted
 from shallows.estimators.base import Estimator
 from shallows.kernels import Gaussian, Matern
 from shallows.solvers import EigenPro
@@ -26,7 +25,7 @@ from shallows_papers import cli, datasets
 from shallows_papers.experiments.comparing import evaluations
 from shallows_papers.experiments.planning import configuration, explain
 from shallows_papers.experiments.planning.runs import digest, fixed_parameters
-from shallows_papers.experiments.running import calls, record, run, training_run
+from shallows_papers.experiments.running import calls, record, run
 from shallows_papers.experiments.running.job import Conditions, Job, key_of, name_of
 from shallows_papers.experiments.running.measures import predictions
 from shallows_papers.reference import __main__ as reference
@@ -162,17 +161,6 @@ def test_a_preconditioner_made_beforehand_is_used_and_its_time_told(job, prepare
     assert made["effective"]["rank"] == 20
 
 
-def test_an_analysis_leaves_its_values(job):
-    one = job("eigenspectrum", marks=(), n_subsample=300, n_eigenvalues=50)
-    made = run.execute(one, CONDITIONS)
-    _, curve = record.read(one.out)
-    curve = [row for row in curve if row["metric"] == "eigenvalue"]
-    values = [float(row["value"]) for row in curve]
-    assert [int(row["index"]) for row in curve] == list(range(1, 51))
-    assert values == sorted(values, reverse=True)
-    assert made["metrics"]["final"]["first_eigenvalue"] == values[0]
-
-
 def test_a_spectrum_is_that_of_the_kernel_with_its_parameters(job):
     first = [
         run.execute(job("eigenspectrum", marks=(), n_subsample=200, n_eigenvalues=5, **kernel), CONDITIONS)["metrics"][
@@ -181,23 +169,6 @@ def test_a_spectrum_is_that_of_the_kernel_with_its_parameters(job):
         for kernel in ({"kernel": "laplace"}, {"kernel": "matern", "kernel__nu": 0.5})
     ]
     assert first[0] == pytest.approx(first[1], rel=1e-5)
-
-
-def test_the_outputs_on_the_test_part_are_kept_and_give_the_error_of_the_last_mark(job):
-    for one in (eigenpro(job), job("krls", marks=(), bandwidth=5.0, alpha=1.0), job("smo", marks=())):
-        made, folder = run.execute(one, CONDITIONS), one.out / "record.json"
-        [found] = evaluations.evaluate([folder], "epochs", {"again": "error"}).values()
-        assert found.curve["again"][None] == pytest.approx(made["metrics"]["final"]["test_error"])
-    (one.out / "outputs.npz").write_bytes(b"damaged")
-    with pytest.raises(ShallowsError, match=r"outputs\.npz cannot be read.*Delete it"):
-        evaluations.evaluate([folder], "epochs", {"again": "error"})
-
-
-def test_a_method_without_an_estimator_for_the_task_says_so(job):
-    one = eigenpro(job)
-    definition = {**METHODS["eigenpro"], "call": {"regression": "shallows:KernelRidgeRegressor"}}
-    with pytest.raises(ShallowsError, match="classification"):
-        run.execute(replace(one, spec={**one.spec, "definition": definition}), CONDITIONS)
 
 
 def test_regression_is_measured_by_the_mean_square_and_its_root():
@@ -228,14 +199,6 @@ def test_every_target_can_be_explained_at_every_scale():
             runs = re.findall(r"^  (\S.* on .* \[.*\]), seeds .*\n(.*)$", text, re.MULTILINE)
             assert len(runs) == len({*runs}), (target, scale)
             assert "training" in text or not plan.series(target, scale)  # all its data may be missing
-
-
-def test_runs_that_differ_in_seed_and_marks_alone_are_explained_once():
-    plan = own_plan()
-    # Table 6 continues to 80 and 160 epochs with one of its two seeds.
-    text = "\n".join(explain.explain(plan, "eigenpro_table6", "laptop"))
-    assert text.count("EigenPro on MNIST [kernel=Gaussian], seeds 0, 1: 0 of 2 done") == 1
-    assert re.search(r"40, 80, 160 epochs \(of seeds 0\)\n.* 20, 40 epochs \(of seeds 1\)", text)
 
 
 @pytest.mark.parametrize(
@@ -269,33 +232,6 @@ def test_a_run_that_diverges_is_a_result(job, capsys):
     assert not list(one.checkpoints.rglob("checkpoint.npz"))
     [found] = evaluations.evaluate([one.out / "record.json"], "epochs").values()
     assert found.diverged and found.curve == {}
-
-
-def test_a_run_that_diverges_later_keeps_its_points_up_to_there(job, monkeypatch):
-    one = eigenpro(job, marks=(1, 2))
-    before = KernelRidgeClassifier.fit
-
-    def fit(self, *data, **options):
-        before(self, *data, **options)
-        raise DivergenceError("Training diverged in epoch 3.")
-
-    monkeypatch.setattr(KernelRidgeClassifier, "fit", fit)
-    assert run.execute(one, CONDITIONS)["metrics"] == {"final": {}, "marks": []}
-    rows = record.read(one.out)[1]
-    assert {row["epoch"] for row in rows if row["metric"] == "test_error"} == {"1", "2"}
-
-
-def test_the_curve_is_written_before_the_record(job, monkeypatch):
-    one = eigenpro(job)
-
-    def full(*_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(record, "write_json", full)
-    with pytest.raises(OSError, match="No space"):
-        run.execute(one, CONDITIONS)
-    assert (one.out / "curve.csv").exists() and not (one.out / "record.json").exists()
-    assert list(one.checkpoints.rglob("checkpoint.npz"))
 
 
 def test_an_exact_solution_is_measured_once_at_no_mark_with_its_training_error(job, prepared):
@@ -335,25 +271,6 @@ def test_any_estimator_of_scikit_learn_s_kind_is_measured_by_what_it_predicts(jo
     assert made["times"]["training"] > 0 and made["model"]["sha256"] is None
 
 
-def test_an_exact_solution_that_is_interrupted_goes_on_from_its_last_iteration(job, monkeypatch):
-    one = job("krls", marks=(), alpha=1e-4, solver="conjugate_gradients", solver__tol=1e-7)
-    calm = run.execute(replace(one, out=one.out / "calm", checkpoints=one.checkpoints / "calm"), CONDITIONS)
-    seen = []
-
-    def stop(self):
-        seen.append(self)
-        self.stop_requested = self.stop_requested or len(seen) == 20
-        return self.stop_requested
-
-    monkeypatch.setattr(training_run.Checkpoint, "due", stop)
-    with pytest.raises(TrainingInterrupted):
-        run.execute(one, CONDITIONS)
-    monkeypatch.undo()
-    made = run.execute(one, CONDITIONS)
-    assert made["resumes"] == 1
-    assert made["metrics"]["final"]["test_l2"] == pytest.approx(calm["metrics"]["final"]["test_l2"], rel=1e-3)
-
-
 def test_parameters_of_a_run_by_their_paths_make_objects():
     own = {"random_state": 3, "device": "cpu", "memory": None}
 
@@ -377,15 +294,3 @@ def test_parameters_of_a_run_by_their_paths_make_objects():
     assert made.solver.rank == 5
     paths = {name: calls.path_of(calls.make_estimator(Machine, named), name) for name in ("max_epochs", "max_seconds")}
     assert paths == {"max_epochs": "solver__max_epochs", "max_seconds": "options__max_seconds"}
-
-
-@pytest.mark.parametrize("solver", ["lasvm", "smo"])
-def test_a_device_that_the_solver_cannot_use_is_left_out(solver):
-    made = calls.make_estimator(KernelSVMClassifier, {"solver": solver}, device="gpu:1", memory="1GB")
-    assert made.options == Options(device="auto" if solver == "lasvm" else "gpu:1", memory="1GB")
-
-
-def test_a_solver_without_epochs_keeps_no_checkpoints():
-    assert calls.keeps_checkpoints(FeatureRidgeClassifier(solver="feature_eigenpro"))
-    assert not calls.keeps_checkpoints(FeatureRidgeClassifier(solver="normal_equations"))
-    assert not calls.keeps_checkpoints(LinearRegression())

@@ -39,15 +39,6 @@ def test_the_cost_of_every_method_grows_with_the_rows(tmp_path, name):
     assert 0 < small.memory_bytes < large.memory_bytes
 
 
-def test_the_cost_counts_every_trial(tmp_path):
-    choose, test = record(tmp_path / "choose", 4_000), record(tmp_path / "test", 4_000)
-    once = {**METHODS["eigenpro"], "compare": {"epochs": [40]}}
-    four = {**once, "compare": {"epochs": [40], "choose": {"kernel": ["gaussian", "laplace"], "rank": [10, 20]}}}
-    assert comparison.cost(four, choose, test).seconds == pytest.approx(
-        2.5 * comparison.cost(once, choose, test).seconds
-    )
-
-
 def test_a_method_that_would_hold_the_matrix_of_all_rows_is_estimated_at_the_most_that_it_is_run_on(tmp_path):
     choose = record(tmp_path / "choose", 500)
     most = METHODS["svm"]["compare"]["most_rows"]
@@ -105,23 +96,6 @@ def test_the_choice_is_the_best_of_all_on_the_validation_part(prepared, tmp_path
     scale = next(one["center_target"]["scale"] for one in test.info["statistics"] if "center_target" in one)
     error = np.sqrt(np.mean((peer.predict(test.x_test) - test.y_test) ** 2)) * scale
     assert kept["metrics"]["final"]["test_rmse"] == pytest.approx(error, rel=1e-6)
-
-
-def test_the_bandwidth_of_features_is_chosen_beside_their_other_parameters(prepared, tmp_path):
-    _, kept = run(prepared, tmp_path, asked_of("extreme_learning_machine", choose={"alpha": [0.1]}))
-    given = dict(kept["run"]["parameters"])
-    width = given.pop("features__bandwidth")
-    factor = width / model_selection.median_distance(datasets.load(prepared / "choose").x_train, 0)
-    assert METHODS["extreme_learning_machine"]["parameters"].items() <= given.items()
-    assert kept["selection"]["chosen"] == f"alpha 0.1, bandwidth {factor:g} × median"
-
-
-def test_the_number_of_epochs_is_chosen_too(prepared, tmp_path):
-    _, kept = run(prepared, tmp_path, asked_of("eigenpro", choose={}, epochs=[1, 3, 6]))
-    tried = {trial["epochs"] for trial in kept["selection"]["trials"]}
-    best = min(kept["selection"]["trials"], key=lambda trial: trial["score"])
-    assert tried == {1, 3, 6}
-    assert kept["run"]["marks"] == [best["epochs"]]
 
 
 def test_the_choice_does_not_depend_on_the_test_rows(prepared, tmp_path, monkeypatch):

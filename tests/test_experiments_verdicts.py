@@ -1,6 +1,5 @@
 """Verdicts by kind of evidence: tolerances, intervals, missing values, facts, and each printed item counted once."""
 
-import csv
 import math
 from types import SimpleNamespace
 
@@ -9,7 +8,7 @@ import pytest
 
 from claims_example import claim_of, made, rows_of
 from shallows_papers.experiments.comparing import uncertainty, verdicts
-from shallows_papers.experiments.comparing.table_rows import Measured, Row, counts_by_kind, write_rows
+from shallows_papers.experiments.comparing.table_rows import Measured, Row, counts_by_kind
 from shallows_papers.experiments.comparing.verdicts import Verdict
 from shallows_papers.experiments.running import analysis_run
 from shallows_papers.papers.claim_functions import slope
@@ -56,13 +55,6 @@ def test_a_tolerance_is_said_part_by_part():
     assert verdicts.criterion({"tolerance": parts}) == f"±({said})"
     assert verdicts.criterion({"tolerance": {"relative": 0.2}}) == "±(20% of the published value)"
     assert verdicts.criterion({"tolerance": {}}) == "±0"
-
-
-def test_a_table_holds_each_number_to_its_digits():
-    names = {"measured_mean": 8, "measured_sd": 8, "margin": 4, "low": 6, "high": 6, "ratio": 4}
-    known = {"target": "t", "dataset": "d", "method": "m", "metric": "e", "verdict": Verdict.AGREES, "scale": "demo"}
-    text = Row(**known, **dict.fromkeys(names, 1.0 / 3.0)).as_text()
-    assert {name: text[name] for name in names} == {name: f"0.{'3' * digits}" for name, digits in names.items()}
 
 
 def test_an_error_that_is_counted_has_the_standard_error_of_its_count():
@@ -490,14 +482,3 @@ def test_a_row_keeps_every_digit_of_its_values_in_a_file():
     about = {"target": "t", "dataset": "", "method": "", "metric": "", "scale": "demo", "verdict": Verdict.MEASURED}
     row = Row(**about, values=values, left_out=("Toy, l", "Toy, m"), is_bound=True, passed=0)
     assert Row.from_text(row.as_text()) == row
-
-
-def test_the_numbers_of_a_table_are_read_alike_by_two_parsers(tmp_path):
-    import pandas
-
-    rows = rows_of(*claimed(seeds(2.0, 2.5), 'first, "second"; third'))
-    write_rows(tmp_path / "t.csv", map(Row.from_text, rows))
-    with (tmp_path / "t.csv").open(newline="") as stream:
-        ours = list(csv.DictReader(stream))
-    theirs = pandas.read_csv(tmp_path / "t.csv", dtype=str, keep_default_na=False).to_dict("records")
-    assert ours == theirs == rows

@@ -10,9 +10,7 @@ import pytest
 import scipy.signal
 
 from nets_example import bars, needs_torch, one_thread, tiny  # noqa: F401
-from shallows.errors import MissingExtraError, ShallowsError
-from shallows_papers import datasets
-from shallows_papers.datasets.preparation.steps import shape_after
+from shallows.errors import MissingExtraError
 from shallows_papers.nets import ARCHITECTURES, NeuralNetClassifier
 from shallows_papers.nets.architectures import (
     Architecture,
@@ -21,7 +19,6 @@ from shallows_papers.nets.architectures import (
     Local,
     MaxPool,
     ResponseNorm,
-    shape_of_examples,
 )
 from shallows_papers.nets.descent import Coding
 
@@ -32,36 +29,6 @@ from shallows_papers.nets.descent import Coding
 def test_cuda_convnet_has_2304_features_of_a_small_photo(name):
     assert 6 * 6 * 64 == 2304
     assert ARCHITECTURES[name].n_features((3, 32, 32)) == 2304
-
-
-def test_every_architecture_says_where_it_is_from():
-    assert all(architecture.source for architecture in ARCHITECTURES.values())
-
-
-def test_square_images_need_no_description_and_others_do():
-    assert shape_of_examples(784, True) == (1, 28, 28)
-    assert shape_of_examples(3072, True) == (3, 32, 32)
-    assert shape_of_examples(24, True, (1, 4, 6)) == (1, 4, 6)
-    assert shape_of_examples(17, False) == (17,)
-    with pytest.raises(ShallowsError, match=r"17 features are not square images.*image_shape=\(channels"):
-        shape_of_examples(17, True)
-    with pytest.raises(ShallowsError, match="whose product is the number of features, 784"):
-        shape_of_examples(784, True, (1, 28, 27))
-
-
-def test_images_that_are_too_small_are_refused():
-    with pytest.raises(ShallowsError, match="too small to be cut to a side of 24"):
-        ARCHITECTURES["cuda_convnet"].shapes((3, 20, 20), 10)
-    with pytest.raises(ShallowsError, match="too small for Convolution"):
-        Architecture(body=(Convolution(2, 5, 0),)).shapes((1, 4, 4), 2)
-
-
-def test_the_width_of_features_is_known_before_the_preparation():
-    steps = [{"unit": {}}, {"net_features": {"architecture": "lenet"}}]
-    assert shape_after(datasets.get("mnist_demo"), steps) == (4000, 1000, 1568)
-    steps = [{"net_features": {"architecture": "cuda_convnet"}}, {"pca": {"n_components": 256}}]
-    assert shape_after(datasets.get("cifar10"), steps[:1]) == (50000, 10000, 2304)
-    assert shape_after(datasets.get("cifar10"), steps) == (50000, 10000, 256)
 
 
 # Without PyTorch
@@ -175,15 +142,6 @@ def test_features_are_the_activations_recomputed_by_hand():
     np.testing.assert_allclose(net.predict_proba(x)[7], shares, rtol=1e-9)
 
 
-@needs_torch
-def test_parameters_that_are_set_after_a_fit_change_no_output():
-    x, y = bars()
-    net = tiny().fit(x, y)
-    before = net.transform(x), net.decision_function(x)
-    net.set_params(architecture="lenet", dtype="float64", image_shape=(4, 4, 4), batch_size=1)
-    assert np.array_equal(net.transform(x), before[0]) and np.array_equal(net.decision_function(x), before[1])
-
-
 # Inputs
 
 
@@ -193,15 +151,6 @@ def test_inputs_have_mean_zero_and_one_common_scale():
     np.testing.assert_allclose(coded.mean(axis=0), 0, atol=1e-12)
     assert (coded**2).mean() == pytest.approx(1.0)
     np.testing.assert_allclose(coded.std(axis=0) / coded.std(axis=0)[0], x.std(axis=0) / x.std(axis=0)[0], rtol=1e-9)
-
-
-def test_steps_of_an_entry_reach_from_zero_to_its_largest_value():
-    x = np.array([[0.0, 2.4], [0.5, 1.0]])
-    coding = Coding.of(x, (2,), Architecture(body=(Dense(2),), steps=1.0))
-    assert list(zip(coding.columns, coding.values, strict=True)) == [(0, 0), (0, 1), (1, 0), (1, 1), (1, 2), (1, 3)]
-    raw = np.tanh(x[:, coding.columns] - coding.values)
-    expected = (raw - raw.mean(axis=0)) / np.sqrt(((raw - raw.mean(axis=0)) ** 2).mean())
-    np.testing.assert_allclose(coding.middle(x), expected, rtol=1e-12)
 
 
 def test_pieces_of_images_are_windows_of_them_as_they_are_or_reflected():

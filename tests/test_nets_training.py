@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import pickle
 
 import numpy as np
 import pytest
@@ -11,7 +10,7 @@ import pytest
 from nets_example import TINY, bars, needs_torch, one_thread, tiny  # noqa: F401
 from resumed_example import StopAt
 from shallows import training
-from shallows.errors import DivergenceError, ShallowsError, TrainingInterrupted, UnknownNameError
+from shallows.errors import DivergenceError, ShallowsError, TrainingInterrupted
 from shallows_papers.nets import NeuralNetClassifier, NeuralNetRegressor
 from shallows_papers.nets.architectures import Architecture, Dense
 from shallows_papers.nets.descent import Coding
@@ -26,19 +25,6 @@ def test_a_tiny_net_learns_what_no_line_separates():
     net = tiny(max_epochs=12, step_size=0.05).fit(x, y)
     assert np.mean(net.predict(x_test) == y_test) > 0.97
     assert net.losses_[-1] < 0.2 * net.losses_[0]
-
-
-@needs_torch
-def test_pytorch_s_own_random_state_is_neither_used_nor_changed():
-    import torch
-
-    torch.manual_seed(11)
-    before = torch.get_rng_state()
-    first = tiny().fit(*bars())
-    assert (torch.get_rng_state() == before).all()
-    torch.manual_seed(12)
-    assert (tiny().fit(*bars()).weights_["output.weight"] == first.weights_["output.weight"]).all()
-    assert (tiny(random_state=4).fit(*bars()).weights_["output.weight"] != first.weights_["output.weight"]).any()
 
 
 @needs_torch
@@ -164,15 +150,6 @@ def test_the_nets_for_small_photos_train_on_pieces_and_predict(name):
     assert net.report_["n_weights"] == body + top + 3 * (129 if name == "cuda_convnet" else 36 * 32 + 1)
 
 
-@needs_torch
-def test_the_molecular_net_reads_coulomb_matrices_in_steps():
-    rng = np.random.default_rng(0)
-    x, y = rng.uniform(0, 5, size=(40, 6)), rng.normal(size=40)
-    net = NeuralNetRegressor("molecules", max_epochs=2, random_state=0).fit(x, y)
-    assert net.coding_.shape == (sum(int(np.ceil(column.max())) + 1 for column in x.T),)
-    assert net.transform(x).shape == (40, 100)
-
-
 # The face
 
 
@@ -183,15 +160,6 @@ def test_scikit_learn_accepts_the_nets(kind):
 
     net = Architecture(body=(Dense(8),))
     check_estimator(kind(net, max_epochs=15, batch_size=8, step_size=0.05, random_state=0))
-
-
-@needs_torch
-def test_a_pickled_net_predicts_the_same_and_is_small():
-    x, y = bars()
-    net = tiny().fit(x, y)
-    stored = pickle.dumps(net)
-    np.testing.assert_array_equal(pickle.loads(stored).predict_proba(x), net.predict_proba(x))
-    assert len(stored) < 20_000 + 4 * net.report_["n_weights"]
 
 
 @needs_torch
@@ -209,21 +177,6 @@ def test_a_pickled_net_predicts_the_same_and_is_small():
 def test_a_wrong_parameter_is_told(changes, message):
     with pytest.raises(ShallowsError, match=message):
         tiny(**changes).fit(*bars())
-
-
-@needs_torch
-def test_a_gpu_that_is_not_there_is_told():
-    import torch
-
-    if torch.cuda.is_available():
-        pytest.skip("there is a GPU")
-    with pytest.raises(ShallowsError, match=r"device='gpu' was requested, but PyTorch finds no such GPU"):
-        tiny(device="gpu").fit(*bars())
-
-
-def test_an_unknown_architecture_is_told_with_the_nearest_name():
-    with pytest.raises(UnknownNameError, match="Did you mean 'lenet'"):
-        NeuralNetClassifier("lenet5").fit(*bars())
 
 
 # Fits that fail

@@ -136,54 +136,11 @@ def test_the_record_says_which_net_made_the_features(tmp_path):
 
 
 @needs_torch
-def test_features_are_the_same_whenever_they_are_prepared(tmp_path):
-    first, again = (features_of(tmp_path, [STEP], name) for name in ("one", "two"))
-    assert first.info["sha256"] == again.info["sha256"]
-    other = features_of(tmp_path, [{"net_features": {**STEP["net_features"], "seed": 5}}], "three")
-    assert other.info["sha256"] != first.info["sha256"]
-
-
-@needs_torch
-def test_a_net_can_be_trained_on_a_draw_of_the_rows_and_its_features_projected(tmp_path):
-    step = {"net_features": {**STEP["net_features"], "rows": 20}}
-    data = features_of(tmp_path, [step, {"pca": {"n_components": 5}}])
-    assert data.x_train.shape == (60, 5)
-    assert data.info["statistics"][0]["net_features"]["trained_on_rows"] == 20
-
-
-@needs_torch
-def test_the_order_of_the_numbers_of_an_image_does_not_matter(tmp_path):
-    rng = np.random.default_rng(0)
-    images, y = rng.random((24, 3, 8, 8)).astype(np.float32), np.arange(24) % 2
-    found = []
-    for order, axes in (("planar", (0, 1, 2, 3)), ("interleaved", (0, 2, 3, 1))):
-        x = images.transpose(axes).reshape(24, -1)
-        picture = {"height": 8, "width": 8, "channels": 3, "order": order}
-        entry = write_table(tmp_path, x[:16], y[:16], x[16:], y[16:], name=order, picture=picture)
-        stamp = datasets.fetch(entry, tmp_path / "raw", embedded_root=tmp_path)
-        found.append(datasets.prepare(entry, stamp, tmp_path / "out" / order, [STEP])["sha256"])
-    assert found[0] == found[1]
-
-
-@needs_torch
 def test_the_fixed_net_is_the_top_layers_on_prepared_features(tmp_path):
     data = features_of(tmp_path, [STEP])
     fixed = NeuralNetClassifier("top_layers", max_epochs=2, batch_size=16, random_state=0)
     fixed.fit(data.x_train, data.y_train)
     assert fixed.report_["n_weights"] == 128 * (128 + 1) + 2 * (128 + 1)
-
-
-@needs_torch
-def test_regression_targets_train_a_net_too(tmp_path):
-    rng = np.random.default_rng(0)
-    x, y = rng.uniform(0, 3, size=(50, 6)), rng.normal(size=50)
-    entry = write_table(tmp_path / "files", x[:40], y[:40], x[40:], y[40:], task="regression")
-    stamp = datasets.fetch(entry, tmp_path / "raw", embedded_root=tmp_path / "files")
-    step = {"net_features": {"architecture": "molecules", "epochs": 1}}
-    datasets.prepare(entry, stamp, tmp_path / "out", [step])
-    data = datasets.load(tmp_path / "out")
-    assert data.x_train.shape == (40, 100)
-    assert data.info["statistics"][0]["net_features"]["train_rmse"] > 0
 
 
 @pytest.mark.parametrize(
@@ -200,17 +157,6 @@ def test_regression_targets_train_a_net_too(tmp_path):
 def test_a_wrong_step_is_told_before_anything_is_read(parameters, error, message):
     with pytest.raises(error, match=message):
         datasets.check_steps([{"net_features": parameters}])
-
-
-def test_a_split_after_a_net_is_refused():
-    with pytest.raises(DatasetError, match="The step split must come before net_features"):
-        datasets.check_steps([STEP, {"split": {"n": 5}}])
-
-
-@needs_torch
-def test_features_that_are_no_images_are_told(tmp_path):
-    with pytest.raises(DatasetError, match=r"net_features.*not square images"):
-        features_of(tmp_path, [{"pca": {"n_components": 7}}, STEP])
 
 
 @needs_torch

@@ -4,7 +4,6 @@ import importlib.util
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import sysconfig
@@ -90,28 +89,6 @@ def test_the_environment_of_a_job_has_what_it_needs_and_no_tools(name):
     assert found == {**bounds, "python": PROJECT["requires-python"]}
     versions = {**locked(), "python": "3.11"}
     assert all(SpecifierSet(found[one]).contains(versions[one]) for one in found.keys() & versions.keys())
-
-
-@pytest.mark.parametrize(
-    "path", ["environment.yml", "environment-gpu.yml", *(f"workflow/envs/{name}.yaml" for name in ENVIRONMENTS)]
-)
-def test_an_environment_takes_packages_by_the_name_of_one_channel(path):
-    channels = yaml.safe_load((ROOT / path).read_text())["channels"]
-    assert set(channels) == {"conda-forge", "nodefaults"}
-
-
-@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
-@pytest.mark.parametrize("target", [".venv/.ready", ".venv/.crate", ".venv-docs/.ready"])
-def test_make_says_at_once_that_it_builds_an_environment(target, tmp_path):
-    for name in ("Makefile", "requirements.txt", "pyproject.toml"):
-        shutil.copy2(ROOT / name, tmp_path)
-    # Nothing is installed, since neither Python nor uv is found.
-    for name in ("sh", "rm"):
-        (tmp_path / name).symlink_to(shutil.which(name))
-    words = [shutil.which("make"), target, "PYTHON=false"]
-    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, env={"PATH": str(tmp_path)}, timeout=60)
-    assert done.returncode != 0
-    assert done.stdout.startswith("Building the environment ")
 
 
 @pytest.mark.parametrize("python", ["3.11", "3.12", "3.13"])
@@ -220,19 +197,6 @@ def test_the_image_is_built_from_all_that_the_wheel_holds():
         ".ci/hatch_build.py",
     }
     assert all((ROOT / part).exists() for part in taken)
-
-
-def test_the_image_is_built_by_what_works_here_or_said_to_be_untried(tmp_path):
-    for name, body in {"podman": "exit 1", "docker": 'echo "$@"'}.items():
-        (tmp_path / name).write_text(f"#!/bin/sh\n{body}\n")
-        (tmp_path / name).chmod(0o755)
-    make = [shutil.which("make") or pytest.skip("make is not installed"), "--no-print-directory", "container"]
-    environment = {**os.environ, "PATH": str(tmp_path)}
-    done = subprocess.run(make, cwd=ROOT, env=environment, capture_output=True, text=True)
-    assert done.stdout == "build --file Containerfile --tag shallows .\n"
-    (tmp_path / "docker").unlink()
-    done = subprocess.run(make, cwd=ROOT, env=environment, capture_output=True, text=True)
-    assert done.returncode != 0 and done.stdout.endswith("neither built nor tried.\n")
 
 
 def test_continuous_integration_can_be_started():

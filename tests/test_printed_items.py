@@ -1,8 +1,5 @@
 """The list of all that the papers print is held together with the published files, and those with a second parser."""
 
-import csv
-
-import pandas
 import pytest
 
 from own_plan import finished_targets, own_plan
@@ -83,24 +80,3 @@ def test_an_item_has_rows_or_says_why_not(tmp_path):
 def test_what_has_no_row_is_told_below_the_table():
     note = PLAN.comparison("eigenpro_table_eigratio", "demo")["no_row"]
     assert len(note) == 1 and "338" in note[0]
-
-
-@pytest.mark.parametrize("path", PUBLISHED, ids=lambda path: path.stem)
-def test_a_published_file_is_read_alike_by_two_parsers(path):
-    ours = configuration.read_published(path)
-    theirs = pandas.read_csv(path, dtype=str, keep_default_na=False, index_col=False)
-    assert len(ours) == len(theirs)
-    for column in theirs.columns.difference(["item"]):
-        assert [row[column] for row in ours] == theirs[column].tolist()
-    with path.open(newline="", encoding="utf-8") as stream:
-        assert {len(line) for line in csv.reader(stream)} == {len(theirs.columns)}
-
-
-def test_a_comma_that_is_not_quoted_is_told(tmp_path):
-    path = tmp_path / "claims.csv"
-    path.write_text("dataset,method,setting,metric,published\nToy,m,,claim,approximation, not optimisation\n")
-    with pytest.raises(ConfigurationError, match=r"line 2.*quote a text that has a comma"):
-        configuration.read_published(path)
-    path.write_text("dataset,method,setting,metric,published\nToy,m,claim\n")
-    with pytest.raises(ConfigurationError, match="expected one field for each column"):
-        configuration.read_published(path)

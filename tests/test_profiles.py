@@ -9,8 +9,7 @@ import sys
 import pytest
 import yaml
 import yte
-from snakemake.cli import get_argument_parser, parse_args
-from snakemake.utils import available_cpu_count
+from snakemake.cli import get_argument_parser
 
 from workflow_runs import PROJECT, copy_project, snakemake
 
@@ -51,13 +50,6 @@ def test_snakemake_alone_uses_all_cores_of_the_machine(words, cores, monkeypatch
     assert read("default").get("cores") == ("all" if cores else None)
     monkeypatch.setenv("SNAKEMAKE_PROFILE", "profiles/slurm")
     assert "cores" not in read("default")
-
-
-@pytest.mark.parametrize(("words", "cores"), [([], available_cpu_count()), (["--cores", "1"], 1), (["-c1"], 1)])
-def test_a_number_of_cores_comes_before_the_default_profile(words, cores, monkeypatch):
-    monkeypatch.chdir(PROJECT)
-    monkeypatch.setattr(sys, "argv", ["snakemake", *words])
-    assert parse_args(words)[1].cores == cores
 
 
 @pytest.mark.parametrize("name", ["cluster-generic", "kubernetes", "slurm", "slurm-gpu"])
@@ -133,18 +125,3 @@ def test_kubernetes_is_asked_for_what_a_job_needs(kubectl, tmp_path, gpus, monke
     assert base64.b64decode(encoded) == script.read_bytes()
     ran = subprocess.run(container["command"], capture_output=True, text=True, env={**os.environ, "HOME": "/here"})
     assert ran.stdout == 'it"s /here\ndone'
-
-
-@pytest.mark.parametrize(
-    ("says", "answer"),
-    [
-        ("printf ''", (0, "running")),
-        ("printf Suspended", (0, "running")),
-        ("printf 'SuccessCriteriaMet Complete'", (0, "success")),
-        ("printf 'FailureTarget Failed'", (0, "failed")),
-        ("echo 'Error from server' >&2; exit 1", (1, "")),
-    ],
-)
-def test_how_a_job_of_kubernetes_stands_is_said_in_snakemakes_words(kubectl, says, answer):
-    kubectl(says)
-    assert call("status.sh", "job.batch/shallows-x7k2p") == answer

@@ -8,10 +8,8 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from shallows import KernelRidgeClassifier, KernelRidgeRegressor, Options, arrays, gram, kernels
-from shallows.errors import TrainingInterrupted
+from shallows import KernelRidgeClassifier, KernelRidgeRegressor, Options, gram, kernels
 from shallows.solvers import EigenPro
-from shallows.spectrum import top_eigensystem
 from shallows.utils import progress
 from shallows_papers import cli
 from shallows_papers.experiments.running import status
@@ -37,27 +35,6 @@ def test_a_kernel_matrix_tells_of_every_tile(heard):
     gram.Gram(kernels.Gaussian(1.0), points, budget=2**30, tile=20)
     found = counts(heard, "kernel matrix")
     assert sorted(found) == [(done, 6) for done in range(7)]  # the upper triangle of 3 × 3 tiles
-
-
-def test_an_eigensystem_tells_of_every_product(heard):
-    a = DRAWS.normal(size=(40, 40))
-    matrix = a @ a.T
-    top_eigensystem(lambda b: matrix @ b, 40, 3, like=matrix, n_iterations=3)
-    assert counts(heard, "eigensystem of 40 points") == [(done, 4) for done in range(5)]
-
-
-def test_an_evaluation_tells_of_its_rows(heard):
-    X = DRAWS.normal(size=(60, 3))
-    model = KernelRidgeRegressor(solver="eigenpro", bandwidth=1.0, random_state=0).fit(X, X[:, 0])
-    heard.clear()
-    model.predict(X[:25])
-    assert counts(heard, "evaluation")[-1] == (25, 25)
-
-
-def test_parts_count_alike_from_several_threads(heard):
-    part = progress.Part("tiles", 400)
-    arrays.in_threads(lambda worker: [part.advance() for _ in range(100)], 4)
-    assert part.done == 400
 
 
 @pytest.mark.parametrize(
@@ -100,13 +77,6 @@ def test_a_run_writes_where_it_is_and_how_it_ended(tmp_path):
         assert (found["state"], found["share"], found["resumes"]) == ("running", 1.0, 0)
         assert (found["host"], found["process"]) == (socket.gethostname(), os.getpid())
     assert json.loads(told.path.read_text())["state"] == "finished"
-
-
-@pytest.mark.parametrize(("error", "state"), [(TrainingInterrupted, "stopped"), (MemoryError, "failed")])
-def test_a_run_that_does_not_finish_says_so(error, state, tmp_path):
-    with pytest.raises(error), status.Status(tmp_path, "a run") as told:
-        raise error("why")
-    assert json.loads(told.path.read_text())["state"] == state
 
 
 NOW = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)

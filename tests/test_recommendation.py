@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 from shallows_papers.experiments.user_data import leaderboard, method_results, recommendation
-from shallows_papers.experiments.user_data.method_results import MethodResult, Results, over_rows, over_splits
-from shallows_papers.experiments.user_data.prediction_scores import row_losses, score
+from shallows_papers.experiments.user_data.method_results import MethodResult, Results, over_splits
 from shallows_papers.report import figures, own_data
 from shallows_papers.report.target import read
 
@@ -77,24 +76,6 @@ def test_the_interval_over_splits_is_that_of_the_corrected_t_test():
     assert over_splits([1.0], 80, 20).half_width == math.inf
 
 
-@pytest.mark.parametrize("share", [0.15, 0.3])
-def test_nineteen_of_twenty_intervals_over_rows_hold_the_true_error(share):
-    """600 draws: the share that holds it has a standard deviation of 0.9 %, and the normal law is near for 400 rows."""
-    rng = np.random.default_rng(0)
-    found = [over_rows(100.0 * (rng.random(400) < share)) for _ in range(600)]
-    held = np.mean([one.low <= 100 * share <= one.high for one in found])
-    assert 0.92 < held < 0.975
-
-
-def test_the_score_is_the_mean_loss_of_the_rows_and_one_minus_r2():
-    from sklearn.metrics import r2_score
-
-    rng = np.random.default_rng(0)
-    true, predicted = rng.normal(size=(50, 2)), rng.normal(size=(50, 2))
-    assert 1 - score("regression", predicted, true) == pytest.approx(r2_score(true, predicted))
-    np.testing.assert_array_equal(row_losses("classification", [0, 1, 1], [0, 0, 1]), [0.0, 100.0, 0.0])
-
-
 # The choice
 
 
@@ -105,15 +86,6 @@ def test_the_smallest_model_of_those_that_cannot_be_told_from_the_best_is_taken(
     found = recommendation.recommend(results(best, as_good, worse))
     assert (found.chosen.method, found.best.method) == ("quick", "slow_best")
     assert [one.method for one in found.equals] == ["slow_best", "quick"]
-
-
-@pytest.mark.parametrize("seconds", [*itertools.permutations([0.2, 3.0, 9.0])])
-def test_seconds_decide_nothing(seconds):
-    errors = [5.0, 5.2, 4.8, 5.1, 4.9], [5.4, 4.9, 5.1, 4.8, 5.3], [5.1, 5.1, 5.1, 4.8, 5.2]
-    names = "best", "lean", "heavy"
-    costs = 9.0, 0.5, 6.0
-    methods = [method(*one, seconds=took) for *one, took in zip(names, errors, costs, seconds, strict=True)]
-    assert recommendation.recommend(results(*methods)).chosen.method == "lean"
 
 
 def test_equal_errors_are_decided_by_sizes_and_then_by_the_name(tmp_path, monkeypatch):
@@ -190,27 +162,11 @@ def test_the_sentence_names_the_method_with_what_was_measured(first, second, wor
     assert all(one in text for one in words), text
 
 
-def test_what_only_cannot_be_told_from_the_best_is_not_taken():
-    """With a spread that hides 8 points, the one that is 8 points worse is no bargain."""
-    best, worse = method("best", [10.0, 12.0, 8.0], 9.0), method("worse", [14.0, 28.0, 12.0], 0.1)
-    data = results(best, worse)
-    assert data.difference(worse, best).low < 0
-    assert recommendation.recommend(data).chosen.method == "best"
-
-
 def test_parameters_are_those_with_the_best_mean_over_the_divisions():
     trials = [{"words": "C 1", "score": 3.0}, {"words": "C 10", "score": 2.0}, {"words": "C 99", "score": "inf"}]
     one = method("svm", [1.0, 2.0], trials=trials)
     one.records[1]["selection"]["trials"] = [{"words": "C 1", "score": 1.5}, {"words": "C 10", "score": 2.9}]
     assert one.choice == "C 1"  # a mean of 2.25 next to 2.45
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(0.0, "0.000001"), (3.2e-5, "0.000032"), (0.00412, "0.00412"), (12.34, "12.3"), (1234.5, "1,234")],
-)
-def test_seconds_are_never_nothing(value, text):
-    assert recommendation.seconds(value) == text
 
 
 # Tables and pictures
@@ -261,14 +217,6 @@ def test_every_table_and_picture_is_made_of_a_classification(tmp_path, written):
     assert tables["comparison"][1]["lead"].startswith("Take svm")
     for name in ("comparison", "predictions", "bandwidths"):
         draw(tmp_path, name)
-
-
-@pytest.mark.parametrize(("factors", "told"), [([0.5, 1.0, 2.0], False), ([1.0, 2.0, 4.0], True)])
-def test_a_curve_that_is_lowest_at_its_end_is_named(tmp_path, written, factors, told):
-    folders = predictions(tmp_path / "one", [0, 1], [0, 1], ["cat", "dog"])
-    one = method("svm", [5.0, 6.0, 5.5], trials=trials_of(factors), folders=folders)
-    notes = written(results(one))["bandwidths"][1]["notes"]
-    assert notes == (["Lowest at an end of the bandwidths tried: svm (1)."] if told else [])
 
 
 def draw(tmp_path, name):

@@ -3,7 +3,6 @@
 import gzip
 import itertools
 import json
-import platform
 from contextlib import nullcontext
 from types import SimpleNamespace
 
@@ -71,12 +70,6 @@ def test_a_number_may_differ_by_its_margin(given, margin):
         )
 
 
-def test_numbers_on_data_of_another_size_do_not_agree():
-    (found,) = agreement.compare([row("4.0")], [row("4.0", n_test="500")])
-    assert found.state == agreement.DRIFTED
-    assert "4000+500 points here" in str(found)
-
-
 def test_a_missing_row_and_a_missing_number_are_told():
     reference = [row("4.0"), row("5.0", setting="epochs=10")]
     here = [row("", reason="training ended before 5 epochs")]
@@ -90,19 +83,6 @@ def test_times_and_what_was_reached_in_a_time_are_left_out():
     reference, here = [row("4.0"), row("7.0", metric="seconds")], [row("90.0"), row("700", metric="seconds")]
     assert states(reference, here, of_the_machine=["seconds"]) == [agreement.DRIFTED, agreement.LEFT_OUT]
     assert states(reference, here, timed_runs=["abcdef0123"]) == [agreement.LEFT_OUT] * 2
-
-
-def test_what_is_not_finite_agrees_with_its_like_alone():
-    numbers = ("nan", "inf", "-inf", "4.0")
-    for there, here in itertools.product(numbers, numbers):
-        state = agreement.AGREES if there == here else agreement.DRIFTED
-        assert states([row(there)], [row(here)]) == [state], (there, here)
-
-
-def test_differences_below_a_millionth_of_the_largest_value_are_rounding():
-    reference = [row("1.0", **ALONE), row("1e-9", setting="epochs=9", **ALONE)]
-    for value, state in (("5e-7", agreement.AGREES), ("5e-6", agreement.DRIFTED)):
-        assert states(reference, [row("1.0", **ALONE), row(value, setting="epochs=9", **ALONE)])[1] == state
 
 
 # Verification --------------------------------------------------------------------------------------------------------
@@ -136,23 +116,6 @@ def test_a_verification_says_what_drifted_and_what_was_not_run(held, tmp_path):
     assert line.startswith("invented,digits,EigenPro,epochs=5,test_error,drifted,4,9,")
     other = agreement.verify(held, own_results(tmp_path / "other", row("4.1", verdict="deviates")))
     assert other.holds and "deviates here, reproduced there" in "\n".join(agreement.report(other, held))
-
-
-@pytest.mark.parametrize(
-    ("n", "n_changed", "words"),
-    [
-        (34, 2, "1 targets, 34 commits, 2 with changes, on a"),
-        (2, 1, f"1 targets, commit {'0' * 10}, {'1' * 10} with changes, on a"),
-    ],
-)
-def test_many_commits_are_counted_and_a_few_are_named(held, tmp_path, monkeypatch, n, n_changed, words):
-    found = {
-        "commits": [f"{number}" * 40 for number in range(n)],
-        "n_with_changes": n_changed,
-        "machines": [{"cpu": "a"}],
-    }
-    monkeypatch.setattr(agreement, "facts", lambda records: found)
-    assert words in next(agreement.report(agreement.verify(held, tmp_path), held))
 
 
 def test_a_verification_of_nothing_does_not_hold(held, tmp_path):
@@ -317,39 +280,6 @@ def test_a_series_of_which_a_seed_is_missing_is_not_run(plan, demo):
 def test_what_names_a_folder_of_this_machine_is_refused(text, is_private):
     with pytest.raises(ShallowsError, match="would reveal a path") if is_private else nullcontext():
         collection.check_that_nothing_is_private(text, "The reference", PROJECT)
-
-
-def test_a_name_within_a_word_is_no_folder_of_this_machine(monkeypatch):
-    collection.check_that_nothing_is_private("n/approximation", "The reference", "/app")
-    collection.check_that_nothing_is_private("the /approximation", "The reference", "/app")
-    monkeypatch.setattr(platform, "node", lambda: "workstation")
-    with pytest.raises(ShallowsError, match="would reveal a path"):
-        collection.check_that_nothing_is_private("on workstation", "The reference", PROJECT)
-
-
-def test_a_claim_about_a_metric_of_the_machine_is_one_of_them_whatever_its_label_says():
-    spec = {
-        "metrics": {"fit_seconds": {"label": "of the fit"}, "test_error": {"label": "time after time an error"}},
-        "claims": {
-            "saved": {"label": "what is saved", "metric": "fit_seconds"},
-            "exponent": {"label": "exponent in n", "metric": "training"},
-            "best": {"label": "best of four times", "metric": "test_error"},
-            "smallest": {"label": "smallest", "metric": "test_error"},
-        },
-    }
-    named = ["fit_seconds", "training", "smallest"]
-    assert collection.among(spec, named) == ["fit_seconds", "saved", "exponent", "smallest"]
-
-
-def test_what_the_configuration_calls_of_the_machine_exists(plan):
-    named = yaml.safe_load((PROJECT / "config" / "reference.yaml").read_text())["of_the_machine"]
-    names = {}
-    for target, spec in plan.targets.items():
-        defined = {**spec["metrics"], **spec.get("claims", {})}
-        names[target] = {*defined, *(one.get("metric") for one in defined.values())}
-    assert {*named["times"]} <= set().union(*names.values())
-    for target, own_names in named["targets"].items():
-        assert {*own_names} <= names[target], target
 
 
 # What the repository holds -------------------------------------------------------------------------------------------

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from own_plan import own_plan
 from shallows.errors import MissingExtraError, ShallowsError
 from shallows_papers.experiments.planning.plan import Plan
 from shallows_papers.experiments.running import job
@@ -181,12 +180,6 @@ def test_what_cannot_be_packed_is_refused_in_words(finished, tmp_path, monkeypat
     with pytest.raises(ShallowsError, match=told):
         crate.write(plan, "demo", results, tmp_path / "crate")
     assert (tmp_path / "crate").exists() == (change is there_already)
-
-
-def test_ten_of_the_missing_targets_are_named(tmp_path):
-    with pytest.raises(ShallowsError, match="make SCALE=demo") as refused:
-        crate.write(own_plan(), "demo", tmp_path, tmp_path / "crate")
-    assert str(refused.value).count("(no tables/") == 10 and "; and " in str(refused.value)
 
 
 def test_without_rocrate_the_extra_is_named_and_nothing_is_left(finished, tmp_path, monkeypatch):

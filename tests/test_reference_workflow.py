@@ -2,7 +2,6 @@
 
 import contextlib
 import csv
-import json
 import re
 import subprocess
 import sys
@@ -115,41 +114,3 @@ def test_the_page_is_drawn_without_runs_of_ones_own(project, reference):
     finally:
         subprocess.run(["rm", "-rf", str(project / "results/demo")], check=True)
         (project / "results/away").rename(project / "results/demo")
-
-
-def test_runs_of_other_code_are_collected_only_when_that_is_asked_for(project, reference):
-    path = next((project / "results/demo/runs").glob("heaviside_circle-plain/*/*/record.json"))
-    text = path.read_text()
-    record = json.loads(text)
-    path.write_text(json.dumps({**record, "run": {**record["run"], "key": "0123456789abcdef"}}))
-    elsewhere = ("--reference", "results/reference/elsewhere", "eigenpro_heat_kernel_reach")
-    try:
-        status, said = reference("collect", *elsewhere)
-        assert "some of its runs are of other code or parameters" in said
-        status, said = reference("collect", "--older", *elsewhere)
-        assert status == 0, said
-    finally:
-        path.write_text(text)
-
-
-def test_one_target_is_collected_beside_what_is_there(project, reference):
-    before = stored(project)
-    status, said = reference("collect", TARGETS[0])
-    assert status == 0, said
-    assert stored(project) == before
-    done = process(project, "collect", "eigenpro_tabel6")
-    assert done.returncode == 2
-    assert "Did you mean 'eigenpro_table6'?" in done.stderr and "Traceback" not in done.stderr
-
-
-def test_a_torn_file_ends_with_one_sentence(project, reference):
-    path = project / "results/reference/demo/runs.jsonl.gz"
-    content = path.read_bytes()
-    path.write_bytes(content[:-100])
-    try:
-        for command in ("verify", "report"):
-            status, said = reference(command)
-            assert status == 2
-            assert "runs.jsonl.gz is damaged" in said
-    finally:
-        path.write_bytes(content)

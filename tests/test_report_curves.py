@@ -66,17 +66,6 @@ def test_each_line_has_its_bound_beside_it(tmp_path):
     assert ax.get_xscale() == ax.get_yscale() == "log"
 
 
-def test_columns_of_axes_say_what_they_are_of_and_share_their_limits(tmp_path):
-    figure = draw_curves(tmp_path, batches(), {"y": ["norm"], "lines": "method", "columns": "k"})
-    assert [ax.get_title(loc="left") for ax in figure.axes] == ["k = 1", "k = 2"]
-    assert figure.axes[0].get_ylim() == figure.axes[1].get_ylim()
-
-
-def test_rows_of_axes_stand_under_each_other(tmp_path):
-    figure = draw_curves(tmp_path, batches(), {"y": ["norm", "bound"], "lines": "k", "rows": "metric"})
-    assert [ax.get_ylabel() for ax in figure.axes] == ["the norm", "the bound"]
-
-
 def test_seeds_make_a_band_and_printed_numbers_are_hollow(tmp_path):
     rows = [row("norm", 2.0 + m, f"m={m}", measured_sd="0.5", published="3.5" if m == 1 else "") for m in (1, 2, 3)]
     (ax,) = draw_curves(tmp_path, rows, {"y": ["norm"]}).axes
@@ -85,34 +74,6 @@ def test_seeds_make_a_band_and_printed_numbers_are_hollow(tmp_path):
     assert band[:, 1].min() == pytest.approx(2.5) and band[:, 1].max() == pytest.approx(5.5)
     hollow = [line for line in ax.lines if line.get_markerfacecolor() == "white"]
     assert [points(line) for line in hollow] == [[[1.0], [3.5]]]
-
-
-def test_a_metric_may_be_the_x_axis(tmp_path):
-    rows = [
-        row(metric, value, f"m={m}") for m in (1, 2, 4) for metric, value in (("norm", 8.0 / m), ("seconds", 0.5 * m))
-    ]
-    (ax,) = draw_curves(tmp_path, rows, {"x": "seconds", "y": ["norm"], "x_scale": "linear", "y_scale": "linear"}).axes
-    assert points(ax.lines[0]) == [[0.5, 1.0, 2.0], [8.0, 4.0, 2.0]]
-
-
-@pytest.mark.parametrize(
-    ("places", "told"), [((64, 256, 1024), ["64", "256", "1,024"]), ((0.376691, 1.178821, 8.3801926), None)]
-)
-def test_places_that_were_set_are_ticks_and_seconds_that_were_measured_are_not(tmp_path, places, told):
-    rows = [row("norm", 1.0 + m, f"m={m}") for m in places]
-    ax = draw_curves(tmp_path, rows, {"x": "m", "y": ["norm"], "lines": "metric", "x_scale": "log"}).axes[0]
-    ax.figure.canvas.draw()
-    shown = [label.get_text() for label in ax.get_xticklabels()]
-    assert shown == told if told else max(map(len, shown)) <= 4
-
-
-def test_axes_that_share_their_limits_have_the_ticks_of_the_whole_range(tmp_path):
-    lows = {"k=1": 1.0, "k=40": 1e-6}
-    rows = [row("norm", str(m * low), f"{k}; m={m}") for k, low in lows.items() for m in (1, 2)]
-    for ax in draw_curves(tmp_path, rows, {"x": "m", "y": ["norm"], "columns": "k", "y_scale": "log"}).axes:
-        low, high = ax.get_ylim()
-        shown = [place for place in ax.get_yticks() if low <= place <= high]
-        assert len(shown) <= 8, "twos and fives of six decades overlap"
 
 
 @pytest.mark.parametrize(("power", "start"), [(-1, (1, 2)), (-0.5, (1, 0.2)), (-2, (10, 2))])
@@ -124,13 +85,6 @@ def test_a_power_of_x_ends_where_the_curve_does_and_is_no_higher(tmp_path, power
     assert (xs[0], ys[0]) == pytest.approx(start)
     assert (xs[1], ys[1]) == pytest.approx((100, 0.02))
     assert "a power" in [text.get_text() for text in ax.texts]
-
-
-def test_a_level_is_a_line_across(tmp_path):
-    levels = [{"value": 0.95, "label": "1 − δ"}]
-    (ax,) = draw_curves(tmp_path, batches(), {"y": ["norm"], "lines": "k", "levels": levels}).axes
-    assert any(points(line)[1] == [0.95, 0.95] for line in ax.lines)
-    assert [text.get_text() for text in ax.texts] == ["1 − δ"]
 
 
 def test_what_is_not_finite_ends_a_line(tmp_path):

@@ -1,7 +1,6 @@
 """The page: self-contained, with the verdicts first."""
 
 import base64
-import dataclasses
 import hashlib
 import html
 import html.parser
@@ -9,8 +8,6 @@ import io
 import itertools
 import json
 import re
-import subprocess
-import sys
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
 
@@ -18,9 +15,7 @@ import pytest
 from PIL import Image
 
 import report_example
-from shallows_papers.experiments.comparing.table_rows import Row, read_rows, write_rows
-from shallows_papers.report import page, sheet
-from shallows_papers.report.target import Target, read
+from shallows_papers.report import page
 
 
 class Elements(html.parser.HTMLParser):
@@ -152,47 +147,3 @@ def test_a_card_with_a_figure_shows_a_small_one_and_another_shows_values(report)
         assert image.width <= page.WIDTH and image.height <= page.HEIGHT and len(image.getcolors()) > 4
     small = re.search(r'<table class="small">.*?</table>', report.read_text(), re.S).group()
     assert re.findall(r"<td[^>]*>(.*?)</td>", small)[:2] == ["1.8\u00a0%", "1.91\u00a0%"]
-
-
-def test_a_small_picture_is_cut_out_between_title_and_label(report):
-    with Image.open(report.parent.parent / "figures" / "invented_spectrum.png") as image:
-        bottom, height = sheet.axes_place(image.info)
-        ends = round(image.height * (1 - bottom - height)), round(image.height * (1 - bottom))
-        title = image.convert("L").crop((0, 0, image.width, ends[0]))
-        label = image.convert("L").crop((0, ends[1], image.width, image.height))
-    assert 0.05 < bottom < 0.3 and 0.5 < height < 0.95
-    assert title.getextrema()[0] < 100 and label.getextrema()[0] < 150  # both have writing on them
-
-
-def test_a_table_does_not_wait_for_the_drawing_library():
-    code = "import sys, shallows_papers.report.page; print({'matplotlib', 'pandas'} & {*sys.modules})"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "set()"
-
-
-def test_code_versions_that_differ_by_their_commit_stand_together():
-    def made_by(commits, dirty=False, version="1.0"):
-        return Target((), {"label": {"code": {"version": version, "commits": commits, "dirty": dirty}}})
-
-    given = [made_by(["a"]), made_by(["c"], True), made_by(["b", "a"]), made_by([], version="")]
-    assert page.codes(given) == ["shallows 1.0, commits a, b", "shallows 1.0, commit c, with uncommitted changes"]
-    assert page.codes(given[3:]) == ["unknown"]
-
-
-@pytest.mark.parametrize("verdict, mean, said", [("not run", "", "No results"), ("measured", "0.4", "Measured; the")])
-def test_a_card_without_values_says_whether_anything_was_measured(tmp_path, verdict, mean, said):
-    csv_path = report_example.error_table(tmp_path)
-    row = read_rows(csv_path)[0].as_text() | {"published": "", "measured_sd": "", "setting": ""}
-    row |= {"verdict": verdict, "measured_mean": mean, "reason": "", "evidence": ""}
-    write_rows(csv_path, [Row.from_text(row)])
-    described(csv_path, lambda meta: meta | {"layout": {"rows": ["method"], "columns": ["metric"]}})
-    page.write([(csv_path, None)], tmp_path / "index.html")
-    assert f'<p class="silent">{said}' in (tmp_path / "index.html").read_text()
-
-
-def test_the_words_for_a_figure_that_is_not_seen_are_those_of_the_page(tmp_path):
-    target = read(report_example.error_table(tmp_path))
-    labels = {**target.meta.get("labels", {}), "kernel": "kind of kernel", "train_error": "error in training"}
-    figure = {"kind": "curves", "x": "epochs", "y": ["test_error"]}
-    text = page.alternative(dataclasses.replace(target, meta={**target.meta, "figure": figure, "labels": labels}))
-    assert "kind of kernel: Gaussian, " in text and "_error" not in text and "error in training" not in text

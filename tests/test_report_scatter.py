@@ -1,9 +1,7 @@
 """Pictures of points, of made-up numbers."""
 
 import numpy as np
-import pytest
 
-from shallows.errors import ShallowsError
 from shallows_papers.report.figures import scatter
 from shallows_papers.report.target import read
 from test_report_curves import written
@@ -44,9 +42,3 @@ def test_each_of_a_few_classes_is_in_the_legend_with_its_colour(tmp_path):
 def test_where_nothing_was_measured_the_picture_says_so(tmp_path):
     figure = draw_scatter(tmp_path, [{"metric": "across", "measured_mean": "", "setting": "", "method": "left"}])
     assert "not run" in [text.get_text() for text in figure.axes[0].texts]
-
-
-def test_points_that_do_not_belong_together_are_refused(tmp_path):
-    given = [{"metric": "across", "measured_mean": "1.0", "setting": "", "method": "left"}]
-    with pytest.raises(ShallowsError, match="needs a mark"):
-        draw_scatter(tmp_path, given)

@@ -8,7 +8,7 @@ import yaml
 
 import report_example
 from own_plan import own_plan
-from shallows.errors import ShallowsError, UnknownNameError
+from shallows.errors import UnknownNameError
 from shallows_papers.experiments.comparing.row_maker import dataset_name
 from shallows_papers.experiments.comparing.table_rows import Row
 from shallows_papers.experiments.comparing.verdicts import Verdict
@@ -80,35 +80,6 @@ def test_a_number_that_no_run_came_to_is_told(tmp_path, targets):
     number = summaries.read(written(tmp_path), missed)[0].numbers[0]
     assert (number.measured, number.reached) == ("", False)
     assert summaries.read(written(tmp_path), targets)[0].numbers[0].reached
-
-
-def test_a_picture_of_which_nothing_was_measured_is_left_out(tmp_path, targets):
-    spectrum = targets["invented_spectrum"]
-    empty = dataclasses.replace(
-        spectrum, rows=tuple(dataclasses.replace(row, measured_mean=None) for row in spectrum.rows)
-    )
-    assert summaries.read(written(tmp_path), targets)[0].picture is spectrum
-    assert summaries.read(written(tmp_path), {**targets, "invented_spectrum": empty})[0].picture is None
-
-
-def test_what_fits_several_rows_is_refused(tmp_path, targets):
-    numbers = {"many": {"label": "many", "target": "invented_errors", "where": {"metric": "test_error"}}}
-    with pytest.raises(ShallowsError, match="one is wanted"):
-        summaries.read(written(tmp_path, numbers=numbers, found=["{many}"]), targets)
-
-
-def test_a_name_that_nothing_has_is_refused(tmp_path, targets):
-    with pytest.raises(UnknownNameError, match="eigenpo"):
-        summaries.read(written(tmp_path, found=["It is {eigenpo}."]), targets)
-    with pytest.raises(UnknownNameError, match="invented_spectra"):
-        summaries.read(written(tmp_path, picture="invented_spectra"), targets)
-
-
-def test_a_dataset_is_meant_by_its_own_name_whichever_word_stands_behind_it():
-    about = {"target": "t", "method": "", "metric": "", "scale": "demo", "published": "1", "verdict": "not run"}
-    rows = [Row(dataset=f"mnist ({word})", printed_data=(word,), **about) for word in ("MNIST", "MNIST (again)")]
-    assert summaries.find(rows, {"dataset": "mnist"}) == rows
-    assert summaries.find(rows, {"dataset": "mnist (MNIST)"}) == []
 
 
 def printed_rows(target, scale):

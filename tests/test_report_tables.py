@@ -8,13 +8,11 @@ from pathlib import Path
 import pytest
 
 import report_example
-from own_plan import own_plan
 from shallows.errors import ShallowsError, UnknownNameError
 from shallows_papers.experiments.comparing.table_rows import read_rows, write_rows
 from shallows_papers.experiments.setting_text import parse_setting
 from shallows_papers.report import pivot, tables
 from shallows_papers.report.target import read
-from shallows_papers.report.wording import label
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -92,28 +90,6 @@ def test_a_table_without_deviations_and_with_few_notes_is_simpler(errors):
     assert "Hardware: unknown" in tables.markdown(target)
 
 
-def test_data_of_one_size_that_were_prepared_several_times_are_told_once():
-    part, whole = {"title": "A", "n_train": 40, "n_test": 10}, {"title": "A", "n_train": 50}
-    told = dict(label({"label": {"data": [part, whole, part]}}))
-    assert told["Data"] == "A: n = 40 training, 10 test (2 preparations); A: n = 50 training"
-
-
-def test_a_key_that_the_layout_forgets_becomes_a_row_heading(errors):
-    described(errors, layout={"rows": ["epochs"], "columns": ["method"]})
-    table = tables.pivot(read(errors))
-    assert set(table.row_keys) == {"metric", "kernel", "epochs"}
-    assert len(table.cells) == 48
-    described(errors, layout={"rows": ["epoch"], "columns": ["method"]})
-    with pytest.raises(ShallowsError, match="names epoch"):
-        tables.pivot(read(errors))
-
-
-def test_two_rows_with_the_same_keys_are_refused(errors):
-    changed(errors, first_row(setting="kernel=gaussian; epochs=5"))
-    with pytest.raises(ShallowsError, match="Two rows"):
-        tables.pivot(read(errors))
-
-
 @pytest.mark.parametrize(
     ("column", "value", "error", "message"),
     [
@@ -126,12 +102,6 @@ def test_two_rows_with_the_same_keys_are_refused(errors):
 def test_a_wrong_table_is_told_at_the_door(errors, column, value, error, message):
     changed(errors, first_row(**{column: value}))
     with pytest.raises(error, match=message):
-        read(errors)
-
-
-def test_a_missing_column_is_named(errors):
-    errors.write_text("target,dataset\ninvented_errors,digits\n")
-    with pytest.raises(ShallowsError, match="lacks the columns n_train"):
         read(errors)
 
 
@@ -149,28 +119,6 @@ def test_a_long_table_is_thinned_and_says_so(tmp_path):
     assert 8 <= len(table.rows) <= pivot.SHOWN + 1 < table.n_rows
     assert table.rows[0] == ("1",)
     assert "the CSV has all of them" in tables.markdown(target)
-
-
-def test_both_forms_are_written_or_nothing(tmp_path, errors, monkeypatch):
-    def refuse(*_):
-        raise OSError("no space left")
-
-    before = {*tmp_path.iterdir()}
-    with monkeypatch.context() as patch:
-        patch.setattr("os.replace", refuse)
-        with pytest.raises(OSError, match="no space"):
-            tables.render(errors)
-    assert {*tmp_path.iterdir()} == before
-    tables.render(errors)
-    assert {*tmp_path.iterdir()} - before == {errors.with_suffix(ending) for ending in (".html", ".md")}
-    assert errors.with_suffix(".html").read_text().startswith("<!DOCTYPE html>")
-
-
-def test_a_caption_of_the_page_ends_at_the_end_of_a_sentence():
-    for target, spec in own_plan().targets.items():
-        shown, folded = tables.split_caption(spec["caption"])
-        assert shown.endswith(".") and f"{shown} {folded}".strip() == spec["caption"].strip(), target
-        assert len(shown.split()) <= 40 or ". " not in shown, target
 
 
 LONG = " ".join(["word"] * 45)

@@ -78,14 +78,6 @@ def test_results_of_another_run_are_refused_and_the_folder_is_free_again(tmp_pat
         pass
 
 
-def test_progress_is_told_now_and_then_with_what_is_left(capsys):
-    ResumableLoop("sizes on digits", every_seconds=0.0).map("steps for batches of 4", abs, [1, 2])
-    ResumableLoop("quiet", every_seconds=3600).map("steps", abs, [1, 2])
-    lines = capsys.readouterr().err.splitlines()
-    assert lines[0].startswith("sizes on digits: 1 of 2 steps for batches of 4, about") and lines[0].endswith("s left")
-    assert lines[1:] == ["sizes on digits: 2 of 2 steps for batches of 4"]
-
-
 @pytest.mark.parametrize("method", SMALL)
 def test_an_analysis_that_is_stopped_goes_on_and_ends_with_the_same_numbers(method, tmp_path, monkeypatch):
     calm = run.execute(job_of(method, tmp_path / "calm"), run.Conditions(device="cpu"))

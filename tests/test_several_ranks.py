@@ -17,9 +17,8 @@ import shallows
 from own_plan import own_plan
 from shallows import KernelRidgeClassifier
 from shallows.distributed import fitting
-from shallows.errors import MissingExtraError, ShallowsError, TrainingInterrupted
+from shallows.errors import ShallowsError, TrainingInterrupted
 from shallows_papers import cli, datasets
-from shallows_papers.experiments.planning import slurm
 from shallows_papers.experiments.planning.runs import FITTED_BY_SEVERAL
 from shallows_papers.experiments.running import several_ranks
 from shallows_papers.experiments.running.job import Conditions, Job
@@ -117,13 +116,6 @@ def test_what_is_evaluated_by_the_clock_and_what_one_process_alone_can_do_are_no
     assert timed and not any(run.can_be_shared(methods) for run in timed)
 
 
-def test_slurm_starts_the_processes_in_its_own_jobs(monkeypatch):
-    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
-    assert slurm.launcher() == "mpiexec"
-    monkeypatch.setenv("SLURM_JOB_ID", "5")
-    assert slurm.launcher() == "srun"
-
-
 @pytest.fixture
 def job(tmp_path):
     spec = {"definition": {"call": {"any": "shallows:KernelRidgeClassifier"}}}
@@ -152,14 +144,6 @@ def test_processes_that_were_stopped_or_refused_end_the_run_alike(job, tmp_path,
     with pytest.raises(error, match=r"at epoch 2|diverged") as raised:
         started_by(f"echo '{left}' > {job[1] / several_ranks.OUTCOME}", job, tmp_path)
     assert type(raised.value) is error
-
-
-def test_what_is_missing_to_start_several_processes_is_named(monkeypatch):
-    with pytest.raises(ShallowsError, match=r"no mpirun-of-nobody .*pip install mpich"):
-        several_ranks.starter("mpirun-of-nobody --bind-to none")
-    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
-    with pytest.raises(MissingExtraError, match=r"'ranks'\) needs .* pip install 'shallows\[cluster\]'"):
-        several_ranks.starter(None)
 
 
 ENDLESS = """
@@ -214,12 +198,3 @@ def test_processes_whose_starter_is_killed_save_their_state_and_end(tmp_path):
     until(outcome.exists)
     assert json.loads(outcome.read_text())["stopped"].startswith("Training was stopped")
     assert state()["state"] == "stopped" and (tmp_path / "run" / "checkpoint.npz").exists()
-
-
-@pytest.mark.slow
-def test_a_starter_of_another_mpi_is_told():
-    distributed_example.mpiexec()
-    program = "from shallows.distributed.mpi import Mpi; Mpi()"
-    environment = {**os.environ, "SLURM_STEP_NUM_TASKS": "2"}
-    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=120)
-    assert "2 processes were started, but MPI connects only 1 of them" in done.stderr, done.stderr

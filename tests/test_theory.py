@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from shallows import kernels, spectrum
-from shallows.errors import ShallowsError
 from shallows.fitting.rsvd_preconditioner import fit_rsvd_preconditioner
 from shallows_papers.papers import data_summary, samples
 from shallows_papers.papers.eigenpro import (
@@ -25,7 +24,7 @@ from shallows_papers.papers.eigenpro.batch_norms import (
     norms_of_kernel_batches,
 )
 from shallows_papers.papers.eigenpro.eigensystem_cost import compare_eigensystems
-from shallows_papers.papers.eigenpro.epochs_by_batch_size import _epochs, epochs_by_batch_size
+from shallows_papers.papers.eigenpro.epochs_by_batch_size import _epochs
 from shallows_papers.papers.eigenpro.released_draws import released_draws
 from shallows_papers.papers.eigenpro.residuals_by_direction import residuals_by_direction
 
@@ -116,13 +115,6 @@ def test_epochs_to_a_level_are_those_of_the_closed_form_with_full_batches(data):
     assert loss(math.ceil(epochs)) <= 0.05 < loss(math.ceil(epochs) - 1)
 
 
-def test_small_batches_take_no_more_epochs_with_a_flat_spectrum(data):
-    found = epochs_by_batch_size(data, bandwidth=2.0, rank=20, n_points=120, batch_sizes=[1, 60], share=0.1)
-    few, many = found.curve["acceleration"]
-    assert 0.8 < few < many
-    assert found.numbers["root"] == pytest.approx(math.sqrt(found.numbers["eigenvalue_ratio"]))
-
-
 def test_a_step_that_is_too_long_diverges_and_a_rule_is_where_it_says(data):
     found = step_sizes.losses_by_step(
         data,
@@ -210,17 +202,6 @@ def test_a_truncated_preconditioner_keeps_the_first_directions(data):
     assert all(math.isfinite(value) for value in found.curve["overhead"])
 
 
-def test_eigenvectors_of_all_points_cost_rank_over_inputs_more(data):
-    choice = {"bandwidth": 2.0, "ranks": [2, 4], "n_subsample": 100, "batch_size": 40, "rounds": 1}
-    found = iteration_cost.overhead(data, **choice, eigensystem="rsvd").curve
-    n, d, c = 240, 5, 3
-    assert found["extra_numbers"] == [1.0, 1.0]
-    printed = [100 * k * (40 * n + 40 * c + n * c) / (40 * n * (d + c)) for k in (2, 4)]
-    np.testing.assert_allclose(found["operations"], printed)
-    with pytest.raises(ShallowsError, match="no eigensystem 'nsvd'"):
-        iteration_cost.overhead(data, **choice, eigensystem="nsvd")
-
-
 # Data
 
 
@@ -232,21 +213,6 @@ def test_facts_are_those_of_the_data(data):
     assert (found["n_test"], found["smallest_target"], found["largest_target"]) == (7, 0, 2)
     several = SimpleNamespace(x_train=np.zeros((4, 2)), y_train=np.zeros((4, 7)), x_test=np.zeros((3, 2)))
     assert data_summary.summarise(several).numbers["n_labels"] == 7
-
-
-def test_a_rank_that_leaves_nothing_is_refused(data):
-    with pytest.raises(ShallowsError, match="between 0 and 239"):
-        residuals_by_direction(data, bandwidth=2.0, rank=240)
-
-
-# Imports
-
-
-def test_analyses_that_run_no_solver_import_none():
-    graph = pytest.importorskip("grimp").build_graph("shallows", "shallows_papers", cache_dir=None)
-    for analysis in ("data_summary", "eigenpro.heat_kernel_circle", "eigenpro.batch_norms"):
-        reached = graph.find_upstream_modules(f"shallows_papers.papers.{analysis}")
-        assert not reached & {f"shallows.solvers.{name}" for name in ("least_squares.eigenpro", "regularized.sdca")}
 
 
 # What would contradict a bound

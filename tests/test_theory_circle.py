@@ -6,7 +6,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from shallows.errors import ShallowsError
 from shallows_papers.papers.eigenpro import eigenvalue_decay, heat_kernel_circle
 from shallows_papers.papers.eigenpro.heat_kernel_circle import iterations_needed
 
@@ -74,18 +73,6 @@ def test_what_lies_beyond_the_band_edge_is_hardly_fitted():
         assert beyond < 1
     assert max(found.curve["beyond_printed"]) > 1
     assert found.numbers == {"ridge_frequency": 6, "ridge_functions": 13}
-
-
-def test_eigenfunctions_within_reach_are_lattice_points_in_a_ball():
-    found = heat_kernel_circle.fitted_functions(None, dimension=2, most=64)
-    square = np.arange(-8, 9) ** 2
-    norms = square[:, None] + square[None, :]
-    assert found.curve["n_functions"] == [float((norms <= place).sum()) for place in found.index]
-
-
-def test_an_accuracy_out_of_reach_is_refused():
-    with pytest.raises(ShallowsError, match="available frequencies"):
-        iterations_needed(None, inverse_errors=[2, 1000])
 
 
 # Eigenvalues

@@ -10,7 +10,6 @@ import pytest
 from engine_example import naive_kernel, sample
 from shallows import kernels, streams
 from shallows.gram.row_slab import KernelRowSlab
-from shallows_papers.papers import timing
 from shallows_papers.papers.lecture import kernel_machines
 from shallows_papers.papers.lecture.kernel_machines import DualCoordinateAscent, KernelPegasos
 
@@ -88,19 +87,6 @@ def test_the_suboptimality_is_that_of_the_primal_objective():
     assert value == pytest.approx(expected, rel=1e-9)
     scores = naive_kernel("gaussian", 1.0, new, x) @ beta + 0.3
     assert error == 100 * np.mean((scores > 0) != (truth > 0))
-
-
-def test_a_watch_keeps_what_there_was_at_each_mark(monkeypatch):
-    clock = iter(np.arange(0.0, 100.0))  # each look takes a second, each piece of work one
-    monkeypatch.setattr(timing.time, "process_time", lambda: float(next(clock)))
-    watch, count = kernel_machines.Watch((1.0, 2.0, 10.0), 2.0), []
-    for step in range(6):
-        watch.piece(lambda: None, lambda step=step: (np.array([step]), 0.0))
-        count.append(len(watch.functions))
-    watch.end()
-    assert count == [0, 0, 1, 1, 2, 2]
-    # The marks are after 2, 4 and 20 seconds; the third is never passed.
-    assert [int(beta[0]) for beta, _ in watch.functions] == [1, 3, 5]
 
 
 def test_the_cost_of_an_exact_machine_grows_and_a_cache_spares_rows():

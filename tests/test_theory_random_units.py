@@ -41,12 +41,6 @@ def test_the_error_of_pairs_is_that_of_their_variance():
     assert all(large >= rms for large, rms in zip(found.curve["kernel_max"], found.curve["kernel_rms"], strict=True))
 
 
-def test_landmarks_at_all_points_leave_no_error():
-    found = approximation.approximation_error(data(), map_name="nystrom", sizes=[60], n_points=60, repeats=2)
-    assert found.curve["kernel_rms"][0] < 1e-6
-    assert found.curve["prediction_rms"][0] < 1e-4
-
-
 def test_both_forms_of_the_learning_machine_agree_and_more_units_leave_less():
     found = learning_machines.learning_machines(data(), sizes=[4, 300], n_points=200, rounds=1).curve
     assert max(found["difference"]) < 1e-6

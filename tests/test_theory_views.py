@@ -78,11 +78,6 @@ def test_a_linear_model_on_the_functions_found_is_far_ahead_of_one_on_the_inputs
     assert errors[-1] < 0.6 * np.mean(off**2) / np.var(arm.y_test)
 
 
-def test_the_ridge_is_chosen_among_those_that_were_given(arm):
-    found = projected_regression(arm, method="fourier", sizes=[64], n_components=2, ridges=[1e-6, 1e3])
-    assert found.curve["ridge"] == [1e-6]  # the other leaves nothing of the functions
-
-
 def test_a_step_with_which_the_printed_rule_diverges_is_not_chosen(arm):
     options = {"rule": "printed", "ridges": [0.0], "step_sizes": [100.0, 2.0], "n_iter": 30, "block_size": 32}
     found = projected_regression(arm, sizes=[256], n_components=2, batch_size=128, **options)

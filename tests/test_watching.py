@@ -2,11 +2,8 @@
 
 import logging
 import re
-import subprocess
-import sys
 import time
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -14,16 +11,15 @@ from snakemake.logging import DefaultFormatter
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from own_plan import own_plan
-from shallows.errors import ShallowsError
 from shallows_papers import cli, project
-from shallows_papers.experiments import command_line, watching
+from shallows_papers.experiments import watching
 from shallows_papers.experiments.comparing.table_rows import write_rows
 from shallows_papers.experiments.planning import configuration
 from shallows_papers.experiments.user_data import file_fit
 from shallows_papers.reference import drawing
 from shallows_papers.reference.held import Reference
 from snakemake_logger_plugin_shallows import LogHandler
-from workflow_runs import PROJECT, environment
+from workflow_runs import PROJECT
 
 
 @pytest.fixture
@@ -70,12 +66,6 @@ def test_a_failed_job_is_one_line_with_its_log(screen):
     assert screen(failed, again, level=logging.ERROR) == ["Failed: train; its log: logs/a.log", "    external_jobid: 7"]
 
 
-def test_many_warnings_of_jobs_are_cut_off_and_like_ones_shown_once():
-    letters = [chr(a) + chr(b) for a in range(97, 117) for b in range(97, 117)]
-    assert len([*watching.new_kinds(f"warning {name}: something\n" for name in letters)]) == 100
-    assert [*watching.new_kinds(f"warning: {n} times too large\n" for n in range(50))] == ["warning: 0 times too large"]
-
-
 @pytest.mark.parametrize("status", [0, 1])
 def test_what_jobs_write_to_the_standard_error_is_shown_and_the_status_returned(tmp_path, monkeypatch, capfd, status):
     told = f"my.csv was read as a table: {', '.join(f'column_{n}' for n in range(90))}; the target is the column y"
@@ -97,25 +87,6 @@ def test_the_end_tells_each_papers_verdicts(tmp_path):
     (tmp_path / "tables" / "older.json").write_text("{}")
     (line,) = watching.outcome(tmp_path)
     assert re.fullmatch(r"A paper: \d+ [a-z, ]+(, \d+ [a-z, ]+)*", line)
-
-
-@pytest.mark.parametrize("cores", ["0", "-1", "2.5", "two", ""])
-def test_a_number_of_cores_below_one_is_refused_before_snakemake_starts(cores, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(watching, "watch", None)
-    (tmp_path / "my.csv").write_text("a,y\n1,2\n")
-    assert cli.main(["compare", str(tmp_path / "my.csv"), f"--cores={cores}"]) == 2
-    assert cli.main(["reproduce", "eigenpro_table6", f"--cores={cores}"]) == 2
-    with pytest.raises(SystemExit):
-        watching.main([f"--cores={cores}"])
-    said = capsys.readouterr().err.splitlines()
-    assert len(said) == 3 and all(f"at least 1, or all, but got {cores!r}. Write --cores 2" in one for one in said)
-
-
-@pytest.mark.parametrize("name", ["cores", "nodes", "local_cores"])
-def test_snakemakes_own_options_of_cores_are_checked(name):
-    command_line.check_cores_and_jobs(SimpleNamespace(cores=1, nodes=None, local_cores=2))
-    with pytest.raises(ShallowsError, match="at least 1, but got 0"):
-        command_line.check_cores_and_jobs(SimpleNamespace(**{name: 0}))
 
 
 @pytest.mark.parametrize(
@@ -239,11 +210,3 @@ def test_reproduce_writes_changed_parameters_into_a_file_of_settings(tmp_path, m
     loaded = configuration.load(PROJECT, {**yaml.safe_load((tmp_path / overlay).read_text()), "scale": "laptop"})
     assert overlay == f"{loaded.settings['results']}/changes.yaml"
     assert "# A table" in capsys.readouterr().out
-
-
-def test_the_logger_plugin_leaves_the_choice_of_the_package_to_the_workflow():
-    code = "import sys, snakemake_logger_plugin_shallows; print('shallows' in sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=environment(PROJECT), capture_output=True, text=True, check=True
-    )
-    assert done.stdout == "False\n"

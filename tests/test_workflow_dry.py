@@ -188,26 +188,6 @@ def test_resources_and_threads_are_set_by_the_name_of_a_stage(project, tmp_path)
         assert jobs and all(word in job for job in jobs for word in expected)
 
 
-def test_nothing_private_of_snakemake_is_used():
-    """`workflow.basedir` and its like are documented. Of its machinery only these are used: the planned jobs, whether
-    they have their own environments, the numbers of cores and jobs, whether this process runs the workflow, and the
-    limit of the scheduler, which `test_workflow_timers` tests."""
-    for path in [
-        PROJECT / "Snakefile",
-        PROJECT / "workflow" / "Snakefile",
-        *(PROJECT / "workflow/rules").glob("*.smk"),
-    ]:
-        used = set(re.findall(r"\bworkflow\.(\w+)", path.read_text()))
-        documented = {"current_basedir", "rules"}
-        assert used <= documented | {
-            "dag",
-            "deployment_settings",
-            "resource_settings",
-            "is_main_process",
-            "scheduler",
-        }, path
-
-
 @pytest.mark.parametrize(
     ("kind", "names"),
     [
