@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
-import mmap
 import os
 import subprocess
 import sys
-import threading
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import array_api_strict
 import numpy as np
@@ -75,13 +72,6 @@ def test_without_cupy_a_gpu_names_the_extra_and_automatic_is_the_cpu(without_cup
 # ------------------------------------------------------------------------------------------- transfers
 
 
-def test_an_array_that_lies_right_is_not_copied():
-    x = sample(5)
-    assert arrays.to_device(x, Device("cpu"), np.float64) is x
-    assert arrays.astype(x, np.float64) is x
-    assert arrays.to_numpy(x) is x
-
-
 @pytest.mark.parametrize("x", [np.asfortranarray(sample(5)), sample(10)[::2], sample(5).tolist()])
 def test_arrays_come_to_a_device_in_rows_and_in_its_precision(x):
     moved = arrays.to_device(x, Device("cpu"), np.float32)
@@ -123,23 +113,6 @@ needs_proc = pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason=
 
 
 @needs_proc
-def test_the_memory_held_now_counts_arrays_and_not_the_pages_of_files(tmp_path):
-    told = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
-    # The kernel counts pages of threads in batches.
-    assert arrays.resident_memory() <= 1.05 * int(told["VmRSS"].split()[0]) * 1024
-    size = 2**27
-    np.zeros(size, dtype=np.uint8).tofile(tmp_path / "zeros")
-    before = arrays.resident_memory()
-    mapped = np.memmap(tmp_path / "zeros", dtype=np.uint8, mode="r")
-    assert mapped.sum() == 0
-    assert arrays.resident_memory() - before < size / 2
-    held = mmap.mmap(-1, size)  # new memory, where an array may take what others have left
-    held.write(bytes(size))
-    assert arrays.resident_memory() - before > size / 2
-    held.close()
-
-
-@needs_proc
 def test_the_peak_is_the_process_own_and_not_that_of_the_one_that_started_it():
     script = "import numpy as np; from shallows import arrays; a = arrays.peak_memory(); x = np.ones(2**23); del x; "
     ballast, command = np.ones(2**26), [sys.executable, "-c", script + "print(a, arrays.peak_memory())"]
@@ -164,18 +137,6 @@ def test_threads_give_their_results_in_order_and_their_errors_to_the_caller(n_wo
         arrays.in_threads(work, n_workers)
 
 
-def test_threads_run_side_by_side_with_one_blas_thread_each():
-    together = threading.Barrier(2, timeout=10)
-
-    def work(worker):
-        together.wait()
-        return blas_threads()
-
-    before = threadpool_info()
-    assert arrays.in_threads(work, 2) == [{1}, {1}]
-    assert threadpool_info() == before
-
-
 def blas_threads():
     return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
 
@@ -195,20 +156,6 @@ def test_blocks_of_one_blas_thread_may_end_in_any_order_and_lie_inside_each_othe
                 pass
             assert blas_threads() == {1}
         assert blas_threads() == {2}
-
-
-def test_the_limit_of_one_thread_does_not_change_how_others_divide_their_work(monkeypatch):
-    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 1})
-    with threadpool_limits(limits=2, user_api="blas"), ThreadPoolExecutor(1) as other, arrays.one_blas_thread():
-        assert arrays.n_threads() == 1
-        assert other.submit(arrays.n_threads).result() == 2
-
-
-def test_only_numpy_has_threads_of_our_own(monkeypatch):
-    assert 1 <= arrays.n_threads() <= len(os.sched_getaffinity(0))
-    monkeypatch.setattr(arrays.threads, "n_threads", lambda: 8)
-    assert arrays.workers_for(np.ones(1)) == 8
-    assert arrays.workers_for(array_api_strict.ones(1)) == 1
 
 
 # ---------------------------------------------------------------------------------------- small pieces
@@ -258,23 +205,6 @@ def test_a_thin_product_is_the_product(shape, transposed, dtype):
     if k < 100:
         made = arrays.thin_product(array_api_strict.asarray(block), array_api_strict.asarray(a))
         assert np.asarray(made) == pytest.approx(truth, rel=1e-5)
-
-
-@pytest.mark.parametrize("transposed", [False, True])
-def test_every_piece_of_a_thin_product_is_small(transposed, monkeypatch):
-    work, matmul = [], np.matmul
-
-    def watched(a, b, **out):
-        assert a.shape[-2] * a.shape[-1] * b.shape[-1] <= arrays.operations._SMALL_PRODUCT
-        work.append(a.size * b.shape[-1])
-        return matmul(a, b, **out)
-
-    monkeypatch.setattr(np, "matmul", watched)
-    block = np.ones((256, 20_000), dtype=np.float32)
-    block = block.T if transposed else block
-    made = arrays.thin_product(block, np.ones((block.shape[1], 10), dtype=np.float32))
-    assert np.array_equal(made, np.full((block.shape[0], 10), block.shape[1]))
-    assert sum(work) > 0.99 * block.size * 10  # what remains goes through `@` in small pieces, which nothing watches
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,6 @@ from sklearn.base import is_classifier
 
 from bad_input_example import (
     ALL,
-    LEAST_SQUARES,
-    OTHERS,
     each_regressor_of_least_squares,
     every,
     every_regressor,
@@ -25,14 +23,6 @@ from shallows.errors import ShallowsError
 from shallows.solvers import ProjectedEigenPro
 
 pytestmark = pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.exceptions.ConvergenceWarning")
-
-
-@every
-def test_a_single_feature_may_come_as_a_column_of_a_table(Estimator):
-    X, y, new = table(Estimator)
-    apart, column = np.ascontiguousarray(X[:, :1]), X[:, :1]
-    first, second = (made(Estimator).fit(x, y) for x in (apart, column))
-    assert np.array_equal(outputs(first, new[:, :1]), outputs(second, np.ascontiguousarray(new[:, :1])))
 
 
 LAYOUTS = {
@@ -69,21 +59,6 @@ def test_the_layout_of_the_targets_changes_nothing(Estimator, n_outputs, weighte
     for name, form in LAYOUTS.items():
         laid_out = made(Estimator).fit(X, form(y), sample_weight=None if w is None else form(w))
         assert np.array_equal(expected, laid_out.predict(new)), name
-
-
-@pytest.mark.parametrize("Estimator", (LEAST_SQUARES + OTHERS)[::2])
-def test_the_layout_of_the_labels_changes_nothing(Estimator):
-    X, y, new = table(Estimator)
-    expected = outputs(made(Estimator).fit(X, y), new)
-    for name in ("columns apart", "big-endian", "read-only"):
-        assert np.array_equal(outputs(made(Estimator).fit(X, LAYOUTS[name](y)), new), expected), name
-
-
-def test_the_layout_of_given_centres_changes_nothing():
-    X, y, new = (part.astype(np.float32) for part in table(centers_regressor))
-    expected = made(centers_regressor, centres=X[:50]).fit(X, y).predict(new)
-    for name, form in LAYOUTS.items():
-        assert np.array_equal(made(centers_regressor, centres=form(X[:50])).fit(X, y).predict(new), expected), name
 
 
 @pytest.mark.parametrize("Estimator", [eigenpro_regressor, kernel_sgd_regressor])

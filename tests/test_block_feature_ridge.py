@@ -8,14 +8,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from engine_example import sample
-from resumed_example import stopped_at_every_batch
 from shallows import FeatureRidgeClassifier, FeatureRidgeRegressor, Options, streams
 from shallows.errors import ShallowsError, UnknownNameError
 from shallows.fitting.feature_blocks import FeatureColumns
 from shallows.kernel_approximation import FourierFeatures, NystroemFeatures, RandomBinning
 from shallows.solvers import EigenPro, FeatureBlockDescent
 from shallows.solvers.least_squares.feature_block_descent import FeatureBlockDescentStepper, FeatureBlockProblem
-from shallows.training import OwnRows, Stopping, train
 
 BLOCKS = {"solver": "feature_block_descent"}
 
@@ -84,26 +82,6 @@ def test_each_pass_takes_every_block_once_in_an_order_of_its_own():
     # Each block is gone through for its step, and for the residual after it.
     orders = [streams.permutation(4, "order of blocks", turn, 5).tolist() for turn in range(3)]
     assert taken[::2] == taken[1::2] == orders[0] + orders[1] + orders[2]
-
-
-def test_the_gap_is_the_share_that_is_left_of_the_gradient_of_zero():
-    Z, (_, y, _) = np.random.default_rng(0).normal(size=(150, 25)), table()
-    problem, solver = FeatureBlockProblem(Given(Z, 25), y, 2.0, 1), FeatureBlockDescentStepper(1e-10)
-    state = solver.step(problem, solver.init(problem), 1)  # one block: its pass began at zero
-    assert state.gap == pytest.approx(1.0, rel=1e-12)
-    assert solver.step(problem, state, 1).gap < 1e-10
-
-
-def test_a_run_that_is_stopped_at_every_batch_ends_the_same_to_the_bit(tmp_path):
-    Z, (_, y, _) = np.random.default_rng(0).normal(size=(150, 25)), table()
-
-    def once(**options):
-        problem = FeatureBlockProblem(Given(Z, 10), y, 2.0)
-        return train(FeatureBlockDescentStepper(1e-6), problem, OwnRows(1, n_batches=3), Stopping(100), **options)
-
-    whole, (resumed, _) = once(), stopped_at_every_batch(once, tmp_path)
-    assert whole.state.exhausted
-    assert np.array_equal(whole.state.coefficients, resumed.state.coefficients)
 
 
 @pytest.mark.parametrize(

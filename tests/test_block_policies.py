@@ -13,19 +13,11 @@ from shallows import kernels, losses, streams
 from shallows.errors import ShallowsError
 from shallows.features import FourierMap
 from shallows.solvers.examples import Examples
-from shallows.solvers.expansions.block_policies import CheckedBlocks, CheckedReuse, UniformReuse, admitted_steps
+from shallows.solvers.expansions.block_policies import CheckedBlocks, UniformReuse, admitted_steps
 from shallows.solvers.expansions.doubly_stochastic import DoublyStochasticStepper, feature_variance
 from shallows.solvers.expansions.expansion import ExpansionState
 
 # ------------------------------------------------------------------------------------- UDSG
-
-
-@pytest.mark.parametrize(("G", "U"), [(1, 1), (2, 1), (1, 3), (3, 2)])
-def test_uniform_re_use_has_the_features_that_its_rounds_give(G, U):
-    problem, t = make(), 23
-    state = run(DoublyStochasticStepper(1.0, policy=UniformReuse(G, U)), problem, t)
-    assert state.n_blocks == G * (t // (G + U)) + min(G, t % (G + U))
-    assert state.n_reused == t - state.n_blocks
 
 
 def test_old_blocks_are_drawn_uniformly():
@@ -133,9 +125,3 @@ def test_the_variance_of_the_features_is_that_of_its_definition():
     k = np.exp(-(difference**2).sum(axis=2) / 8)
     expected = np.mean([(np.cos(difference @ w) - k).var(axis=0).mean() for w in omega])
     assert found == pytest.approx(expected, rel=0.15)
-
-
-@pytest.mark.parametrize("reuse", [UniformReuse(0, 1), UniformReuse(1, -1), CheckedReuse(0.5), CheckedReuse(2.0, 0.0)])
-def test_rounds_without_a_fresh_step_and_caps_below_the_plain_step_are_refused(reuse):
-    with pytest.raises(ShallowsError, match=r"(fresh|reused|cap|gradient_bound) must be a"):
-        reuse.check()

@@ -41,12 +41,3 @@ def test_a_prediction_does_not_depend_on_how_its_points_are_split():
     whole = state.values(problem, problem.points)
     parts = np.concatenate([state.values(problem, problem.points[rows]) for rows in arrays.blocks(N, 7)])
     assert np.abs(whole - parts).max() < 1e-13
-
-
-def test_projections_on_a_block_are_the_same_in_strips():
-    problem = make()
-    x, g = problem.points, problem.targets
-    Phi = problem.features.block(3, x)
-    R, M = block_sums.correlate(problem.features, 3, x, g, with_gram=True, budget=5 * 16 * 8)
-    assert np.abs(R - Phi.T @ g).max() < 1e-12
-    assert np.abs(M - Phi.T @ Phi).max() < 1e-12

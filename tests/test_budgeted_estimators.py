@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import scipy.sparse
 from sklearn.base import clone
 from sklearn.datasets import load_digits, make_circles
 from sklearn.svm import SVC, LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from shallows import Options
 from shallows.errors import ShallowsError
 from shallows.svm import AMMClassifier, BudgetedSVMClassifier, LowRankLinearizedSVMClassifier
 
 ALL = [AMMClassifier(random_state=0), BudgetedSVMClassifier(random_state=0), LowRankLinearizedSVMClassifier()]
 ROW_BY_ROW = ALL[:2]
 
-each = pytest.mark.parametrize("model", ALL, ids=lambda one: type(one).__name__)
 each_of_rows = pytest.mark.parametrize("model", ROW_BY_ROW, ids=lambda one: type(one).__name__)
 
 
@@ -46,17 +43,6 @@ def test_scikit_learns_contract_holds(estimator, check):
 
 def circles(n=600, noise=0.1):
     return make_circles(n, noise=noise, factor=0.4, random_state=0)
-
-
-@each
-def test_sparse_rows_give_the_model_of_dense_ones(model):
-    X, y = load_digits(n_class=4, return_X_y=True)
-    X = X / 16
-    dense = clone(model).set_params(random_state=1).fit(X[:300], y[:300])
-    sparse = clone(model).set_params(random_state=1).fit(scipy.sparse.csr_array(X[:300]), y[:300])
-    new = scipy.sparse.csr_array(X[300:])
-    assert np.abs(dense.decision_function(X[300:]) - sparse.decision_function(new)).max() < 1e-6
-    assert dense.score(X[300:], y[300:]) > 0.9
 
 
 def test_a_large_budget_comes_near_to_the_exact_machine():
@@ -136,11 +122,6 @@ def test_a_budget_above_the_rows_is_told_and_brought_down():
     with pytest.warns(UserWarning, match="budget of 80 is above the number of training rows, and brought down to 50"):
         made = BudgetedSVMClassifier(80, random_state=0).fit(*circles(50))
     assert made.report_["budget"] == 50
-
-
-def test_features_beyond_the_memory_are_refused():
-    with pytest.raises(ShallowsError, match="smaller budget of landmarks"):
-        LowRankLinearizedSVMClassifier(options=Options(memory=2**20)).fit(*circles(8000))
 
 
 def test_the_score_of_a_class_is_the_best_of_its_hyperplanes():

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from scipy.special import expit, log_softmax
 from sklearn.datasets import load_breast_cancer
-from sklearn.metrics import accuracy_score, log_loss
+from sklearn.metrics import accuracy_score
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
 from feature_forms import feature_eigenpro_classifier
 from forms import centers_classifier, eigenpro_classifier, kernel_ridge_classifier, kernel_sgd_classifier, known
 from shallows.fitting.calibration import SCALED, calibrate, calibrate_judged, row_weights
-from shallows.fitting.rows import class_labels, with_every_class
+from shallows.fitting.rows import with_every_class
 from shallows.kernel_approximation import HiddenUnits
 from shallows.svm import RandomKitchenSinksClassifier
 
@@ -45,19 +45,6 @@ def polynomial(Estimator, degree, **given):
     of_features = {"features": "nystrom"} if Estimator is feature_eigenpro_classifier else {}
     params = {"degree": degree, "gamma": 1 / 30, "coef0": 1}
     return Estimator(kernel="poly", kernel_params=params, random_state=0, **of_features, **given)
-
-
-@pytest.mark.parametrize(("scaled", "degree"), [(False, 3), (True, 5)])
-@pytest.mark.parametrize("Estimator", [*BY_KERNEL[:2], feature_eigenpro_classifier])
-def test_outputs_with_a_long_tail_do_not_spoil_the_probabilities(Estimator, scaled, degree):
-    X, new, y, true = breast_cancer(scaled=scaled)
-    model = polynomial(Estimator, degree, regularisation=1e-3)
-    with pytest.warns(UserWarning, match="The usual calibration of probabilities is not used"):
-        model.fit(X, y)
-    plain = polynomial(Estimator, degree, regularisation=1e-3, calibration=None).fit(X, y)
-    assert model.score(new, true) > plain.score(new, true) - 0.01
-    assert log_loss(true, model.predict_proba(new)) < log_loss(true, plain.predict_proba(new))
-    assert np.array_equal(model.predict(new), model.classes_[model.predict_proba(new).argmax(axis=1)])
 
 
 def test_a_wrong_label_far_away_does_not_spoil_the_probabilities():
@@ -159,14 +146,6 @@ def test_only_orders_in_which_a_class_is_too_rare_are_changed():
                 assert here[1] + here[2] >= min(2, count // 2)
                 assert max(here[1:]) <= max(count // 2, 0)
         assert changes is None or bool(changed) == changes
-
-
-def test_the_class_of_a_row_of_several_labels_is_its_rarest():
-    codes = np.array([[1, 1, -1], [1, -1, -1], [1, -1, 1], [-1, -1, -1], [1, -1, -1]])
-    labels = class_labels(codes, multilabel=True)
-    # Rows 0, 2 and 3 hold a value that only they have; the others hold values that more rows have.
-    assert len({labels[0], labels[2], labels[3]}) == 3
-    assert labels[1] == labels[4] not in labels[[0, 2, 3]]
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

@@ -11,17 +11,17 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import scipy.sparse
-from sklearn.base import clone, is_classifier
+from sklearn.base import is_classifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from engine_example import least_squares, naive_kernel, sample
 from estimators_example import outputs
 from forms import centers_classifier, centers_regressor, eigenpro_regressor, kernel_ridge_regressor
 from shallows import KernelRidgeRegressor, Options, arrays, training
-from shallows.errors import DivergenceError, ShallowsError
+from shallows.errors import ShallowsError
 from shallows.fitting import kernel_centers
-from shallows.fitting.center_points import Centers, RoomForCenters, number_of_use
-from shallows.solvers import NystromConjugateGradients, ProjectedEigenPro
+from shallows.fitting.center_points import Centers, number_of_use
+from shallows.solvers import NystromConjugateGradients
 
 pytestmark = pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.exceptions.ConvergenceWarning")
 BOTH = [centers_classifier, centers_regressor]
@@ -83,20 +83,6 @@ def test_as_many_centres_as_data_give_what_eigenpro_gives():
     assert np.abs(ours.predict(new) - theirs.predict(new)).max() < 1e-8
 
 
-@each
-def test_several_outputs_are_what_they_are_apart(Estimator):
-    X, y, new = table(centers_regressor)
-    of_classes = Estimator is centers_classifier
-    y = np.stack([y > 0, y > 1], axis=1).astype(int) if of_classes else np.stack([y, np.cos(y)], axis=1)
-    options = {"regularisation": 0.1, "calibration": None, "bandwidth": 1.5, "random_state": 0}
-    together = Estimator(centres=60, max_epochs=3, **options).fit(X, y)
-    assert together.report_["n_validation"] == 0
-    for j in range(2):
-        apart = outputs(clone(together).fit(X, y[:, j]), new)
-        # Products of two columns are rounded otherwise than those of one.
-        assert np.abs(outputs(together, new)[:, j] - apart).max() < 1e-3 * np.abs(apart).max()
-
-
 def test_an_observer_sees_the_model_of_each_epoch():
     X, y, new = table(centers_regressor)
     seen = []
@@ -108,20 +94,6 @@ def test_an_observer_sees_the_model_of_each_epoch():
     rounding = 4 * np.finfo(np.float32).eps * np.abs(model.dual_coef_).sum()
     assert np.abs(seen[-1][1] - model.predict(X)).max() < rounding
     assert not np.array_equal(seen[0][0], seen[1][0])
-
-
-def test_a_step_of_the_users_that_is_too_large_is_an_error_that_names_it():
-    X, y, _ = table(centers_regressor)
-    with pytest.raises(DivergenceError, match="step_size=50"):
-        KernelRidgeRegressor(solver=ProjectedEigenPro(step=50.0), centers=50, random_state=0).fit(X, y)
-
-
-@pytest.mark.parametrize("kernel", ["polynomial", "matern"])
-def test_other_kernels_have_centres_too(kernel):
-    X, y, new = table(centers_regressor)
-    model = KernelRidgeRegressor(kernel, centers=60, random_state=0).fit(X, y)
-    truth = np.sin(2 * new[:, 0]) + new[:, 1]
-    assert np.corrcoef(model.predict(new), truth)[0, 1] > (0.9 if kernel == "matern" else 0.75)
 
 
 @pytest.mark.parametrize(
@@ -231,14 +203,6 @@ def test_the_estimated_time_of_conjugate_gradients_is_operations_by_a_rate(dtype
     assert kernel_centers.seconds_of_passes(placed, 1, 0) == pytest.approx(slower * operations / 2.2e11, rel=1e-12)
 
 
-@pytest.mark.parametrize(("takes_steps", "n_numbers"), [(True, 400 + 164 * 20 + 5000), (False, 800 + 45 * 20 + 450)])
-def test_the_room_for_centers_is_what_their_matrices_take(takes_steps, n_numbers):
-    # 7 inputs, 3 outputs, 50 points beside 20 centers.
-    room = RoomForCenters(7, 3, 4, 50, takes_steps)
-    assert room.bytes_of(20) == 4 * n_numbers
-    assert room.fitting(room.bytes_of(20)) == 20 == room.fitting(room.bytes_of(21) - 1)
-
-
 @pytest.mark.parametrize(
     ("n", "sampled", "chosen"), [(500, True, range(500)), (40, True, range(40, 140)), (500, False, range(100))]
 )
@@ -248,17 +212,6 @@ def test_parameters_are_chosen_with_the_first_centers_or_with_the_points_after_t
     found = Centers(points, n, fresh, sampled, numbers, 1).rows_to_choose_with(2 * numbers, 3 * numbers[:, 0])
     assert found.points[:, 0].tolist() == [*chosen]
     assert np.array_equal(found.targets, 2 * found.points) and np.array_equal(found.weights, 3 * found.points[:, 0])
-
-
-@pytest.mark.parametrize(("held", "of_points"), [(777, 777), (0, 5 * 64 * 20)])
-def test_a_step_takes_the_points_in_memory_and_the_arrays_of_its_solver(held, of_points):
-    placed = SimpleNamespace(n=30, rows=SimpleNamespace(held_bytes=held, row_bytes=20))
-    targets = np.zeros((9, 2), np.float32)
-    of_gradients = kernel_centers.bytes_of_step(None, placed, 64, targets)
-    assert of_gradients == of_points + 4 * (2 * 30 * 30 + 12 * 30 * 2)
-    plan = SimpleNamespace(n_subsample=25, preconditioner=SimpleNamespace(rank=7))
-    of_steps = kernel_centers.bytes_of_step(plan, placed, 64, targets)
-    assert of_steps == of_points + 4 * (30 * 30 + 25 * 7 + 8 * 30 * 2)
 
 
 @pytest.mark.parametrize(

@@ -129,11 +129,6 @@ def test_where_both_checkpoints_are_bad_the_last_one_is_refused(spoil, interrupt
         solve(Checkpoint(interrupted_twice, "k"))
 
 
-def test_the_one_before_is_used_where_a_folder_has_lost_the_last(interrupted_twice):
-    (interrupted_twice / "checkpoint.npz").unlink()
-    assert_the_same(solve(), solve(Checkpoint(interrupted_twice, "k")))
-
-
 def test_what_a_killed_process_left_half_written_is_removed(tmp_path):
     left = tmp_path / ".checkpoint.npz.123-abcd.part"
     left.write_bytes(b"half")

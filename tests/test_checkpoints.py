@@ -23,21 +23,6 @@ from shallows.training import Batches, Checkpoint, Curve, Stopping, train
 from training_example import Pull, Watch, go
 
 
-@pytest.mark.parametrize("at", [1, 7, 8, 9, 23, 24])
-def test_a_run_that_is_stopped_goes_on_to_the_same_coefficients_to_the_bit(at, tmp_path):
-    # 60 points in batches of 8 make 8 batches an epoch: 8, 16 and 24 are ends of epochs.
-    checkpoint = Checkpoint(tmp_path, "k", every_seconds=1e9)
-    whole = solve()
-    if at < 24:
-        with pytest.raises(TrainingInterrupted, match=r"checkpoint\.npz has its state"):
-            solve(checkpoint, [Watch(at, checkpoint.request_stop)])
-        resumed = solve(Checkpoint(tmp_path, "k"))
-        assert resumed[0].n_resumes == 1
-    else:
-        resumed = solve(checkpoint, [Watch(at, checkpoint.request_stop)])
-    assert_the_same(whole, resumed)
-
-
 @dataclass(frozen=True)
 class Touchy(KernelSGDStepper):
     """Diverges with every step above 0.15, in the middle of an epoch, once the coefficients have grown."""

@@ -49,13 +49,6 @@ def test_balanced_weights_are_those_of_scikit_learn(name):
 
 
 @every
-def test_none_changes_nothing_and_is_the_default(name):
-    assert getattr(shallows.estimators, name)().get_params()["class_weight"] is None
-    regressor = getattr(shallows.estimators, name.replace("Classifier", "Regressor"), None)
-    assert regressor is None or "class_weight" not in regressor().get_params()
-
-
-@every
 @pytest.mark.parametrize(
     ("given", "message"),
     [

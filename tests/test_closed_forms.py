@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import scipy.sparse
 from sklearn.linear_model import Ridge
-from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from engine_example import sample
@@ -110,26 +109,9 @@ def test_every_map_by_name_tells_classes_apart(features):
     assert model.score(X[300:], y[300:]) > 0.85  # a half by chance
 
 
-def test_a_transformer_is_cloned_and_takes_the_seed_of_the_model():
-    X, y = problem()
-    given = RandomBinning(n_grids=7, n_bins=64)
-    model = FeatureRidgeRegressor(given, random_state=3).fit(X, y)
-    assert not hasattr(given, "bandwidth_")
-    assert (model.transformer_.n_grids, model.transformer_.n_bins, model.transformer_.random_state) == (7, 64, 3)
-
-
 def test_a_solver_without_steps_refuses_a_checkpoint():
     with pytest.raises(ShallowsError, match="checkpoint cannot be used with solver='normal_equations'"):
         FeatureRidgeRegressor().fit(*problem(30), checkpoint=object())
-
-
-def test_parameters_of_parts_are_set_by_their_paths():
-    model = FeatureRidgeRegressor(solver="feature_eigenpro")
-    model.set_params(features__n_features=60, solver__max_epochs=3, options__dtype="float64")
-    assert (model.features.n_features, model.solver.max_epochs, model.options.dtype) == (60, 3, "float64")
-    search = GridSearchCV(model, {"solver__rank": [0, 5], "features": ["fourier", "nystrom"]}, cv=2, scoring="r2")
-    assert search.fit(*problem(60)).best_params_.keys() == {"solver__rank", "features"}
-    assert model.solver.rank is None
 
 
 @pytest.mark.parametrize(("share", "single"), [(2.0, True), (0.2, True), (0.05, False), (0.0, False)])

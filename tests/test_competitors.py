@@ -15,7 +15,7 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from engine_example import sample
-from shallows import EarlyStopping, Options, features, kernels, losses, training
+from shallows import Options, features, kernels, losses, training
 from shallows.errors import DivergenceError
 from shallows.estimators import (
     RegularizedRiskClassifier,
@@ -138,17 +138,6 @@ def test_the_regularisation_is_in_the_units_of_the_targets(loss):
 # ------------------------------------------------------------------------------------ what all of them do
 
 
-@pytest.mark.parametrize("Estimator", ["svrg: RegularizedRiskRegressor", "sag: RegularizedRiskRegressor"])
-@pytest.mark.parametrize("batch_size", [1, 3])
-def test_batches_whose_targets_are_all_the_mean_are_no_sign_of_divergence(Estimator, batch_size):
-    Estimator = constructor(Estimator)
-    X = sample(40, 3)
-    y = np.where(np.arange(40) % 10, 0.0, np.where(np.arange(40) % 20, 5.0, -5.0))  # with the mean 0, at most places
-    assert y.mean() == 0
-    model = Estimator(random_state=0, batch_size=batch_size, max_epochs=3).fit(X, y)
-    assert model.n_rollbacks_ == 0
-
-
 @every
 def test_it_learns_and_reports_what_was_chosen(model):
     X, y, _ = table(model)
@@ -227,15 +216,6 @@ def test_one_pass_makes_half_of_the_matrix_and_two_passes_no_more(monkeypatch):
     assert sum(made) == len(X) ** 2  # one tile here
 
 
-def test_training_stops_when_its_time_is_up():
-    X, y, _ = table(RegularizedRiskClassifier(), n=1000)
-    model = RegularizedRiskClassifier(
-        solver=SDCA(max_epochs=10_000), random_state=0, options=Options(max_seconds=0.2)
-    ).fit(X, y)
-    assert model.report_["stopped_by"] == "max_seconds"
-    assert 0.2 <= model.report_["timings"]["training"] < 2
-
-
 def test_batches_come_in_order_first_and_then_in_the_order_that_was_asked_for():
     for kind in (InOrderThenShuffled, InOrderThenDrawn):
         batches = kind(100, 30, 0)
@@ -269,12 +249,6 @@ def test_a_linear_kernel_has_the_coefficients_of_the_inputs():
     assert not hasattr(model.set_params(kernel="gaussian").fit(X, target), "coef_")
 
 
-def test_probabilities_are_there_for_the_losses_that_have_them():
-    assert hasattr(RegularizedRiskClassifier(solver="svrg", features="fourier"), "predict_proba")
-    assert not hasattr(RegularizedRiskClassifier(), "predict_proba")
-    assert hasattr(RegularizedRiskClassifier(loss="logistic"), "predict_proba")
-
-
 @pytest.mark.parametrize("solver", ["norma", "sdca", "pegasos"])
 @pytest.mark.parametrize("kernel", ["gaussian", kernels.Polynomial(degree=3), kernels.Matern(nu=1.5), "arc_cosine"])
 def test_the_function_is_the_sum_of_kernels_over_the_support(kernel, solver):
@@ -286,15 +260,6 @@ def test_the_function_is_the_sum_of_kernels_over_the_support(kernel, solver):
 
 
 # ------------------------------------------------------------------------------------ parameters of parts
-
-
-def test_parameters_of_named_parts_have_paths():
-    model = RegularizedRiskRegressor("matern", early_stopping=True)
-    model.set_params(kernel__nu=2.5, solver__max_epochs=3, options__dtype="float64", early_stopping__patience=5)
-    assert model.solver == SDCA(max_epochs=3)
-    assert model.early_stopping == EarlyStopping(patience=5)
-    found = clone(model).get_params()
-    assert (found["kernel__nu"], found["solver__max_epochs"], found["options__dtype"]) == (2.5, 3, "float64")
 
 
 def test_a_transformer_takes_the_kernel_of_the_estimator():

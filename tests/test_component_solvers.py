@@ -10,7 +10,6 @@ from component_example import features, points, sine_squared
 from shallows import arrays, streams
 from shallows.errors import DivergenceError, ShallowsError
 from shallows.solvers.components.component_steps import (
-    TooFewDirectionsError,
     next_block,
     random_feature_components,
     share_of_batch,
@@ -51,12 +50,6 @@ def test_the_start_is_the_exact_solution_in_the_features_of_its_blocks(n, center
     assert np.abs(start.values - values[::-1][:4]).max() < 1e-12
     assert np.abs(np.abs(vectors[:, ::-1][:, :3].T @ found) - np.eye(3)).max() < 1e-6
     assert start.variance == pytest.approx(values.sum(), rel=1e-12)
-
-
-def test_more_components_than_the_data_have_are_refused_with_their_number():
-    x = np.repeat(points(3), 40, axis=0)
-    with pytest.raises(TooFewDirectionsError, match=r"n_components=4.*120 points.*span 3 directions"):
-        random_feature_components(features(16), x, 4)
 
 
 def test_a_zero_start_is_refused_with_the_reason():

@@ -72,12 +72,6 @@ def test_the_limit_solves_the_system():
     assert np.abs(trained(p, N)[0][-1] - solution).max() < 1e-6 * np.abs(solution).max()
 
 
-@pytest.mark.parametrize("budget", [0, 12_000, 2**30])
-def test_what_is_kept_of_the_matrix_makes_no_difference(budget):
-    whole, part = (problem(rank=6, n_subsample=25, tile=16, budget=b) for b in (2**30, budget))
-    assert np.abs(trained(whole, 10)[0][-1] - trained(part, 10)[0][-1]).max() < 1e-10
-
-
 def in_precision(p, x, y, dtype):
     """The problem of other points and targets in a precision."""
     points = kernels.augmented(x.astype(dtype))

@@ -104,14 +104,6 @@ def test_kept_kernel_values_change_nothing_but_how_many_are_made():
     assert kept.n_evaluations < 1.2 * 600 * len(kept.core) < 0.2 * made.n_evaluations
 
 
-def test_kernel_values_are_kept_where_they_pay_and_have_room_only():
-    x, y = two_classes(600)
-    problem = core_problem(x, y, 10.0, budget=8 * 64 * (600 + 2 * 64))
-    assert not problem.keeps_rows(9, 59) and problem.keeps_rows(10, 59)
-    assert problem.keeps_rows(1, None)
-    assert problem.keeps_rows(64, 59) and not problem.keeps_rows(65, 59)
-
-
 @pytest.mark.parametrize("budget", [0, 10**8])
 def test_a_run_that_is_stopped_at_every_batch_ends_the_same_to_the_bit(tmp_path, budget):
     x, y = two_classes()

@@ -186,13 +186,6 @@ def test_values_that_are_kept_of_a_set_are_those_of_the_function(policy):
         assert np.abs(state.coefficients - plain.coefficients).max() < 1e-12 * np.abs(plain.coefficients).max()
 
 
-def test_the_mean_loss_of_the_zero_function_is_for_as_many_rows_as_the_last_batch_has():
-    state = DoublyStochasticStepper(1.0).init(make())
-    state.observe_zero_loss(6.0, 3)
-    state.observe_zero_loss(10.0, 5)
-    assert (state.zero_loss, state.mean_zero_loss) == (10.0, 16.0 / 8 * 5)
-
-
 # ------------------------------------------------------------------------------------------ novelty
 
 
@@ -240,15 +233,6 @@ def test_a_state_that_was_kept_goes_on_to_the_same_to_the_bit(solver):
     other = run(solver, problem, 20, state=other, start=11)
     assert np.array_equal(other.coefficients, whole.coefficients)
     assert other.remember()[1] == whole.remember()[1]
-
-
-def test_what_is_kept_does_not_change_with_the_steps_that_follow():
-    problem = make()
-    state = run(SOLVERS["settled"], problem, 5)
-    held, _ = state.remember()
-    copies = {name: part.copy() for name, part in held.items()}
-    run(SOLVERS["settled"], problem, 20, state=state, start=5)
-    assert all(np.array_equal(held[name], copies[name]) for name in held)
 
 
 @pytest.mark.parametrize(

@@ -118,13 +118,6 @@ def test_a_quantile_is_exceeded_by_the_share_that_it_names(tau):
     assert abs(np.mean(y_new + noise[1] < model.predict(X_new)) - tau) < 0.06
 
 
-def test_epsilon_is_in_the_units_of_the_targets():
-    X, y = waves()
-    model = DoublyStochasticRegressor(loss=losses.EpsilonInsensitive(5.0), random_state=0).fit(X, y)
-    spread = np.sqrt(np.mean((y - model.intercept_) ** 2))
-    assert model._model.plan.problem.loss.epsilon == pytest.approx(5.0 / spread, rel=1e-6)
-
-
 def test_a_regression_comes_close_to_exact_kernel_ridge():
     X, y = waves()
     given = {"solver": DoublyStochastic(n_iter=80), "bandwidth": 1.0, "regularization": 0.0}

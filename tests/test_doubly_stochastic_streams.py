@@ -34,12 +34,6 @@ def test_a_stream_that_never_ends_is_learnt_from_until_the_batches_asked_for():
     assert model.n_iter_ == 20 + 48
 
 
-def test_a_stream_can_be_stopped_after_a_time():
-    model = small().partial_fit(endless(), classes=WORDS, max_seconds=0.05)
-    assert 0 < model.n_iter_ < 10_000
-    assert model.report_["stopped_by"] == "max_seconds"
-
-
 def test_a_stream_and_calls_with_its_batches_give_the_same_model():
     whole, parts = small().partial_fit(endless(8), classes=WORDS), small()
     for X, y in endless(8):

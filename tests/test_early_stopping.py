@@ -12,7 +12,7 @@ from sklearn.base import is_classifier
 from engine_example import sample
 from estimators_example import published, uncalibrated
 from feature_forms import feature_eigenpro_regressor
-from forms import centers_regressor, changed, eigenpro_regressor, kernel_sgd_classifier
+from forms import centers_regressor, changed, eigenpro_regressor
 from shallows import KernelRidgeClassifier, KernelRidgeRegressor, Options, spectrum, training
 from shallows.errors import ShallowsError
 from shallows.fitting.rows import EarlyStopping, HeldOut, TrainingSet, split_rows
@@ -92,15 +92,6 @@ def test_scores_are_weighted_and_observers_see_all_training_rows(Estimator):
     assert [row["n"] for row in curve.rows] == [len(X)] * 2
     best = seen[int(np.argmax(model.validation_scores_))]  # The model of the best epoch is kept.
     assert np.abs(np.asarray(best, float) - np.asarray(model.predict(X), float)).max() < 1e-9
-
-
-def test_kernel_gradient_descent_stops_early_too():
-    X, y, *_ = table(kernel_sgd_classifier, noise=0.8)
-    asked = {"bandwidth": 0.5, "max_epochs": 60, "tol": 0, "random_state": 0, **uncalibrated(kernel_sgd_classifier)}
-    model = kernel_sgd_classifier(early_stopping=True, **asked).fit(X, y)
-    rows = held_out_rows(model, X)
-    assert model.n_epochs_ < 60
-    assert model.score(X[rows], y[rows]) == pytest.approx(model.best_validation_score_, abs=1e-9)
 
 
 @pytest.mark.parametrize(("name", "value"), [("fraction", 0.0), ("fraction", 1.0), ("patience", 0), ("patience", 1.5)])

@@ -23,10 +23,9 @@ from estimators_example import (
     table,
 )
 from forms import eigenpro_regressor
-from shallows import KernelRidgeClassifier, KernelRidgeRegressor, arrays, kernels
+from shallows import KernelRidgeRegressor, arrays, kernels
 from shallows.kernels import compiled
 from shallows.models.centering import Centering
-from shallows.solvers import EigenPro
 
 pytestmark = brief
 
@@ -164,19 +163,6 @@ def test_where_all_features_are_constant_the_mean_is_learnt(Estimator, n, weight
         assert model.predict(X[:1]) == [int(weights)]
 
 
-@each
-@pytest.mark.parametrize("n", [1, 2])
-def test_a_handful_of_points_is_fitted(Estimator, n):
-    X, y = sample(n), np.arange(n) % 2
-    if is_classifier(Estimator()) and n == 1:
-        with pytest.raises(ValueError, match="one class"):
-            Estimator().fit(X, y)
-        return
-    options = published(Estimator, "bandwidth")
-    model = Estimator("laplace", bandwidth=0.2, random_state=0, tol=0, **options).fit(X, y)
-    assert model.predict(X) == pytest.approx(y, abs=1e-3)
-
-
 @each_eigenpro
 def test_rank_subsample_and_batch_beyond_the_points_are_brought_down_to_them(Estimator):
     X, y, new = table(Estimator, 30)
@@ -185,19 +171,3 @@ def test_rank_subsample_and_batch_beyond_the_points_are_brought_down_to_them(Est
     assert (used["rank"], used["n_subsample"], used["batch_size"]) == (29, 30, 30)
     plain = Estimator("laplace", rank=29, random_state=0).fit(X, y)
     assert np.abs(outputs(model, new) - outputs(plain, new)).max() < 1e-6
-
-
-def test_the_same_point_with_other_labels_gives_their_mean():
-    X, y = np.repeat(sample(20), 3, axis=0), np.tile([0.0, 0.0, 1.0], 20)
-    given = {"solver": EigenPro(max_epochs=200), "random_state": 0}
-    assert KernelRidgeRegressor("laplace", **given).fit(X, y).predict(X) == pytest.approx(np.full(60, 1 / 3), abs=1e-3)
-    assert not KernelRidgeClassifier("laplace", **given).fit(X, y).predict(X).any()
-
-
-@each_eigenpro
-def test_repeated_points_do_not_disturb_the_certificate(Estimator):
-    X, y, _ = table(Estimator, 150)
-    X, y = np.tile(X, (8, 1)), np.tile(y, 8)
-    model = Estimator(random_state=0, max_epochs=5, tol=0).fit(X, y)
-    assert model.n_rollbacks_ == 0
-    assert model.losses_[-1] < model.losses_[0]

@@ -145,25 +145,7 @@ def test_a_step_of_the_users_that_is_too_large_is_an_error_that_names_it(Estimat
         Estimator(step_size=1e15).fit(X, y)
 
 
-@each
-def test_a_step_of_the_users_is_taken_as_it_is(Estimator):
-    X, y, _ = table(Estimator)
-    plain, numpy = (
-        Estimator(step_size=kind(0.01), dtype="float32", random_state=0, max_epochs=3).fit(X, y)
-        for kind in (float, np.float64)
-    )
-    assert plain.step_size_ == plain.report_["step_size"] == 0.01
-    # NumPy's scalars would raise float32 to float64.
-    assert np.array_equal(plain.dual_coef_, numpy.dual_coef_)
-
-
 EVERY_CLASSIFIER = [getattr(estimators, name) for name in estimators.__all__ if name.endswith("Classifier")]
-
-
-@pytest.mark.parametrize("kernel", [kernels.Gaussian, kernels.Polynomial])
-def test_true_is_no_parameter_of_a_kernel(kernel):
-    with pytest.raises(ShallowsError, match="got True"):
-        kernel(True)
 
 
 @pytest.mark.parametrize("Classifier", EVERY_CLASSIFIER, ids=lambda Classifier: Classifier.__name__)
@@ -174,14 +156,6 @@ def test_a_missing_label_is_no_class(Classifier, missing, given_as):
     words = [missing if i == 5 else f"class {label}" for i, label in enumerate(y)]
     with pytest.raises(ValueError, match=r"y holds (nan|None), which is no class label"):
         Classifier().fit(X, given_as(words))
-
-
-@pytest.mark.parametrize("classes", [[0.0, 1.0, np.nan], ["a", "b", None], np.array([0.0, 1.0, np.nan])])
-def test_a_missing_label_is_not_among_the_classes_of_a_stream(classes):
-    X, _, _ = table(shallows.DoublyStochasticClassifier)
-    y = np.array(classes)[:2][np.arange(len(X)) % 2]
-    with pytest.raises(ValueError, match=r"classes holds (nan|None)"):
-        shallows.DoublyStochasticClassifier().partial_fit(X, y, classes=classes)
 
 
 @pytest.mark.parametrize("Estimator", [feature_eigenpro_regressor, constructor("sag: RegularizedRiskRegressor")])
@@ -229,12 +203,6 @@ def test_a_column_of_text_is_named_by_every_estimator(name):
 def test_columns_without_numbers_are_named_in_every_kind_of_table(X, message):
     with pytest.raises(ValueError, match=message):
         shallows.KernelRidgeRegressor().fit(X, np.arange(len(X), dtype=float))
-
-
-def test_a_column_of_text_is_named_in_a_prediction():
-    model = shallows.KernelRidgeRegressor().fit(in_frames(np.arange(20.0)), np.arange(20.0))
-    with pytest.raises(ValueError, match=TEXT):
-        model.predict(in_frames(WORDS))
 
 
 def test_numbers_of_any_type_in_a_table_are_taken():

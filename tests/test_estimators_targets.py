@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -52,13 +50,6 @@ def test_several_outputs_are_what_they_are_apart(Estimator):
 
 
 @each_regressor
-def test_one_output_keeps_the_shape_it_came_in(Estimator):
-    X, y, new = table(Estimator)
-    assert Estimator(max_epochs=2).fit(X, y).predict(new).shape == (len(new),)
-    assert Estimator(max_epochs=2).fit(X, y[:, None]).predict(new).shape == (len(new), 1)
-
-
-@each_regressor
 def test_a_constant_target_whose_mean_is_rounded_is_not_learnt(Estimator):
     X, y, new = table(Estimator, 120)
     third = np.full(len(X), 1.1)
@@ -96,13 +87,6 @@ def test_a_regression_names_the_target_that_is_no_number(name, value, says):
             unfitted(name).fit(ROWS, given)
 
 
-def test_targets_as_objects_are_the_numbers_that_they_stand_for():
-    numbers = ROWS[:, 0]
-    expected = unfitted("KernelRidgeRegressor").fit(ROWS, numbers).predict(ROWS)
-    for y in (numbers.astype(object), pd.Series(numbers, dtype=object), [Fraction(number) for number in numbers]):
-        assert np.array_equal(unfitted("KernelRidgeRegressor").fit(ROWS, y).predict(ROWS), expected)
-
-
 @each_eigenpro
 def test_a_weight_of_two_is_a_row_that_is_there_twice(Estimator):
     # Noise that cannot be fitted (repeated points with other targets), so that weights matter at the optimum. Laplace
@@ -135,20 +119,6 @@ def test_the_unit_of_the_weights_changes_nothing(Estimator):
     options = {"kernel": "laplace", "random_state": 0, "max_epochs": 3}
     one, other = (Estimator(**options).fit(X, y, sample_weight=w * unit) for unit in (1.0, 2.0**40))
     assert np.abs(outputs(one, new) - outputs(other, new)).max() < 1e-9
-
-
-@each
-def test_weights_that_mean_nothing_are_refused(Estimator):
-    X, y, _ = table(Estimator)
-    refused = {
-        "(?i)zero": np.zeros(120),
-        "(?i)negative": -np.ones(120),
-        "(?i)shape": np.ones(119),
-        "NaN": [np.nan] * 120,
-    }
-    for says, weights in refused.items():
-        with pytest.raises(ValueError, match=says):
-            Estimator().fit(X, y, sample_weight=weights)
 
 
 # --------------------------------------------------------------------------------------- probabilities

@@ -164,19 +164,6 @@ def test_beyond_the_budget_auto_takes_conjugate_gradients_and_stays_right(regres
         KernelRidgeRegressor(solver="cholesky").fit(x, y)
 
 
-def test_a_classifier_codes_its_classes_as_the_others_do():
-    rng = np.random.default_rng(0)
-    labels = np.array(["a", "b", "c"])[rng.integers(0, 3, size=200)]
-    x = sample(200, 3) + 4.0 * np.stack([labels == "a", labels == "b", labels == "c"], axis=1)
-    options = {"bandwidth": 2.0, "regularisation": 0.1, "calibration": None, "device": "cpu"}
-    model = ridge(KernelRidgeClassifier, random_state=0, **options).fit(x, labels)
-    codes = np.where(labels[:, None] == np.array(["a", "b", "c"]), 1.0, -1.0)
-    K = naive_kernel("gaussian", 2.0, x, x)
-    expected = K @ np.linalg.solve(K + 0.1 * np.eye(200), codes)
-    np.testing.assert_allclose(model.decision_function(x), expected, atol=1e-10)
-    assert model.score(x, labels) > 0.95
-
-
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [

@@ -171,6 +171,16 @@ def test_a_spectrum_is_that_of_the_kernel_with_its_parameters(job):
     assert first[0] == pytest.approx(first[1], rel=1e-5)
 
 
+def test_the_outputs_on_the_test_part_are_kept_and_give_the_error_of_the_last_mark(job):
+    for one in (eigenpro(job), job("krls", marks=(), bandwidth=5.0, alpha=1.0), job("smo", marks=())):
+        made, folder = run.execute(one, CONDITIONS), one.out / "record.json"
+        [found] = evaluations.evaluate([folder], "epochs", {"again": "error"}).values()
+        assert found.curve["again"][None] == pytest.approx(made["metrics"]["final"]["test_error"])
+    (one.out / "outputs.npz").write_bytes(b"damaged")
+    with pytest.raises(ShallowsError, match=r"outputs\.npz cannot be read.*Delete it"):
+        evaluations.evaluate([folder], "epochs", {"again": "error"})
+
+
 def test_regression_is_measured_by_the_mean_square_and_its_root():
     class Snapshot:
         def predict(self, x):

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse
-from sklearn.linear_model import Lasso, Ridge
-from sklearn.pipeline import make_pipeline
+from sklearn.linear_model import Lasso
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from engine_example import sample
@@ -86,13 +85,6 @@ def test_more_units_than_rows_come_near_the_minimum_with_an_absolute_penalty():
     assert objective(found) - objective(exact) < 0.05 * (objective(nothing) - objective(exact))
 
 
-def test_as_many_units_as_inputs_are_linear():
-    X = sample(100, 4) - 2.0
-    model = ExtremeLearningMachineAutoencoder(n_units=4, random_state=0).fit(X)
-    beta, Z = by_hand(X, model)
-    assert np.abs(model.transform(X) - Z @ beta.T).max() < 1e-10
-
-
 def test_the_random_weights_are_orthogonal_and_the_offsets_of_length_one():
     for n_units in (3, 8, 20):
         units = orthogonal_units("sigmoid", 8, n_units, 2.0, seed=5)
@@ -101,17 +93,3 @@ def test_the_random_weights_are_orthogonal_and_the_offsets_of_length_one():
         assert np.abs(products - np.eye(min(8, n_units))).max() < 1e-14
         assert np.linalg.norm(units.offsets) == pytest.approx(1.0, abs=1e-14)
     assert not np.array_equal(units.weights, orthogonal_units("sigmoid", 8, 20, 2.0, seed=6).weights)
-
-
-def test_a_pipeline_of_layers_is_the_layers_one_after_another():
-    X = sample(150, 5)
-    y = np.sin(2.0 * X[:, 0]) + X[:, 1]
-    layers = [ExtremeLearningMachineAutoencoder(n_units=n, random_state=n) for n in (5, 8)]
-    model = make_pipeline(*layers, Ridge(alpha=0.1)).fit(X, y)
-    beta, Z = by_hand(X, model[0])
-    first = Z @ beta.T
-    beta, Z = by_hand(first, model[1])
-    H = sigmoid(Z @ beta.T)
-    mean = H.mean(axis=0)
-    weights = np.linalg.solve((H - mean).T @ (H - mean) + 0.1 * np.eye(8), (H - mean).T @ (y - y.mean()))
-    assert np.abs(model.predict(X) - ((H - mean) @ weights + y.mean())).max() < 1e-7

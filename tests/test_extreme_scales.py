@@ -11,7 +11,6 @@ from sklearn.base import is_classifier
 
 import promises_example
 from bad_input_example import (
-    OTHERS,
     each_map,
     each_of_least_squares,
     each_precision,
@@ -26,10 +25,8 @@ from estimators_example import published
 from feature_forms import feature_eigenpro_regressor
 from forms import (
     centers_regressor,
-    eigenpro_classifier,
     eigenpro_regressor,
     kernel_ridge_regressor,
-    kernel_sgd_classifier,
     kernel_sgd_regressor,
 )
 from promises_example import EVERY, targets, unfitted
@@ -55,24 +52,6 @@ def test_a_matrix_of_ones_learns_the_mean(Estimator, bandwidth, kernel, dtype):
     model = made(Estimator, **options).fit(X, y)
     # Laplace at 1e6 is 1 − 1e-6 r, and what is left of the matrix is a linear function in that unit.
     assert np.abs(model.predict(new) - y.mean()).max() < 1e-2
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "Estimator", [eigenpro_classifier, eigenpro_regressor, kernel_sgd_classifier, kernel_sgd_regressor]
-)
-@pytest.mark.parametrize("batch_size", [None, 50])
-@pytest.mark.parametrize("kernel", ["gaussian", "laplace"])
-def test_a_matrix_of_ones_averages_contradicting_targets_in_any_batches(Estimator, kernel, batch_size):
-    n = 1500
-    rng = np.random.default_rng(3)
-    X, y = rng.normal(size=(n, 3)), (rng.random(n) < 0.4).astype(int)
-    options = {"batch_size": batch_size, "max_epochs": 5, "random_state": 0, **published(Estimator, "bandwidth")}
-    model = Estimator(kernel, bandwidth=1e8, **options).fit(X, y)
-    assert model.n_rollbacks_ == 0
-    found = (1 + outputs(model, X)) / 2 if is_classifier(model) else model.predict(X)
-    # The mean of these targets has itself an error of 0.013. A batch of 16 has one of 0.12, and a step is longer.
-    assert np.abs(found - y.mean()).max() < 0.05
 
 
 @pytest.mark.parametrize(("n", "d", "bandwidth", "dtype"), [(120, 3, 1e-4, "float64"), (1500, 10, 1e-2, "float32")])
@@ -138,14 +117,6 @@ def test_every_map_refuses_features_whose_squares_leave_the_numbers(name, scale,
     X, y, _ = table(feature_eigenpro_regressor)
     with pytest.raises(ShallowsError, match=rf"features are too (large|small) for {dtype}.*StandardScaler"):
         made(feature_eigenpro_regressor, features=name, dtype=dtype).fit(X * scale, y)
-
-
-@pytest.mark.parametrize("Estimator", OTHERS)
-def test_features_whose_squares_leave_the_numbers_are_refused_under_every_loss(Estimator):
-    X, y, _ = table(Estimator)
-    for scale in (1e-200, 1e200):
-        with pytest.raises(ShallowsError, match=r"features are too (large|small) for float64.*StandardScaler"):
-            made(Estimator).fit(X * scale, y)
 
 
 @every

@@ -18,7 +18,6 @@ from flat import flat_if_known
 from shallows import DoublyStochasticClassifier, KernelRidgeRegressor, training
 from shallows.errors import ShallowsError
 from shallows.solvers import ConjugateGradients, DoublyStochastic, EigenPro, FeatureBlockDescent
-from shallows.svm import DoublyStochasticNoveltyDetector
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -102,15 +101,6 @@ def test_a_refit_that_fails_leaves_the_model_as_it_was(name, how):
     assert np.array_equal(scores(model, X), before)
     assert set(vars(model)) == names
     assert model.n_features_in_ == 2
-
-
-@every
-@pytest.mark.parametrize("how", ["NaN", "Ctrl-C"])
-def test_a_first_fit_that_fails_leaves_no_model(name, how):
-    model = unfitted(name)
-    names = set(vars(model))
-    fail(model, how, *problem(name))
-    assert set(vars(model)) == names
 
 
 # Streams
@@ -232,24 +222,6 @@ def interrupted_at(number, method):
         return method(*args)
 
     return call
-
-
-def test_a_novelty_detector_keeps_its_threshold_too():
-    X, _ = moons(200)
-    model, whole = (
-        DoublyStochasticNoveltyDetector(solver=DoublyStochastic(block_size=8), random_state=0).fit(X) for _ in range(2)
-    )
-    before = model.decision_function(X)
-    with pytest.raises(KeyboardInterrupt):
-        model.partial_fit(iter([(X[:100],)]), observers=[Interrupt()])
-    after = model.decision_function(X)
-    assert np.isfinite(after).all()
-    assert not np.array_equal(after, before)
-    # The interruption came after the one batch of these rows.
-    whole.partial_fit(X[:100])
-    assert model.n_iter_ == whole.n_iter_
-    assert model.offset_ == whole.offset_
-    assert np.array_equal(after, whole.decision_function(X))
 
 
 # The line that a warning names

@@ -57,24 +57,6 @@ def test_the_error_of_the_choice_is_that_of_fits_without_each_point(weighted):
         assert left_out_error(x, y, weights, choice.bandwidth, factor * choice.regularization) > found
 
 
-@pytest.mark.parametrize("kind", FIXED)
-def test_a_sine_of_one_input_is_followed(kind):
-    x, y = sine(400)
-    model = regressor(kind).fit(x[:250], y[:250])
-    assert model.score(x[250:], y[250:]) > 0.75
-    assert regressor(kind, **FIXED[kind]).fit(x[:250], y[:250]).score(x[250:], y[250:]) < 0.5
-    assert model.report_["selection"]["chosen_by"] == "leave-one-out"
-    assert model.report_["bandwidth"] == model.transformer_.bandwidth_
-
-
-@pytest.mark.parametrize("kind", FIXED)
-def test_nothing_is_found_in_noise(kind):
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(900, 10)), rng.normal(size=900)
-    assert regressor(kind).fit(X[:500], y[:500]).score(X[500:], y[500:]) > -0.03
-    assert regressor(kind, **FIXED[kind]).fit(X[:500], y[:500]).score(X[500:], y[500:]) < -0.03
-
-
 def test_what_is_given_stays():
     x, y = sine(200)
     of_ridge = shallows.FeatureRidgeRegressor(FourierFeatures(bandwidth=0.3), random_state=0).fit(x, y)

@@ -220,13 +220,6 @@ def test_the_start_is_the_exact_solution_of_a_sample(n, centered):
     assert np.abs(start.T @ start - np.eye(K)).max() < 1e-9
 
 
-def test_more_components_than_features_or_directions_are_refused_with_their_number():
-    with pytest.raises(ShallowsError, match="n_components=41 is more than there are features, 40 of 120 points"):
-        sample_components(Cosines().map(points(120)), 41, 0, centered=True)
-    with pytest.raises(ShallowsError, match=r"n_samples = 120\) span 2 directions"):
-        sample_components(Cosines().map(np.repeat(points(3), 40, axis=0)), 3, 0, centered=True)
-
-
 def test_what_a_solver_chooses_follows_from_the_eigenvalues_of_a_sample():
     plan = FeaturePCAPlan(10_000, np.array([0.5, 0.25, 0.05]), 2)
     # The gap is 0.8, and 2/0.8 below 3.

@@ -12,8 +12,7 @@ import pytest
 from engine_example import sample
 from risk_example import Given
 from shallows import features, kernels, spectrum
-from shallows.errors import UnknownNameError
-from shallows.features import Blocks, Design, LinearMap
+from shallows.features import Blocks, Design
 from shallows.solvers.least_squares.feature_eigenpro import FeatureEigenProStepper, FeatureProblem
 
 PLENTY = 2**30
@@ -60,7 +59,6 @@ def states(solver, held, n_steps, batches):
         yield state.coefficients + 0.0
 
 
-WHOLE = [slice(0, N)]
 BATCHES = [slice(0, 7), slice(42, 49), slice(7, 14), slice(56, 60)]
 
 
@@ -76,11 +74,6 @@ def test_the_eigensystem_of_all_rows_is_that_of_the_second_moments(eigensystem, 
     values, vectors = top_of(p.X.T @ (w[:, None] * p.X) / N, 6)
     assert p.p.eigenvalues == pytest.approx(values, rel=1e-10)
     assert np.abs(p.p.vectors @ p.p.vectors.T - vectors[:, :5] @ vectors[:, :5].T).max() < 1e-10
-
-
-def test_an_unknown_eigensystem_is_told_the_known_ones():
-    with pytest.raises(UnknownNameError, match=r"eigensystem 'nvsd'. Did you mean 'nsvd'"):
-        problem(eigensystem="nvsd")
 
 
 # ---------------------------------------------------------------------------------------- the operator
@@ -125,23 +118,6 @@ def test_the_certificate_is_that_of_the_operator_away_from_the_subsample(weights
     assert p.p.dimension == D
 
 
-@pytest.mark.parametrize("weights", [False, True])
-def test_the_diagonal_on_the_subsample_is_less_by_the_smallest_leverage(weights):
-    p = problem(n=500, rank=4, n_subsample=50, weights=weights)
-    sample_of = p.X[:50] if p.w is None else np.sqrt(p.w[:50, None]) * p.X[:50]
-    leverage = (np.linalg.svd(sample_of, full_matrices=False)[0][:, :4] ** 2).sum(axis=1)
-    assert p.p.subsample_diagonal == pytest.approx(p.p.bound - leverage.min(), rel=1e-12)
-
-
-@pytest.mark.parametrize("limit", ["smallest", "smallest_share"])
-def test_directions_below_a_limit_are_left_as_they_are(limit):
-    values, _ = top_of(decaying().T @ decaying() / N, D)
-    level = (values[5] + values[6]) / 2
-    # A share of the mean square of the rows, which is the sum of the eigenvalues, or of the largest of them.
-    made = problem(rank=11, **{limit: level / {"smallest": values.sum(), "smallest_share": values[0]}[limit]}).p
-    assert made.eigenvalues == pytest.approx([*values[:6], level], rel=1e-10)
-
-
 def test_more_directions_than_features_are_not_flattened():
     p = problem(n=40, d=3, rank=10)
     assert p.p.rank == 2
@@ -163,15 +139,6 @@ def test_a_step_is_the_equation_of_the_paper(weights, ridge, budget):
         rows = BATCHES[t % 4]
         g = p.X[rows].T @ (w[rows, None] * (p.X[rows] @ A - p.y[rows]))
         A = A - 0.05 * P @ (g + ridge * (rows.stop - rows.start) / N * A)
-
-
-@pytest.mark.parametrize("batches", [WHOLE, BATCHES], ids=["whole", "batches"])
-def test_rank_zero_is_plain_gradient_descent(batches):
-    # SPEC 10.6 (1), to the bit.
-    p = problem(rank=0)
-    plain = FeatureProblem(p.problem.design, p.y)
-    both = (states(FeatureEigenProStepper(0.01), held, 12, batches) for held in (p.problem, plain))
-    assert all(np.array_equal(a, b) for a, b in zip(*both, strict=True))
 
 
 # ------------------------------------------------------------------------------------ features in blocks
@@ -207,11 +174,6 @@ def test_a_design_multiplies_as_its_matrix_does(budget):
     assert np.abs(design.dot(a) - whole @ a).max() < 1e-14
     rows = np.concatenate([design.block(slice(7, 20), k) for k in range(len(design.spans))], axis=1)
     assert np.abs(rows - whole[7:20]).max() < 1e-15
-
-
-def test_linear_features_have_a_constant():
-    x = sample(5)
-    assert np.array_equal(LinearMap(3).map(x), np.hstack([x, np.ones((5, 1))]))
 
 
 @pytest.mark.parametrize("holds", [True, False])

@@ -16,7 +16,7 @@ from flat import flat
 from pretended_gpu import pretended_gpu
 from shallows.decomposition import FeatureKernelPCA
 from shallows.errors import ShallowsError
-from shallows.kernel_approximation import FourierFeatures, NystroemFeatures, RandomBinning, SparseRandomFeatures
+from shallows.kernel_approximation import NystroemFeatures, RandomBinning, SparseRandomFeatures
 from shallows.solvers import VRPCA, FeatureOja, MatrixStochasticGradient, Oja
 from shallows.solvers.feature_components import SOLVERS
 
@@ -111,18 +111,6 @@ def test_a_solver_that_needs_passes_is_refused_for_streams_and_keeps_its_model()
     assert np.array_equal(model.transform(points()), before)
 
 
-@each
-def test_a_model_comes_back_from_a_file(solver, tmp_path):
-    model = brief(solver, n_iter=5).fit(points(300))
-    shallows.save(model, tmp_path / "model.skops")
-    loaded = shallows.load(tmp_path / "model.skops")
-    assert np.array_equal(loaded.transform(points()), model.transform(points()))
-    if SOLVERS[solver].is_online:
-        for one in (model, loaded):
-            one.partial_fit(points(300, seed=4))
-        assert np.array_equal(loaded.transform(points()), model.transform(points()))
-
-
 def test_features_that_do_not_fit_into_memory_are_computed_for_each_batch(monkeypatch):
     x = points(400)
     kept = brief("vr_pca").fit(x)
@@ -142,20 +130,6 @@ def test_a_fit_and_a_stream_on_a_gpu_give_what_they_give_on_a_cpu(solver, featur
     expected = of("cpu")
     with pretended_gpu(monkeypatch):
         assert of("gpu") == pytest.approx(expected, abs=1e-8)
-
-
-def test_features_are_names_or_transformers_and_have_paths():
-    x = points(200)
-    by_name = flat(FeatureKernelPCA, n_features=30, kernel="laplace", n_iter=5, random_state=0)
-    assert by_name.features == NystroemFeatures("laplace", n_features=30) or by_name.features.n_features == 30
-    transformer = NystroemFeatures("laplace", n_features=30)
-    by_object = FeatureKernelPCA(2, features=transformer, solver=FeatureOja(n_iter=5), random_state=0)
-    assert np.array_equal(by_name.fit(x).transform(x), by_object.fit(x).transform(x))
-    assert not hasattr(transformer, "bandwidth_")
-    assert by_object.get_params()["features__n_features"] == 30
-    assert by_object.transformer_.feature_map_.n_features == 30
-    for features in ("fastfood", "polynomial", "hidden_units", FourierFeatures(form="cosine", n_features=40)):
-        assert FeatureKernelPCA(2, features=features, random_state=0).fit(x).transform(x).shape == (200, 2)
 
 
 @pytest.mark.parametrize(
@@ -191,25 +165,3 @@ def test_features_that_cannot_be_used_are_refused(features, match):
 def test_an_error_names_the_value_of_a_parameter_out_of_range(options, match):
     with pytest.raises(ShallowsError, match=match):
         brief(**{"bandwidth": "median"} | options).fit(points(50))
-
-
-@pytest.mark.parametrize("solver", ["feature_oja", "vr_pca", "matrix_stochastic_gradient"])
-def test_the_longest_steps_are_harmless(solver):
-    model = brief(solver, n_iter=5, dtype="float32", step_size=1e300).fit(points(300))
-    assert np.abs(model.dual_coef_.T @ model.dual_coef_ - np.eye(2)).max() < 1e-5
-
-
-def test_features_whose_squares_overflow_are_refused():
-    options = {"kernel": "linear", "bandwidth": "median", "center": False, "dtype": "float32"}
-    for solver in SOLVERS:
-        with pytest.raises(ShallowsError, match=r"Scale|too large"):
-            brief(solver, **options).fit(1e25 * points(300))
-
-
-def test_a_single_row_and_nan_are_refused(a_short_beginning):
-    with pytest.raises(ValueError, match="minimum of 2 is required"):
-        brief().fit(points(1))
-    with pytest.raises(ValueError, match="NaN"):
-        brief().fit(np.full((20, 3), np.nan))
-    with pytest.raises(ValueError, match="Batch 4 cannot be used, and the model includes the 3 batches before it"):
-        brief().partial_fit(endless(spoilt=3))

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import pickle
-
 import numpy as np
 import pytest
 import scipy.sparse
 from sklearn.base import clone
-from sklearn.linear_model import Ridge, RidgeClassifier
+from sklearn.linear_model import Ridge
 from sklearn.metrics.pairwise import cosine_similarity
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from engine_example import naive_kernel, sample
 from estimators_example import table
-from feature_forms import feature_eigenpro_regressor
 from forms import ridge
 from shallows import KernelRidgeRegressor, Options, arrays, kernels
-from shallows.errors import ShallowsError
 from shallows.kernel_approximation import (
     Fastfood,
     FourierFeatures,
@@ -123,16 +119,6 @@ def test_the_bandwidth_is_the_median_rule_unless_one_is_given(transformer):
     assert left_out.bandwidth_ == pytest.approx(kernels.median_bandwidth(X), rel=1e-12)
 
 
-@pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.exceptions.ConvergenceWarning")
-def test_a_seed_makes_the_map_that_it_makes_in_an_estimator():
-    X, y, new = table(feature_eigenpro_regressor)
-    options = {"bandwidth": 2.0, "n_features": 30, "random_state": 4}
-    model = feature_eigenpro_regressor("fourier", max_epochs=1, **options).fit(X, y)
-    features = FourierFeatures(**options).fit(X).transform(new)
-    expected = (features @ model.coef_.T)[:, 0] * model._targets.scale + model.intercept_
-    assert np.abs(model.predict(new) - expected).max() < 1e-12
-
-
 def test_a_kernel_function_and_a_kernel_object_have_landmarks():
     X = sample(100, 3) + 3.0
     of_function = NystroemFeatures(cosine_similarity, n_features=15, random_state=0).fit_transform(X)
@@ -146,24 +132,6 @@ def test_a_kernel_function_and_a_kernel_object_have_landmarks():
 
 
 @each
-def test_the_same_seed_makes_the_same_features_and_another_makes_others(transformer, monkeypatch):
-    X = sample(200, 3)
-    model = clone(transformer).fit(X)
-    first = dense(model.transform(X))
-    assert np.array_equal(dense(clone(transformer).fit(X).transform(X)), first)
-    if not isinstance(transformer, PolynomialFeatures):
-        assert not np.array_equal(dense(clone(transformer).set_params(random_state=1).fit_transform(X)), first)
-    monkeypatch.setattr("shallows.estimators.feature_maps.base.STRIP_BYTES", 64 * 8 * 7)
-    # A product of fewer rows may round otherwise.
-    assert np.abs(dense(model.transform(X)) - first).max() < 1e-10 * max(1.0, np.abs(first).max())
-    names = model.get_feature_names_out()
-    assert names[0] == f"{type(transformer).__name__.lower()}0" and len(names) == first.shape[1]
-    with pytest.raises(ValueError, match="NaN"):
-        model.fit(np.full((30, 2), np.nan))
-    assert np.abs(dense(model.transform(X)) - first).max() < 1e-10 * max(1.0, np.abs(first).max())
-
-
-@each
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_sparse_points_have_the_features_of_dense_ones_in_their_precision(transformer, dtype):
     X = np.where(sample(100, 5) > 0, sample(100, 5), 0.0).astype(dtype)
@@ -171,15 +139,6 @@ def test_sparse_points_have_the_features_of_dense_ones_in_their_precision(transf
     of_sparse = dense(clone(transformer).fit(rows).transform(rows))
     assert of_dense.dtype == of_sparse.dtype == dtype
     assert np.abs(of_dense - of_sparse).max() < 1e-5 * np.abs(of_dense).max()
-
-
-@each
-def test_each_stands_before_a_linear_model(transformer):
-    X = sample(300, 2)
-    y = X[:, 0] * X[:, 1] > 0
-    solver = "sparse_cg" if isinstance(transformer, RandomBinning) else "auto"
-    model = make_pipeline(clone(transformer), RidgeClassifier(0.01, solver=solver)).fit(X[:200], y[:200])
-    assert model.score(X[200:], y[200:]) > 0.65  # a half by chance, which no linear model of the inputs beats
 
 
 def test_ridge_regression_on_nystroem_features_of_all_points_is_kernel_ridge_regression():
@@ -191,22 +150,7 @@ def test_ridge_regression_on_nystroem_features_of_all_points_is_kernel_ridge_reg
     assert np.abs(pipeline.fit(X, y).predict(new) - exact.predict(new)).max() < 1e-6
 
 
-def test_a_fitted_map_of_fourier_features_is_kept_without_its_frequencies():
-    X = sample(100, 400)
-    model = FourierFeatures(n_features=4000, random_state=0).fit(X)
-    before = model.transform(X)
-    kept = pickle.dumps(model)
-    assert len(kept) < 400 * 8 + 400 + 5000  # mean and constant features; the frequencies would take 6.4 million
-    assert np.array_equal(pickle.loads(kept).transform(X), before)
-
-
 # ------------------------------------------------------------------------------------------- refusals
-
-
-def test_points_beyond_the_precision_of_the_features_are_refused():
-    model = FourierFeatures(options=Options(dtype="float32")).fit(sample(30, 3))
-    with pytest.raises(ShallowsError, match=r"dtype=.?float64"):
-        model.transform(np.full((1, 3), 1e300))
 
 
 @pytest.mark.gpu

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.base import clone
-from sklearn.linear_model import Ridge
-from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
 
 from shallows import Options, features
 from shallows.errors import ShallowsError, UnknownNameError
@@ -16,7 +12,6 @@ from shallows.estimators.feature_maps.specification import (
     MapRequest,
     check,
     map_request,
-    searches_bandwidth,
     transformer_of,
 )
 from shallows.kernel_approximation import (
@@ -31,10 +26,9 @@ from shallows.kernel_approximation import (
     SparseRandomFeatures,
     TensorSketch,
 )
-from shallows.kernels import Gaussian, Laplace, Matern, Polynomial
+from shallows.kernels import Gaussian, Laplace, Matern
 
 X = np.random.default_rng(0).normal(size=(80, 3))
-y = np.sin(X[:, 0])
 
 
 def test_every_map_has_a_transformer_of_the_same_name():
@@ -75,13 +69,6 @@ def test_automatic_parameters_are_left_to_the_estimator_and_have_rules_alone():
     alone, by_median = FourierFeatures(random_state=0).fit(X), FourierFeatures(bandwidth="median").fit(X)
     assert alone.bandwidth_ == by_median.bandwidth_ and alone.transform(X).shape == (80, 1000)
     assert (alone.bandwidth, alone.n_features) == ("auto", "auto")
-
-
-def test_a_bandwidth_is_searched_where_it_is_automatic_and_the_kernel_has_one():
-    assert all(map(searches_bandwidth, (FourierFeatures(), FourierFeatures(Matern(nu=2.5)), HiddenUnits())))
-    given = (FourierFeatures(bandwidth="median"), FourierFeatures(bandwidth=2.0), NystroemFeatures(Gaussian(2.0)))
-    without = (TensorSketch(), NystroemFeatures(Polynomial(degree=2)))
-    assert not any(map(searches_bandwidth, (*given, *without)))
 
 
 def test_a_transformer_of_an_estimator_is_a_copy_with_its_seed_and_options():
@@ -125,13 +112,3 @@ def test_maps_of_the_user_are_for_estimators_that_train_on_maps():
         check(given, "Machine", own_maps=True)
         with pytest.raises(ShallowsError, match=r"feature map|must be a name"):
             check(given, "Machine")
-
-
-def test_parameters_of_kernels_and_options_are_reached_by_scikit_learns_paths():
-    model = NystroemFeatures(Matern(nu=0.5), n_features=20, random_state=0)
-    assert model.get_params()["kernel__nu"] == 0.5
-    model.set_params(kernel__nu=2.5, options__dtype="float32")
-    assert model.kernel == Matern(nu=2.5) and model.fit(X).transform(X).dtype == np.float32
-    grid = {"nystroemfeatures__kernel__nu": [0.5, 2.5], "nystroemfeatures__n_features": [5, 20]}
-    search = GridSearchCV(make_pipeline(clone(model), Ridge(0.1)), grid, cv=2).fit(X, y)
-    assert search.best_params_["nystroemfeatures__n_features"] == 20

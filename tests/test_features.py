@@ -8,7 +8,7 @@ import pytest
 import scipy.stats
 
 from engine_example import naive_kernel, sample
-from shallows import arrays, features, kernels
+from shallows import features, kernels
 from shallows.errors import ShallowsError
 from shallows.features import FourierMap, NystroemMap, RBFNetworkMap
 from shallows.features.fourier import BlockCache
@@ -48,13 +48,6 @@ def test_the_mean_over_blocks_is_the_kernel(name, form, orthogonal):
     deviation = estimates.std(axis=0) / np.sqrt(n_blocks)
     # 108 pairs: beyond 4.5 standard deviations once in 1,400 sets of seeds.
     assert (np.abs(estimates.mean(axis=0) - kernel(x, z)) < 4.5 * deviation + 1e-12).all()
-
-
-def test_the_pair_form_has_unit_norm():
-    for dtype, tolerance in ((np.float64, 1e-14), (np.float32, 1e-6)):
-        z = fourier(F=100, n_blocks=3).map(sample(50, dtype=dtype))
-        assert z.dtype == dtype
-        assert np.abs((z**2).sum(axis=1) - 1).max() < tolerance
 
 
 def test_orthogonal_is_better_than_the_pair_and_the_pair_better_than_the_cosine_at_the_same_number_of_columns():
@@ -154,14 +147,6 @@ def test_the_cache_keeps_what_fits_and_changes_nothing(monkeypatch):
     assert isinstance(f._cache, BlockCache)
 
 
-def test_threads_make_the_same_block(monkeypatch):
-    x, f = sample(1001, d=6), fourier(d=6, F=64, form="cosine")
-    alone = f.block(0, x)
-    monkeypatch.setattr("shallows.features.fourier.WORK_OF_A_THREAD", 1)
-    monkeypatch.setattr(arrays, "workers_for", lambda like: 3)
-    assert np.abs(f.block(0, x) - alone).max() < 1e-13
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -204,16 +189,3 @@ def test_every_named_map_gives_the_columns_it_says(name):
     assert f.n_features <= 40
     if name.startswith(("fourier", "orthogonal", "rbf")):
         assert f.n_features == 40
-
-
-@pytest.mark.parametrize("name", ["fourier", "orthogonal"])
-@pytest.mark.parametrize("n", [5, 4999])  # one block; two blocks and a part of a third
-def test_an_odd_number_of_paired_features_becomes_the_next_even_one(name, n):
-    x, kernel = sample(10), kernels.Gaussian(1.0)
-    odd, even = (features.in_blocks(name, kernel, x, size, 1, 2**24) for size in (n, n + 1))
-    assert odd.spans == even.spans and odd.n_features == n + 1
-    assert np.array_equal(odd.block(x, len(odd.spans) - 1), even.block(x, len(odd.spans) - 1))
-
-
-def test_cosines_may_be_odd_in_number():
-    assert features.make("fourier_cosine", kernels.Gaussian(1.0), sample(10), 5).n_features == 5

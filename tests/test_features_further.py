@@ -23,7 +23,6 @@ from shallows.features import (
     RandomBinningMap,
     SemiRandomMap,
     TensorSketchMap,
-    base,
     hidden_units,
     landmarks,
 )
@@ -110,22 +109,6 @@ def test_shares_of_grids_tend_to_the_laplace_kernel_with_the_root_of_their_numbe
     # 4,000 grids: a share has a deviation of at most 0.5/√4000; 300 pairs.
     Z = RandomBinningMap(3.0, 3, 4000, 2**10).map(x)
     assert np.abs((Z @ Z.T).toarray() - kernel(x, x)).max() < 4.5 * 0.5 / math.sqrt(4000) + 2e-3
-
-
-def test_few_bins_add_the_share_of_cells_that_meet_by_chance():
-    x = 1e3 * sample(60)  # so scattered that no two points are in one cell
-    Z = RandomBinningMap(1.0, 3, 2000, 16).map(x)
-    products = (Z @ Z.T).toarray()[np.triu_indices(60, 1)]
-    assert products.mean() == pytest.approx(1 / 16, rel=0.05)
-
-
-def test_rows_of_binning_are_sparse_and_of_length_one():
-    Z = RandomBinningMap(3.0, 3, 40, 64).map(sample(30).astype(np.float32))
-    assert scipy.sparse.issparse(Z)
-    assert Z.dtype == np.float32
-    assert (np.diff(Z.indptr) == 40).all()
-    assert np.abs((Z.multiply(Z)).sum(axis=1) - 1).max() < 1e-6
-    assert isinstance(RandomBinningMap(3.0, 3, 40, 64), base.SparseFeatureMap)
 
 
 # ----------------------------------------------------------------------------------- polynomial kernels
@@ -269,19 +252,3 @@ def test_switches_are_powers_of_positive_projections():
 
 
 # ---------------------------------------------------------------------------------------------- all maps
-
-KERNELS = {"binning": "laplace_product", "polynomial": "polynomial", "tensor_sketch": "polynomial"}
-
-
-@pytest.mark.parametrize("name", features.FEATURE_MAPS)
-def test_a_map_of_a_name_depends_on_its_seed_alone(name):
-    x = sample(40)
-    kind = KERNELS.get(name, "gaussian")
-    kernel = kernels.make(kind, None if kind == "polynomial" else 2.0)
-    made = [features.make(name, kernel, x, 16, seed) for seed in (3, 3, 4)]
-    rows = [np.asarray(Z.todense()) if scipy.sparse.issparse(Z) else Z for Z in (f.map(x) for f in made)]
-    assert np.array_equal(rows[0], rows[1])
-    assert np.array_equal(rows[0], rows[2]) == (name in ("linear", "polynomial", "nystrom_pivoted"))
-    parts = [made[0].map(x[:15]), made[0].map(x[15:])]
-    parts = [np.asarray(Z.todense()) if scipy.sparse.issparse(Z) else Z for Z in parts]
-    assert np.abs(np.concatenate(parts) - rows[0]).max() < 1e-12

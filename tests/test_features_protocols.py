@@ -7,14 +7,10 @@ from unittest import mock
 import numpy as np
 import pytest
 
-import flat
 from engine_example import sample
-from feature_forms import feature_eigenpro_classifier, feature_eigenpro_regressor
-from shallows import RegularizedRiskClassifier, RegularizedRiskRegressor, features, kernels, losses
+from shallows import features, kernels, losses
 from shallows.features import FEATURE_MAPS, Blocks, Design, FastfoodMap, FourierMap, RandomBinningMap, base, block_sums
 from shallows.features.fourier import DenseProjector, join
-from shallows.fitting import feature_eigenpro
-from shallows.solvers import SAG, SDCA, SVRG, Pegasos
 from shallows.solvers.expansions.doubly_stochastic import DoublyStochasticStepper
 from shallows.solvers.expansions.expansion import ExpansionProblem
 from shallows.spectrum import make_feature_preconditioner
@@ -126,31 +122,6 @@ def test_the_preconditioner_of_sparse_rows_is_that_of_dense_ones(eigensystem, we
     assert np.abs(made[0].eigenvalues - made[1].eigenvalues).max() < 1e-12
     for name in ("top_eigenvalue", "largest_diagonal", "mean_diagonal"):
         assert getattr(made[0], name) == pytest.approx(getattr(made[1], name), rel=1e-9)
-
-
-MODELS = {
-    "EigenPro, classes": lambda f: feature_eigenpro_classifier(features=f, max_epochs=5, random_state=0),
-    "EigenPro, values": lambda f: feature_eigenpro_regressor(features=f, max_epochs=5, random_state=0),
-    "SGD": lambda f: feature_eigenpro_regressor(features=f, max_epochs=5, rank=0, random_state=0),
-    "SAG": lambda f: RegularizedRiskRegressor(solver=SAG(max_epochs=5), features=f, random_state=0),
-    "SVRG": lambda f: RegularizedRiskClassifier(solver=SVRG(max_epochs=5), features=f, random_state=0),
-    "SDCA": lambda f: RegularizedRiskClassifier(solver=SDCA(max_epochs=5), features=f, random_state=0),
-    "Pegasos": lambda f: RegularizedRiskClassifier(solver=Pegasos(max_epochs=5), features=f, random_state=0),
-}
-
-
-@pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("memory", [None, "1"], ids=["kept", "computed again"])
-@pytest.mark.parametrize("make", MODELS.values(), ids=MODELS)
-def test_models_on_explicit_features_take_sparse_rows(make, memory):
-    x = sample(150)
-    y = (x[:, 0] * x[:, 1] > 0).astype(float)
-    with mock.patch.object(feature_eigenpro, "check_memory"):  # It refuses less than the process holds already.
-        models = [make(f) for f in (BINNING, Dense(BINNING))]
-        given = flat.paths(type(models[0]), {"dtype": "float64", "memory": memory})
-        models = [model.set_params(**given).fit(x, y) for model in models]
-    assert np.abs(models[0].predict(x) - models[1].predict(x)).max() < 1e-8
-    assert models[0].score(x, y) > 0.3
 
 
 def test_a_function_can_grow_by_blocks_of_sparse_features():

@@ -11,7 +11,6 @@ from fused_example import EPS, RADIAL, case, error, folder, formula, gpu, needs_
 from shallows import gram, kernels
 from shallows.gpu import cuda
 from shallows.gram import fused
-from shallows.kernels.radial import RadialKernel
 
 pytestmark = [pytest.mark.slow, needs_compiler]
 
@@ -93,17 +92,6 @@ def test_a_point_meets_itself_at_one(gpu, kernel):
     assert picked[0, 0] == 1.0 or (kernel == RADIAL[-1] and abs(picked[0, 0] - 1.0) < 1e-6)
 
 
-def test_rounding_does_not_grow_with_the_number_of_terms(gpu):
-    x, z, _ = case(2, 100_000, 2, 1, "float32")
-    a, kernel = np.ones((100_000, 1), np.float32), kernels.Cauchy(3.0)
-    fused.is_applicable(kernel, there(kernels.augmented(z)), there(a))  # Its check has launches of its own.
-    before = len(gpu)
-    found = product(kernel, x, z, a)
-    assert gpu[before][1] > 1
-    # A plain sum would lose hundreds of units.
-    assert error(found, kernel, x, z, a) < 16 * EPS["float32"]
-
-
 @pytest.mark.parametrize(("m", "dtype"), [(1, "float32"), (257, "float64"), (10**6, "float32")])
 def test_a_launch_covers_the_matrix_once(m, dtype):
     for n in (1, 1023, 2048, 10_000, 10**6):
@@ -167,23 +155,6 @@ def test_the_product_is_chosen_for_few_features_of_a_radial_kernel(gpu, monkeypa
     assert chosen()
     monkeypatch.setenv(cuda.VARIABLE, "0")
     assert not chosen()
-
-
-class Unwritten(RadialKernel):
-    """A radial kernel of somebody's own, which has no text in C."""
-
-    name = "unwritten"
-    factor = 1.0
-
-    def apply_in_place(self, scaled):
-        return np.divide(1.0, 1.0 + scaled * scaled, out=scaled)
-
-
-def test_a_kernel_without_a_text_in_c_takes_the_plain_path(gpu):
-    points, a = there(kernels.augmented(sample(50))), there(sample(50, 2))
-    assert not fused.is_applicable(Unwritten(1.0), points, a)
-    found = gram.cross_product(Unwritten(1.0), points[:, :3], points, a, budget=10**6)
-    assert np.abs(found - kernels.matrix(Unwritten(1.0), np.asarray(points)) @ a).max() < 1e-12
 
 
 BROKEN = {

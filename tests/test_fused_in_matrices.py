@@ -9,7 +9,7 @@ import pytest
 from engine_example import sample
 from fused_example import case, error, folder, formula, gpu, needs_compiler, there  # noqa: F401
 from shallows import gram, kernels, spectrum, training
-from shallows.gram import LazyGram, rectangular
+from shallows.gram import rectangular
 from shallows.solvers.least_squares.eigenpro import EigenProStepper
 from shallows.solvers.least_squares.kernel_problem import KernelProblem
 
@@ -38,14 +38,6 @@ def test_a_matrix_that_is_kept_in_part_multiplies_as_before(gpu, kept):
         assert np.abs(given - K[:, start:stop] @ a[start:stop]).max() < 1e-11
 
 
-def test_new_points_are_evaluated_in_parts(gpu, monkeypatch):
-    monkeypatch.setattr(gram.cross, "FUSED_ROWS", 32)
-    kernel, (x, z, a) = kernels.Cauchy(1.0), case(70, 50, 4, 2)
-    extra = sample(70, 1, 4)[:, 0] ** 2
-    found = gram.cross_product(kernel, there(x), there(kernels.augmented(z)), there(a), budget=1, extra=there(extra))
-    assert error(found, kernel, x, z, a, extra) < 1e-13
-
-
 def test_both_ways_through_a_rectangular_matrix(gpu, monkeypatch):
     monkeypatch.setattr(gram.cross, "FUSED_ROWS", 64)
     kernel, (x, z, a), seen = kernels.Gaussian(1.0), case(150, 40, 4, 2), []
@@ -62,16 +54,6 @@ def test_both_ways_through_a_rectangular_matrix(gpu, monkeypatch):
     assert seen == [64, 128, 150]
     assert np.abs(found - K.T @ (2.0 * K @ a)).max() < 1e-11
     assert total == pytest.approx((K @ a).sum(), rel=1e-9)
-
-
-def test_rows_that_are_not_kept_are_not_made(gpu):
-    points, a = kernels.augmented(sample(150)), sample(150, 2, 1)
-    K = kernels.matrix(kernels.Laplace(1.5), points)
-    matrix = LazyGram(kernels.Laplace(1.5), there(points), budget=64 * 64 * 8, tile=64)
-    assert np.abs(matrix.rows_dot(slice(10, 140), there(a)) - K[10:140] @ a).max() < 1e-11
-    a[100:] = 0.0
-    assert np.abs(matrix.rows_dot(slice(10, 140), there(a), n_visited=100) - K[10:140] @ a).max() < 1e-11
-    assert gpu
 
 
 def test_training_gives_the_coefficients_of_the_plain_path(gpu):

@@ -22,7 +22,6 @@ from shallows.solvers import ConjugateResiduals, EigenPro
 from shallows.solvers.expansions.doubly_stochastic import DoublyStochasticStepper
 from shallows.solvers.expansions.expansion import ExpansionProblem
 from shallows.solvers.least_squares import eigenpro
-from shallows.solvers.least_squares.eigenpro import EigenProStepper
 from shallows.solvers.least_squares.kernel_problem import KernelProblem
 from shallows.solvers.least_squares.lifted_eigenpro import LiftedEigenPro, lifted
 from shallows.solvers.least_squares.step_rules import Cycle
@@ -61,16 +60,6 @@ def of_one_step(ledger, solver, problem, batch):
 
 BELOW = slice(320, 384)
 """A batch of which most tiles lie below the diagonal."""
-
-
-@pytest.mark.parametrize(
-    ("tile", "cycle", "expected"),
-    [(N, None, (18, 1, 1)), (N, AVERAGED, (46, 2, 1)), (128, None, (32, 4, 1)), (128, AVERAGED, (60, 5, 1))],
-)
-def test_a_step_of_eigenpro_written_operation_by_operation(tile, cycle, expected, monkeypatch):
-    with pretended_gpu(monkeypatch) as ledger, cuda.off():
-        problem = kernel_problem(tile, 0.01)
-        assert of_one_step(ledger, EigenProStepper(0.1, cycle), problem, BELOW) == expected
 
 
 @needs_compiler
@@ -197,17 +186,6 @@ def test_a_step_with_new_frequencies_waits_once(loss, preconditioning, search, l
     assert counts == (launches + 2 * n_slopes, 1, 0)
     assert (n_slopes > 0) == search
     assert state == pytest.approx(expected, rel=1e-3, abs=float(1e-4 * np.abs(expected).max()))
-
-
-def test_an_indefinite_system_gets_the_damping_that_it_gets_on_a_cpu(monkeypatch):
-    # Solved as it is, it has the wrong sign in the directions of negative eigenvalues, and training diverges.
-    turn = np.linalg.qr(sample(30, 30))[0].astype(np.float32)
-    matrix, b = (turn * np.repeat(np.float32([10.0, -0.1]), 15)) @ turn.T, turn[:, [0, -1]].copy()
-    expected = arrays.solve_damped(matrix, b, 1e-3)
-    assert (np.sum(b * expected, axis=0) > 0).all()
-    with pretended_gpu(monkeypatch), cuda.off():
-        found = arrays.to_numpy(arrays.solve_damped(counted(matrix), counted(b), 1e-3))
-    assert found == pytest.approx(expected, rel=1e-4, abs=1e-4)
 
 
 # ---------------------------------------------------------------------------------------- sizes of batches

@@ -11,8 +11,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from engine_example import EUCLIDEAN, PLENTY, naive_kernel, sample, traced_peak
 from shallows import arrays, gram, kernels
-from shallows.gram import fused, rectangular, whole
-from shallows.gram.cross import tile_edge
+from shallows.gram import rectangular, whole
 from shallows.gram.row_slab import KernelRowSlab
 from shallows.kernels import compiled
 
@@ -181,17 +180,6 @@ def test_strips_are_kept_by_their_rows_in_the_whole_matrix_and_found_again(monke
         assert all(np.array_equal(product(batch), found) for batch, found in zip(batches, made, strict=True))
 
 
-def test_a_strip_counts_as_kept_once_its_values_stand_there():
-    centres, first = kernels.augmented(sample(40)), slice(0, 150)
-    kept = rectangular.KeptStrips(300, centres, PLENTY)
-    assert kept.blocks(first)[1] is False
-    assert kept.kept_fraction == 0.0
-    kept.finish(first)
-    assert kept.blocks(first)[1] is True
-    assert kept.kept_fraction == 0.5
-    assert rectangular.KeptStrips(300, centres, 0).blocks(first) == (None, False)
-
-
 @pytest.mark.parametrize("kept", [None, 0, 7])
 def test_the_diagonal_is_one_to_the_last_digit(kept):
     made, _ = make(kept=kept, kernel="laplace", dtype=np.float32)
@@ -253,12 +241,6 @@ def test_as_many_tiles_are_kept_as_the_budget_takes_beside_the_scratch_space(kep
     assert made.spare_bytes == max(0, kept - 15) * TILE_BYTES
 
 
-def test_a_matrix_of_one_tile_is_worked_on_by_one_worker(n_workers):
-    # To hand a small product to threads costs more than the product.
-    assert make(16)[0].n_workers == 1
-    assert make(17)[0].n_workers == min(2, n_workers)
-
-
 @pytest.mark.parametrize("share", [0.0, 0.4, 2.0])
 def test_building_and_multiplying_stay_within_the_budget(share, monkeypatch):
     monkeypatch.setattr(arrays, "workers_for", lambda x: 2)
@@ -284,12 +266,6 @@ def test_products_are_the_same_to_the_bit_every_time_and_leave_their_factor_as_i
         assert np.array_equal(made.dot(a), first[0])
         assert np.array_equal(made.rows_dot(slice(10, 50), a, head=5)[0], first[1])
     assert np.array_equal(a, before)
-
-
-@pytest.mark.parametrize(("n", "edge"), [(1, 1), (1023, 1023), (5000, 1024)])
-def test_tiles_on_a_cpu_have_one_size_whatever_the_budget(n, edge):
-    assert {tile_edge(np.zeros((n, 3)), budget) for budget in (0, PLENTY)} == {edge}
-    assert n > 1023 or gram.Gram(kernels.Gaussian(1.0), kernels.augmented(sample(n)), budget=PLENTY).tile == n
 
 
 # --------------------------------------------------------------------------------------- between two sets
@@ -378,12 +354,6 @@ def test_a_missing_row_is_made_by_one_thread_of_blas_and_its_digits_do_not_depen
     assert np.array_equal(*made)
 
 
-def test_a_slabs_product_of_nothing_is_zero_and_for_no_rows_empty():
-    slab = KernelRowSlab(kernels.Laplace(1.5), kernels.augmented(sample(12)), budget=0)
-    assert np.array_equal(slab.product(np.zeros(12)), np.zeros(12))
-    assert slab.product(np.ones(12), np.array([], dtype=int)).shape == (0,)
-
-
 def test_a_slabs_product_has_the_exact_diagonal():
     x, ridge = sample(12, dtype=np.float32), np.linspace(0.5, 1.6, 12)
     slab = KernelRowSlab(kernels.Laplace(1.5), kernels.augmented(x), budget=0, ridge=ridge)
@@ -398,19 +368,3 @@ def test_a_slabs_product_has_the_exact_diagonal():
 
 
 # ------------------------------------------------------------------------------ the choice of fused products
-
-
-def test_fused_products_are_for_one_to_32_features_and_columns(monkeypatch):
-    monkeypatch.setattr(fused.cuda, "is_enabled", lambda points: True)
-    monkeypatch.setattr(fused, "_function", lambda *given: "a function")
-    for d, c, expected in ((1, 1, True), (32, 32, True), (0, 1, False), (33, 1, False), (1, 0, False), (1, 33, False)):
-        assert fused.is_applicable(kernels.Laplace(1.0), np.ones((4, d + 2)), np.ones((4, c))) == expected
-
-
-@pytest.mark.parametrize(
-    ("columns", "dtype", "of_a_pass", "rows"),
-    [(4, "float32", 4, 2), (5, "float32", 5, 1), (4, "float64", 4, 1), (17, "float32", 9, 1), (17, "float64", 6, 1)],
-)
-def test_a_thread_has_two_rows_of_few_columns_in_single_precision(columns, dtype, of_a_pass, rows):
-    shape = fused.Shape.of(18, columns, dtype)
-    assert (shape.columns, shape.rows) == (of_a_pass, rows)

@@ -11,25 +11,11 @@ from engine_example import sample
 from shallows import kernels
 from shallows.errors import ShallowsError
 
-WITH_KERNEL = [
-    estimator
-    for name in shallows.estimators.__all__
-    if name.endswith(("Classifier", "Regressor", "Detector"))
-    and "kernel" in (estimator := getattr(shallows.estimators, name))().get_params()
-]
-
 
 def fitted(model):
     X = sample(60, 3)
     y = X[:, 0] if is_regressor(model) else (X[:, 0] > 0).astype(int)
     return model.fit(X, y)
-
-
-@pytest.mark.parametrize("Estimator", WITH_KERNEL)
-def test_a_bandwidth_beside_a_kernel_object_is_refused(Estimator):
-    says = r"own bandwidth.*bandwidth=2\.0 with kernel=Gaussian.*Leave bandwidth out.*kernel='gaussian'"
-    with pytest.raises(ShallowsError, match=says):
-        fitted(Estimator(kernel=kernels.Gaussian(5.0), bandwidth=2.0))
 
 
 class OwnKernel(kernels.Gaussian):
@@ -87,12 +73,6 @@ def test_a_class_of_kernels_that_is_not_positive_semidefinite_is_refused():
     for model in (shallows.KernelRidgeRegressor(Negative()), shallows.KernelSVMClassifier(Negative())):
         with pytest.raises(ShallowsError, match="kernel 'negative' is not positive semi-definite"):
             fitted(model)
-
-
-@pytest.mark.parametrize("name", ["Gaussian", "Polynomial"])
-def test_an_unknown_parameter_of_a_kernel_is_refused_with_the_name_of_its_class(name):
-    with pytest.raises(TypeError, match=f"^{name} has no parameter 'gamma'. It has .*(bandwidth|scale)"):
-        getattr(kernels, name)(gamma=0.1)
 
 
 def test_parameters_of_kernels_may_be_any_numbers_of_numpy():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import warnings
 
 import numpy as np
 import pytest
@@ -14,7 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from component_example import points, sine_squared
 from flat import flat
-from shallows import Options, kernels
+from shallows import kernels
 from shallows.decomposition import (
     DoublyStochasticKernelCCA,
     DoublyStochasticKernelPCA,
@@ -107,19 +106,6 @@ def test_a_stream_that_ends_early_is_told_and_an_empty_one_refused():
         brief().partial_fit(iter(()))
 
 
-@pytest.mark.parametrize("n", [2, 30])
-def test_a_batch_with_nan_leaves_the_model_of_the_batches_before_it(n, a_short_beginning):
-    model = brief()
-    with pytest.raises(ValueError, match=f"Batch {n + 1} cannot be used, and the model includes the {n} batch"):
-        model.partial_fit(endless(spoilt=n))
-    good = brief().partial_fit(itertools.islice(endless(), n))
-    assert model.n_iter_ == good.n_iter_
-    assert np.array_equal(model.transform(points()), good.transform(points()))
-    for one in (model, good):
-        one.partial_fit(itertools.islice(endless(seed=n + 1), 2))
-    assert np.array_equal(model.transform(points()), good.transform(points()))
-
-
 # --------------------------------------------------------------------------------------- progress and checkpoints
 
 
@@ -134,15 +120,6 @@ def test_observers_see_components_during_the_training():
 # --------------------------------------------------------------------------------------------------- what is refused
 
 
-def test_more_components_than_the_data_have_are_refused():
-    with pytest.raises(ShallowsError, match=r"n_components=5 is more than the data have.*span 2 directions"):
-        DoublyStochasticKernelPCA(5, bandwidth=1.0).fit(np.repeat(points(3), 30, axis=0))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        with pytest.raises(ShallowsError, match="span 0 directions"):
-            DoublyStochasticKernelPCA(1).fit(np.ones((30, 2)))
-
-
 @pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value", "ignore:divide by zero")
 def test_a_step_of_the_users_that_diverges_is_told_and_an_old_model_kept():
     model = brief().fit(points())
@@ -150,31 +127,6 @@ def test_a_step_of_the_users_that_diverges_is_told_and_an_old_model_kept():
     with pytest.raises(DivergenceError, match="step_size=1e\\+06"):
         model.set_params(solver__step_size=1e6, solver__scaling=None).fit(points())
     assert np.array_equal(model.transform(points()), before)
-
-
-def test_parameters_of_the_solver_and_the_options_have_paths_for_grid_searches():
-    model = DoublyStochasticKernelPCA(2, random_state=0)
-    model.set_params(solver__n_iter=20, solver__scaling=None, options__dtype="float64")
-    assert model.solver == Oja(n_iter=20, scaling=None) and model.options == Options(dtype="float64")
-    assert model.get_params()["solver__n_iter"] == 20
-    x = points(200)
-    assert clone(model).fit_transform(x).dtype == np.float64
-    same = DoublyStochasticKernelPCA(2, kernel=kernels.Matern(nu=2.5), bandwidth=1.0, solver=Oja(n_iter=20))
-    other = clone(same).set_params(kernel=kernels.Matern(1.0, nu=2.5), bandwidth="median")
-    found = [one.set_params(random_state=0).fit_transform(x) for one in (same, other)]
-    assert np.array_equal(*found)
-
-
-@pytest.mark.parametrize(
-    ("given", "match"),
-    [
-        ({"n_iter": 5}, r"belongs to the solver: solver=Oja\(n_iter=5\)"),
-        ({"kernel_params": {"nu": 1.5}}, r"use kernel .*Matern"),
-    ],
-)
-def test_a_parameter_at_the_wrong_place_is_refused_with_the_right_one(given, match):
-    with pytest.raises(TypeError, match=match):
-        DoublyStochasticKernelPCA(**given)
 
 
 def test_an_error_about_several_old_arguments_shows_the_new_call():

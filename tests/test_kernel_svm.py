@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import re
 
 import numpy as np
 import pytest
 import scipy.sparse
 from sklearn.base import clone
-from sklearn.datasets import load_digits, load_iris
+from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
 from engine_example import naive_kernel, sample
@@ -19,8 +17,7 @@ from kernel_svm_example import coefficients_of, dual_objective, dual_problem, tw
 from resumed_example import stopped_at_every_batch
 from shallows import KernelSVMClassifier, Options
 from shallows.errors import ShallowsError
-from shallows.estimators.old_names import find_old, translate
-from shallows.solvers import LASVM, SDCA, SMO, Decomposition, InteriorPoint
+from shallows.solvers import SDCA, SMO, Decomposition, InteriorPoint
 from shallows.solvers.support_vectors import SOLVERS
 from shallows.solvers.support_vectors.decomposition import DecompositionStepper, choose, count_settled
 from shallows.solvers.support_vectors.dense_problem import DenseProblem
@@ -127,18 +124,6 @@ def test_a_variable_is_settled_where_its_gradient_keeps_it_at_a_bound_by_more_th
     assert settled.tolist() == [5, 0, 5, 0, 0, 4]
 
 
-def test_variables_that_come_back_begin_to_count_anew():
-    x, y = two_classes()
-    problem, solver = dual_problem(x, y, 2.0), DecompositionStepper(1e-5)
-    state = solver.step(problem, solver.init(problem), 10**5)
-    assert state.exhausted
-    state.exhausted, state.active, state.settled[:] = False, np.arange(100), 7
-    # What is left is at its optimum, and so are all: they come back, and nothing is moved.
-    state = solver.step(problem, state, 1)
-    assert state.exhausted and len(state.active) == 240
-    assert not state.settled.any()
-
-
 @pytest.mark.parametrize(
     ("solver", "squared"),
     [
@@ -163,21 +148,6 @@ def test_a_run_that_is_stopped_at_every_batch_ends_the_same_to_the_bit(solver, s
     assert whole.state.exhausted
     assert np.array_equal(whole.state.coefficients, resumed.state.coefficients)
     assert resumed.n_resumes > 1
-
-
-def test_newton_s_systems_are_not_much_larger_than_the_number_of_support_vectors():
-    x, y = two_classes(1200)
-    problem = DenseProblem(naive_kernel("gaussian", 1.0, x, x), y, np.full(1200, 100.0), True)
-    solver = KernelNewtonStepper()
-    state = solver.step(problem, solver.init(problem), 1)
-    assert state.largest_system == 500  # of the first part, all of whose examples miss their margins at zero
-    state = solver.init(problem)
-    while not state.exhausted:
-        solver.step(problem, state, 1)
-    n_support = np.count_nonzero(state.coefficients)
-    assert n_support < 500
-    assert state.largest_system < 1.5 * n_support
-    assert state.n_steps < 40
 
 
 @pytest.mark.parametrize(
@@ -209,13 +179,6 @@ def test_parameters_out_of_range_are_told(parameters, said):
         KernelSVMClassifier(**parameters).fit(x, y)
 
 
-@pytest.mark.parametrize("solver", ["interior_point", "kernel_newton"])
-def test_more_rows_than_the_memory_has_room_for_are_refused_with_what_they_would_take(solver):
-    x, y = two_classes(6000)
-    with pytest.raises(ShallowsError, match=r"6,000 rows twice, which takes 0\.576 GB.*solver='smo'"):
-        KernelSVMClassifier(solver=solver, bandwidth=1.0, options=Options(memory="400MB")).fit(x, y)
-
-
 @pytest.mark.parametrize("solver", ["smo", "decomposition", "interior_point", "kernel_newton"])
 def test_a_kernel_that_is_not_positive_semi_definite_is_told(solver):
     # Positive semi-definite on the first hundred rows, which is where a fit looks beforehand.
@@ -236,15 +199,6 @@ def test_too_few_iterations_warn_and_still_give_the_function_of_the_coefficients
     assert model.n_iter_ == 2
     expected = naive_kernel("gaussian", 1.0, x, x) @ coefficients_of(model, 240) + model.intercept_[0]
     assert np.abs(model.decision_function(x) - expected).max() < 1e-6
-
-
-@pytest.mark.parametrize("squared", [False, True])
-def test_the_interior_point_method_starts_in_the_middle_with_a_multiplier_for_each_bound(squared):
-    C = np.array([1.0, 4.0, 8.0])
-    state = InteriorPointStepper().init(DenseProblem(np.eye(3), np.array([1.0, -1.0, 1.0]), C, squared))
-    assert state.inner.tolist() == ([0.5, 1.0, 1.0] if squared else [0.5, 2.0, 4.0])
-    assert state.low.tolist() == [1.0, 1.0, 1.0]
-    assert state.high.tolist() == ([0.0] * 3 if squared else [1.0] * 3)  # a squared hinge has no upper bound
 
 
 @pytest.mark.parametrize(
@@ -295,62 +249,6 @@ def test_fitted_attributes_are_those_of_svc(n_classes, kernel, sparse):
     assert hasattr(ours, "coef_") == linear
 
 
-@pytest.mark.parametrize("multiclass", ["one_vs_one", "one_vs_rest"])
-def test_support_vectors_are_sorted_by_class(multiclass):
-    X, y = load_digits(n_class=4, return_X_y=True)
-    X, y = X[:200] / 16, y[:200]
-    model = KernelSVMClassifier(bandwidth=1.5, multiclass=multiclass, solver="lasvm", random_state=0)
-    streamed = clone(model)
-    for rows in (slice(100), slice(100, 200)):
-        streamed.partial_fit(X[rows], y[rows], classes=np.unique(y))
-    for fitted in (model.fit(X, y), streamed):
-        assert (np.diff(y[fitted.support_]) >= 0).all()
-        assert np.array_equal(fitted.n_support_, np.bincount(y[fitted.support_]))
-        assert np.abs(fitted.support_vectors_ - X[fitted.support_]).max() < 1e-14
-        if multiclass == "one_vs_rest":
-            K = naive_kernel("gaussian", 1.5, X, fitted.support_vectors_)
-            assert np.abs(fitted.decision_function(X) - K @ fitted.dual_coef_.T - fitted.intercept_).max() < 1e-6
-
-
-def test_parameters_of_a_solver_have_paths_and_grids():
-    x, y = two_classes(60)
-    model = KernelSVMClassifier(bandwidth=1.0)
-    assert model.set_params(solver__tol=1e-5).solver == SMO(tol=1e-5)
-    assert clone(model).set_params(solver="lasvm", solver__max_epochs=2).solver == LASVM(max_epochs=2)
-    found = GridSearchCV(model, {"solver": ["decomposition"], "solver__working_set": [2, 4]}, cv=2).fit(x, y)
-    assert len(found.cv_results_["params"]) == 2 and found.best_score_ > 0.7
-
-
-@pytest.mark.parametrize(
-    ("given", "told"),
-    [
-        ({"tol": 0.1}, "it belongs to the solver: solver=SMO(tol=0.1)"),
-        ({"max_iter": 9}, "it belongs to the solver: solver=SMO(max_steps=9)"),
-        ({"max_iterations": 9, "solver": "kernel_newton"}, "solver=KernelNewton(max_iterations=9)"),
-        ({"working_set": 4}, "solver=Decomposition(working_set=4)"),
-        ({"alpha": 1.0}, "use C (which is 1/(2 alpha)"),
-        ({"decision_function_shape": "ovo"}, "use multiclass"),
-    ],
-)
-def test_parameters_with_other_names_are_told_where_they_belong(given, told):
-    with pytest.raises(TypeError, match=re.escape(told)):
-        KernelSVMClassifier(**given)
-
-
-def test_only_lasvm_has_partial_fit():
-    x, y = two_classes(60)
-    assert hasattr(KernelSVMClassifier(solver="lasvm"), "partial_fit")
-    assert hasattr(KernelSVMClassifier(solver=LASVM()), "partial_fit")
-    model = KernelSVMClassifier().fit(x, y)
-    assert not hasattr(model, "partial_fit")
-    with pytest.raises(ShallowsError, match="was fitted by a solver that cannot continue"):
-        model.set_params(solver="lasvm").partial_fit(x, y)
-    # A fit by another solver ends a stream.
-    model.fit(x, y).partial_fit(x[:10], y[:10]).set_params(solver="smo").fit(x, y).set_params(solver="lasvm")
-    with pytest.raises(ShallowsError, match="was fitted by a solver that cannot continue"):
-        model.partial_fit(x, y)
-
-
 @pytest.mark.parametrize("solver", ["smo", "decomposition", "interior_point", "kernel_newton", "lasvm"])
 @pytest.mark.filterwarnings("ignore:max_seconds")
 def test_a_time_limit_ends_the_training_with_a_model(solver):
@@ -363,19 +261,3 @@ def test_a_time_limit_ends_the_training_with_a_model(solver):
     model = KernelSVMClassifier("linear", C=1e4, loss=loss, solver=solver, random_state=0, options=options).fit(x, y)
     assert model.report_["stopped_by"] == "max_seconds"
     assert np.isfinite(model.decision_function(x)).all()
-
-
-@pytest.mark.parametrize(
-    ("old", "given", "new"),
-    [
-        ("KernelSVM", {"tol": 1e-6, "solver_params": {"cache": "1GB"}}, "solver=SMO(cache='1GB', tol=1e-06)"),
-        ("KernelSVM", {"solver": "newton", "max_iterations": 9}, "solver=KernelNewton(max_iterations=9)"),
-        ("KernelSVM", {"C": 10.0, "bandwidth": None}, "C=10.0, bandwidth='median'"),
-        ("LASVM", {"kernel": "matern", "kernel_params": {"nu": 2.5}}, "solver='lasvm', kernel=Matern(nu=2.5)"),
-        ("LASVM", {"max_iterations": 9, "device": "cpu"}, "solver=LASVM(max_steps=9), options=Options(device='cpu')"),
-        ("AMM", {"regularisation": None, "verbose": 1}, "regularization='auto', options=Options(verbose=1)"),
-    ],
-)
-def test_an_old_call_is_translated(old, given, new):
-    call, _ = translate(f"{old}Classifier", {key: repr(value) for key, value in given.items()})
-    assert call == f"{find_old(f'{old}Classifier').name}({new})"

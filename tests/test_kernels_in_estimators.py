@@ -13,7 +13,7 @@ from bad_input_example import ALL, each, few, outputs, table
 from engine_example import sample
 from estimators_example import published, unscaled
 from forms import ridge
-from shallows import KernelRidgeRegressor, kernels, spectrum
+from shallows import KernelRidgeRegressor, kernels
 from shallows.errors import ShallowsError
 
 pytestmark = pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.exceptions.ConvergenceWarning")
@@ -104,24 +104,6 @@ def test_functions_that_are_no_kernel_and_parameters_that_do_not_fit_one_are_ref
     X, y, _ = table(Estimator)
     with pytest.raises(ShallowsError, match=says):
         Estimator(**options).fit(X, y)
-
-
-def test_a_preconditioner_keeps_the_parameters_of_its_kernel(tmp_path):
-    x = sample(200)
-    for kernel in (kernels.Matern(1.5, 2.2), kernels.Polynomial(2, 1.0, 0.3), kernels.Gaussian(2.0)):
-        made = spectrum.make_preconditioner(kernel, kernels.augmented(x), rank=5, n_subsample=60)
-        made.save(tmp_path / "p.npz")
-        assert spectrum.load_preconditioner(tmp_path / "p.npz").kernel == kernel
-
-
-def test_the_spectrum_of_a_kernel_that_sees_the_origin_is_that_of_the_data_where_they_are():
-    x = sample(120) + 3.0
-    kernel = kernels.Polynomial(2, 1.0, 0.1)
-    found = spectrum.eigenspectrum(x, kernel, n_subsample=120, n_eigenvalues=5, dtype="float64")
-    truth = np.linalg.eigvalsh(kernel(x, x))[::-1][:5] / 120
-    assert found.values == pytest.approx(truth, rel=1e-6)
-    made = spectrum.fit_preconditioner(x, kernel, rank=4, n_subsample=120, dtype="float64")
-    assert made.eigenvalues == pytest.approx(truth, rel=1e-6)
 
 
 @pytest.mark.parametrize("solver", ["cholesky", "conjugate_gradients"])

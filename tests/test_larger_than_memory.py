@@ -13,7 +13,6 @@ from flat import flat
 from forms import centers_classifier
 from shallows import DoublyStochasticClassifier, arrays, training
 from shallows.fitting import expansion
-from shallows.fitting.expansion_plan import holds_points
 from shallows.fitting.rows_ahead import RowsAhead
 from shallows.models.centering import Centering, RowsAsArray, TrainingRows
 from shallows.svm import DoublyStochasticNoveltyDetector
@@ -138,8 +137,3 @@ def test_an_expansion_is_the_same_to_the_bit_whether_its_points_are_held_or_read
     assert held.rows[0]["loss"] == pytest.approx(read.rows[0]["loss"], rel=1e-12)
     if Estimator is DoublyStochasticNoveltyDetector:
         assert all(map(np.array_equal, of_memory._model.sample, of_file._model.sample))
-
-
-def test_an_expansion_holds_its_points_in_half_of_the_memory_or_reads_them():
-    assert holds_points(1000, 8, np.dtype("float32"), 80_000)
-    assert not holds_points(1000, 8, np.dtype("float32"), 79_998)

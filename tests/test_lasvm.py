@@ -6,11 +6,8 @@ import itertools
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits
 from sklearn.svm import SVC
-from threadpoolctl import threadpool_info, threadpool_limits
 
-import shallows
 from engine_example import naive_kernel
 from kernel_svm_example import coefficients_of, dual_objective, two_classes
 from resumed_example import stopped_at_every_batch
@@ -62,21 +59,6 @@ def test_a_feature_that_is_constant_in_the_first_rows_of_a_stream_counts_in_late
     for i in range(n_first, 200):
         model.partial_fit(x[i : i + 1], y[i : i + 1])
     assert model.score(x, y) == 1.0
-
-
-def test_blas_computes_kernel_values_with_one_thread(monkeypatch):
-    """On a busy machine, threads that waited for each other made a fit five times slower."""
-    x, y = two_classes(400)
-    seen, values = [], kernels.values
-
-    def watched(*given):
-        seen.extend(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
-        return values(*given)
-
-    monkeypatch.setattr(kernels, "values", watched)
-    with threadpool_limits(2, user_api="blas"):
-        train(LASVMStepper(), problem(x, y, 1.0), Batches(400, 64, 0), Stopping(1))
-    assert set(seen) == {1}
 
 
 @pytest.mark.parametrize("seed", [3, 4, 10])
@@ -133,24 +115,6 @@ def test_a_stream_in_parts_is_the_same_stream_in_one(monkeypatch):
     assert np.allclose(whole.decision_function(x), parts.decision_function(x), atol=1e-9)
     assert whole.support_.max() > 300
     assert whole.score(x, y) > 0.85
-
-
-def test_a_label_that_was_not_announced_is_refused():
-    x, y = two_classes(60)
-    model = KernelSVMClassifier(solver="lasvm").partial_fit(x, y)
-    with pytest.raises(ValueError, match=r"the label 3\.0, which is not one of the classes of the first call"):
-        model.partial_fit(x, np.full(60, 3.0))
-
-
-@pytest.mark.parametrize("multiclass", ["one_vs_one", "one_vs_rest"])
-def test_several_classes_are_learned_and_a_saved_model_predicts_the_same(multiclass, tmp_path):
-    X, y = load_digits(n_class=5, return_X_y=True)
-    model = KernelSVMClassifier(solver="lasvm", bandwidth=20.0, C=10.0, multiclass=multiclass, random_state=0)
-    model.fit(X[:400], y[:400])
-    assert model.score(X[400:], y[400:]) > 0.95
-    shallows.save(model, tmp_path / "model.skops")
-    again = shallows.load(tmp_path / "model.skops")
-    assert np.array_equal(again.decision_function(X[400:]), model.decision_function(X[400:]))
 
 
 def test_a_run_that_is_stopped_at_every_batch_ends_the_same_to_the_bit(tmp_path):

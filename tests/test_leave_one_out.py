@@ -18,9 +18,8 @@ from forms import (
     kernel_ridge_regressor,
     ridge,
 )
-from shallows import KernelRidgeClassifier, KernelRidgeRegressor, Options, arrays, kernels
+from shallows import KernelRidgeRegressor, arrays, kernels
 from shallows.errors import ShallowsError
-from shallows.solvers import Cholesky, EigenPro
 from shallows.spectrum.kernel_ridge_choice import join_copies
 from shallows.spectrum.leave_one_out import FACTORS, REGULARIZATIONS, START, RidgePath, choose_ridge
 
@@ -174,18 +173,6 @@ def test_features_with_a_regularisation_end_at_ridge_regression_on_them():
     assert np.abs(model.coef_[0] - truth).max() < 1e-3 * np.abs(truth).max()
 
 
-@pytest.mark.parametrize("solver", ["cholesky", "eigenpro"])
-def test_a_given_alpha_stands_beside_the_sum_of_weighted_squares(solver):
-    X, y = sample(40, 2), sample(40, 1, seed=1)[:, 0]
-    w = np.random.default_rng(1).uniform(1.0, 6.0, 40)
-    given = {"bandwidth": 1.5, "alpha": 0.7, "random_state": 0, "options": Options(dtype="float64")}
-    settings = Cholesky() if solver == "cholesky" else EigenPro(max_epochs=300, tol=0)
-    model = KernelRidgeRegressor(solver=settings, **given).fit(X, y, w)
-    K, mean = matrix_of(X, 1.5), np.average(y, weights=w)
-    truth = K @ np.linalg.solve(K + 0.7 * np.diag(1 / w), y - mean) + mean
-    assert model.predict(X) == pytest.approx(truth, abs=1e-4)
-
-
 @pytest.mark.filterwarnings("ignore:After max_epochs")
 @pytest.mark.parametrize(("Estimator", "n"), list(zip(REGRESSORS, [1200, 1200, 100, 100], strict=True)))
 def test_pure_noise_is_not_learnt(Estimator, n):
@@ -235,16 +222,6 @@ def test_a_class_between_two_others_is_told(Estimator):
     assert model.predict_proba(X).sum(axis=1) == pytest.approx(1.0)
 
 
-def test_outputs_that_go_without_rows_change_nothing_in_the_model():
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(1400, 3)), rng.integers(0, 3, 1400)
-    given = {"bandwidth": 1.0, "regularisation": 0.5, "random_state": 0}
-    calibrated, plain = (eigenpro_classifier(calibration=c, **given).fit(X, y) for c in ("auto", None))
-    # Products with more columns are rounded otherwise.
-    assert np.abs(calibrated.dual_coef_ - plain.dual_coef_).max() < 1e-3 * np.abs(plain.dual_coef_).max()
-    assert calibrated.report_["calibration"]["rows"] > 200
-
-
 def test_a_regularisation_a_bandwidth_and_a_calibration_that_are_none_are_named():
     X, y = sample(20), np.arange(20) % 2
     for value in (-1.0, "some", float("nan")):
@@ -254,16 +231,3 @@ def test_a_regularisation_a_bandwidth_and_a_calibration_that_are_none_are_named(
         for wrong in ({"bandwidth": "mean"}, {"calibration": "isotonic"}):
             with pytest.raises(ShallowsError, match=f"{next(iter(wrong))} must be"):
                 Estimator(**wrong).fit(X, y)
-
-
-def test_more_rows_are_looked_at_where_the_first_do_not_show_that_anything_can_be_learnt():
-    rng = np.random.default_rng(1)
-    X = rng.normal(size=(6000, 20))
-    signal = 0.35 * (X[:, 0] ** 2 - 1) + 0.3 * X[:, 1] * X[:, 2]
-    y = (rng.random(6000) < 1 / (1 + np.exp(-2 * signal))).astype(int)
-    model = KernelRidgeClassifier(solver="eigenpro", random_state=0).fit(X[:4000], y[:4000])
-    assert model.report_["selection"]["rows"] == 1000
-    # With the 400 rows that a clearer signal takes, λ came out as the largest there is: 52 and 58 % on two seeds.
-    assert model.score(X[4000:], y[4000:]) > 0.6
-    clear = KernelRidgeClassifier(solver="eigenpro", random_state=0).fit(X[:4000], signal[:4000] > 0)
-    assert clear.report_["selection"]["rows"] == 400

@@ -6,19 +6,16 @@ import dataclasses
 import numpy as np
 import pytest
 import scipy.sparse
-from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import shallows
 from linear_svm_example import points
-from shallows import LinearSVMClassifier, Options, training
+from shallows import LinearSVMClassifier, training
 from shallows.errors import ShallowsError
 from shallows.solvers import (
     LBFGS,
-    DualCoordinateDescent,
     LinearPegasos,
 )
 from shallows.solvers.linear_svm import SOLVERS
@@ -158,38 +155,6 @@ def test_partial_fit_refuses_what_it_cannot_take():
         model.partial_fit(X, y + 5)
     with pytest.raises(ShallowsError, match="balanced"):
         model.set_params(class_weight="balanced").partial_fit(X, y)
-
-
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"regularisation": 0.1}, r"no parameter 'regularisation': use regularization"),
-        ({"solver": "lbfgs", "max_epochs": 5}, r"solver=LBFGS\(max_epochs=5\)"),
-        ({"sampling": "uniform"}, r"solver=LinearPegasos\(sampling='uniform'\)"),
-    ],
-)
-def test_a_parameter_of_earlier_versions_is_refused_with_its_new_place(given, message):
-    with pytest.raises(TypeError, match=message):
-        LinearSVMClassifier(**given)
-
-
-def test_rows_in_single_precision_give_nearly_the_same_machine():
-    X, y = points()
-    machine = LinearSVMClassifier(solver=DualCoordinateDescent(tol=1e-6), random_state=0)
-    one, other = (clone(machine).set_params(options=Options(dtype=kind)).fit(X, y) for kind in ("float32", "float64"))
-    assert 0 < np.abs(one.coef_ - other.coef_).max() < 1e-3 * np.abs(other.coef_).max()
-
-
-def test_rows_beyond_the_memory_are_refused_before_they_are_copied():
-    X = np.broadcast_to(np.float64(1.0), (10**6, 20)).copy()
-    with pytest.raises(ShallowsError, match=r"need 0\.176 GB"):
-        LinearSVMClassifier(options=Options(memory="1MB")).fit(X, np.arange(10**6) % 2)
-
-
-def test_a_training_that_did_not_converge_is_told():
-    X, y = points()
-    with pytest.warns(ConvergenceWarning, match="larger max_epochs"):
-        LinearSVMClassifier(solver=DualCoordinateDescent(max_epochs=2, tol=1e-8)).fit(X, y)
 
 
 def test_observers_see_the_model_on_the_way():

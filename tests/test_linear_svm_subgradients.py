@@ -2,12 +2,10 @@
 
 import numpy as np
 import pytest
-import scipy.sparse
 
 from linear_svm_example import optimum, points, problem_of, run
 from shallows.solvers.linear_svm.problem import HINGE, SQUARED_HINGE
 from shallows.solvers.linear_svm.rows import (
-    SAMPLINGS,
     as_rows,
     combination,
     dot,
@@ -52,14 +50,6 @@ def test_products_of_rows_are_those_of_the_matrix(sparse):
     np.testing.assert_allclose(combination(rows, factors, 12), X.T @ factors, atol=1e-13)
     np.testing.assert_allclose(squared_norms(rows), (X * X).sum(axis=1), atol=1e-13)
     assert dot(rows, 7, w) == pytest.approx(X[7] @ w)
-
-
-def test_a_matrix_of_zeros_and_single_precision_are_rows_too():
-    assert as_rows(np.ones((1, 4))).mean_length == as_rows(np.ones((3, 4))).mean_length == 4.0
-    rows = as_rows(np.zeros((3, 4), dtype=np.float32))
-    assert products(rows, np.ones(4)).tolist() == [0, 0, 0]
-    rows = as_rows(scipy.sparse.csr_array(np.eye(3, dtype=np.float32)))
-    assert products(rows, np.arange(3.0)).tolist() == [0, 1, 2]
 
 
 @pytest.mark.parametrize(
@@ -124,13 +114,6 @@ def test_the_objective_approaches_that_of_the_exact_machine(solver, within):
     assert 0 <= problem.objective(run(solver, problem, 600, 100).coefficients) / best - 1 < within
 
 
-def test_steps_of_bottou_serve_the_squared_hinge_too():
-    X, y = points()
-    problem = problem_of(X, y, LAM, SQUARED_HINGE)
-    best = problem.objective(optimum(problem, X))
-    assert problem.objective(run(SVMSGDStepper(averaging="weighted"), problem, 600, 50).coefficients) / best - 1 < 1e-3
-
-
 @pytest.mark.parametrize("loss", [HINGE, SQUARED_HINGE])
 def test_a_first_step_of_bottou_has_the_least_weighted_objective_after_its_pass(loss):
     X, y = points(n=100)
@@ -150,14 +133,6 @@ def test_a_first_step_of_bottou_has_the_least_weighted_objective_after_its_pass(
     assert values[found] <= min(values[found - 1 : found + 2])
     unweighted = problem_of(X, y, LAM, loss)
     assert best_first_step(unweighted, 7) != best_first_step(problem, 7)
-
-
-@pytest.mark.parametrize("sampling", SAMPLINGS)
-def test_visits_depend_on_their_number_alone(sampling):
-    whole, held = visits(sampling, 5, 0, 36, 10, {}, 3), {}
-    parts = [visits(sampling, 5, first, 6, 10, held, 3) for first in range(0, 36, 6)]
-    np.testing.assert_array_equal(np.concatenate(parts), whole)
-    np.testing.assert_array_equal(visits(sampling, 5, 18, 12, 10, {}, 3), whole[18:30])
 
 
 @pytest.mark.parametrize("solver", [LinearPegasosStepper, FOLOSStepper])

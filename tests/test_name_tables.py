@@ -9,17 +9,11 @@ import pytest
 
 import shallows
 from shallows import estimators, features, kernels, losses, solvers
-from shallows.solvers.expansions import block_policies
 from shallows.utils.lazy_tables import LazyTable
 from shallows_papers import datasets, nets
 from shallows_papers.datasets import formats, synthetic
 from shallows_papers.datasets.preparation import steps
 from shallows_papers.experiments.running import measures
-
-
-def test_everything_is_listed_under_its_own_name():
-    for table in (kernels.KERNELS, losses.LOSSES, block_policies.POLICIES):
-        assert {name: made.name for name, made in table.items()} == {name: name for name in table}
 
 
 def subclasses(base):
@@ -63,12 +57,6 @@ def test_an_attribute_that_does_not_exist_is_answered_with_the_nearest(asked, su
     assert not hasattr(importlib.import_module(module), name)
     with pytest.raises(ImportError, match=re.escape(suggested)):
         exec(f"from {module} import {name}")
-
-
-def test_a_name_without_a_similar_one_has_no_suggestion():
-    for name in ("__wrapped__", "_EigenPro", "Zebra"):
-        with pytest.raises(AttributeError, match=f"has no attribute '{name}'$"):
-            getattr(shallows, name)
 
 
 def test_to_import_one_estimator_imports_no_other_method():

@@ -7,7 +7,7 @@ import pytest
 
 from engine_example import naive_kernel, sample
 from forms import centers_classifier, centers_regressor
-from shallows import KernelRidgeRegressor, Options, arrays, kernels, training
+from shallows import KernelRidgeRegressor, arrays, kernels, training
 from shallows.fitting import center_points
 from shallows.gram.rectangular import KeptStrips
 from shallows.solvers import NystromConjugateGradients
@@ -81,13 +81,6 @@ def test_the_preconditioner_is_the_equations_that_the_centres_would_give(weights
     assert np.abs(A @ A.T - (N / P * L.T @ (w * L) + shift * np.eye(P))).max() < 1e-10
     right = sample(P, 3, seed=3)
     assert np.abs(held.preconditioner.solve(right) - np.linalg.solve(A @ A.T, right)).max() < 1e-10
-
-
-@pytest.mark.parametrize("weights", [False, True])
-def test_with_the_points_as_centres_one_iteration_is_the_solution(weights):
-    held = problem(n=200, p=200, weights=weights)
-    run, (best, K) = trained(held, 200, epochs=2), minimiser(held)
-    assert np.abs(K @ (run.state.coefficients - best)).max() < 1e-6
 
 
 def test_a_small_ridge_costs_few_iterations():
@@ -165,29 +158,6 @@ def test_no_more_centres_are_taken_than_noisy_data_have_dimensions():
     truth = np.sin(2 * X[:, 0]) + X[:, 1]
     errors = [np.mean((fit.predict(X) - truth) ** 2) for fit in (model, more)]
     assert errors[0] < 1.05 * errors[1]
-
-
-def test_the_effective_dimension_is_that_of_the_whole_matrix(monkeypatch):
-    X, y = table(1500, d=1, noise=1.0)
-    seen, original = [], center_points.effective_dimension
-    monkeypatch.setattr(center_points, "effective_dimension", lambda *given: seen.append(original(*given)) or seen[-1])
-    model = KernelRidgeRegressor(solver="nystrom_conjugate_gradients", random_state=0).fit(X, y)
-    values = np.linalg.eigvalsh(naive_kernel("gaussian", model.bandwidth_, X, X))
-    assert seen[0] == pytest.approx(np.sum(values / (values + model.report_["alpha"])), rel=0.2)
-
-
-def test_a_little_memory_holds_fewer_centres():
-    options = Options(memory=f"{arrays.resident_memory() // 10**6 + 60}MB")
-    solver = NystromConjugateGradients(max_iterations=1)
-    model = KernelRidgeRegressor(solver=solver, random_state=0, options=options).fit(*table(5000))
-    assert 500 < model.report_["n_centers"] < 2828
-
-
-@pytest.mark.parametrize("given", [{"batch_size": 100}, {"rank": 5}, {"damping": 0.5}, {"step": 1e-3}])
-def test_parameters_of_eigenpro_ask_for_eigenpro(given):
-    X, y = table(300)
-    model = centers_regressor(centers=50, random_state=0, max_epochs=1, tol=0, **given).fit(X, y)
-    assert model.report_["solver"] == "projected_eigenpro" and model.step_size_ > 0
 
 
 @pytest.mark.parametrize("Estimator", [centers_regressor, centers_classifier])

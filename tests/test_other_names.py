@@ -13,7 +13,7 @@ import pytest
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics.pairwise import laplacian_kernel, polynomial_kernel, rbf_kernel
-from sklearn.model_selection import GridSearchCV, HalvingGridSearchCV
+from sklearn.model_selection import HalvingGridSearchCV
 
 import shallows
 from engine_example import sample
@@ -24,13 +24,12 @@ from shallows import (
     KernelRidgeRegressor,
     RegularizedRiskClassifier,
     kernels,
-    spectrum,
 )
 from shallows.errors import ShallowsError, UnknownNameError
 from shallows.estimators.old_names import translate
 from shallows.gaussian_process import FeatureGaussianProcessRegressor
 from shallows.kernel_approximation import FourierFeatures, NystroemFeatures
-from shallows.solvers import Certified, EigenPro
+from shallows.solvers import EigenPro
 from shallows.svm import RandomKitchenSinksRegressor
 from workflow_runs import PROJECT
 
@@ -75,13 +74,6 @@ def test_a_gamma_that_is_no_positive_number_is_told(gamma):
         kernels.make("rbf", gamma=gamma)
     with pytest.raises(ShallowsError, match="coef0 is another name of offset"):
         kernels.make("poly", coef0=1.0, offset=1.0)
-
-
-def test_a_preconditioner_goes_with_the_names_of_scikit_learn():
-    made = spectrum.fit_preconditioner(X, "gaussian", bandwidth=2.0, rank=5, n_subsample=60, dtype="float64")
-    for options in ({"bandwidth": 2.0}, {}):
-        model = KernelRidgeRegressor("rbf", solver=EigenPro(preconditioner=made), **options)
-        assert model.fit(X, y).bandwidth_ == 2.0
 
 
 # ------------------------------------------------------------------------------------ names of parameters
@@ -198,16 +190,6 @@ def test_a_parameter_of_an_earlier_version_is_answered_with_its_place(given, wor
         KernelRidgeRegressor(**given)
 
 
-def test_parameters_of_a_solver_are_set_by_their_paths():
-    model = KernelRidgeRegressor(solver="eigenpro", random_state=0)
-    model.set_params(solver__rank=5, solver__step__noise=0.3)
-    assert model.solver == EigenPro(rank=5, step=Certified(noise=0.3))
-    assert model.get_params()["solver__step__noise"] == 0.3
-    grid = {"solver": [EigenPro(rank=rank) for rank in (2, 5)], "alpha": [0.1]}
-    assert GridSearchCV(model, grid, cv=2).fit(X, y).best_params_["solver"].rank in (2, 5)
-    assert GridSearchCV(model, {"solver__rank": [2, 5]}, cv=2).fit(X, y).best_estimator_.solver.rank in (2, 5)
-
-
 def test_a_parameter_of_the_solver_is_answered_with_the_present_solver():
     for solver in ("eigenpro", EigenPro(rank=3)):
         with pytest.raises(ValueError, match=r"belongs to the solver: solver=EigenPro\(rank=80\)"):
@@ -246,23 +228,6 @@ def test_the_kernel_given_by_position_decides_what_other_names_mean(kernel, give
 def test_a_block_of_options_refuses_other_options(given, words):
     with pytest.raises(TypeError, match=words), shallows.options(**given):
         pass
-
-
-def test_more_centers_than_rows_are_warned_about():
-    with pytest.warns(UserWarning, match=f"centers=10000 are more than the {len(X)} training rows"):
-        model = KernelRidgeRegressor(solver="projected_eigenpro", centers=10_000, random_state=0).fit(X, y)
-    assert len(model.centers_) == len(X)
-
-
-def test_kernel_sgd_chooses_the_bandwidth_of_ridge_regression():
-    of_ridge = KernelRidgeRegressor(solver="eigenpro", random_state=0).fit(X, y)
-    model = KernelRidgeRegressor(solver="kernel_sgd", random_state=0).fit(X, y)
-    assert model.bandwidth_ == of_ridge.bandwidth_ and model.alpha_ == 0
-
-
-def test_early_stopping_takes_a_solver_with_epochs():
-    model = KernelRidgeRegressor(early_stopping=True, random_state=0).fit(X, y)
-    assert model.report_["solver"] == "eigenpro" and len(model.validation_scores_) >= 1
 
 
 def test_an_import_of_an_old_name_shows_the_new_calls_of_the_program(tmp_path):

@@ -6,10 +6,8 @@ import pickle
 
 import numpy as np
 import pytest
-import scipy.sparse
 from sklearn.base import is_classifier
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.model_selection import cross_val_score
 
 from bad_input_example import few
 from engine_example import sample
@@ -78,25 +76,6 @@ def test_rows_of_weight_zero_and_other_weights_are_those_of_the_points(name):
     of_matrix.fit(K(X, X), y, weights)
     of_points.fit(X, y, weights)
     assert np.abs(outputs(of_matrix, K(new, X)) - outputs(of_points, new)).max() < 1e-8
-
-
-@pytest.mark.parametrize("name", TAKERS[::3])
-def test_cross_validation_cuts_rows_and_columns(name):
-    X, y, _ = table(name)
-    of_matrix, of_points = pair(name)
-    assert of_matrix.__sklearn_tags__().input_tags.pairwise
-    assert not of_points.__sklearn_tags__().input_tags.pairwise
-    by_matrix = cross_val_score(of_matrix, K(X, X), y[:90], cv=3)
-    assert np.allclose(by_matrix, cross_val_score(of_points, X, y[:90], cv=3), atol=1e-9)
-
-
-def test_a_sparse_matrix_is_the_same_as_a_dense_one():
-    X, y, new = table("EigenProRegressor")
-    dense = KernelRidgeRegressor("precomputed", solver="eigenpro", random_state=0).fit(K(X, X), y[:90])
-    sparse = KernelRidgeRegressor("precomputed", solver="eigenpro", random_state=0).fit(
-        scipy.sparse.csr_array(K(X, X)), y[:90]
-    )
-    assert np.array_equal(dense.predict(K(new, X)), sparse.predict(scipy.sparse.csr_array(K(new, X))))
 
 
 @pytest.mark.parametrize("name", TAKERS[::3])

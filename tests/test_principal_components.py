@@ -20,9 +20,7 @@ from shallows import kernels, spectrum, streams, training
 from shallows.errors import ShallowsError
 from shallows.kernel_approximation import FourierFeatures
 from shallows.spectrum.principal_components import (
-    Components,
     components_are_surely_no_worse,
-    components_for,
     principal_components,
 )
 from solved_by import constructor
@@ -124,17 +122,6 @@ def test_inputs_stay_where_nothing_is_compared(name, case):
     assert model.report_["n_components"] is None and components_of(model) is None
 
 
-def test_of_collinear_and_constant_inputs_there_are_few():
-    X = np.hstack([sample(300, 4) @ sample(4, 90, seed=1), np.ones((300, 5))])
-    found = principal_components(X, 50, 0)
-    assert found.directions.shape == (95, 4)
-    assert np.allclose(found(X) @ found.directions.T + found.mean, X)
-    model = make_model("EigenPro").fit(X, X[:, 0])
-    assert model.score(X, X[:, 0]) > 0.99
-    assert principal_components(np.ones((20, 80)), 50, 0) is None
-    assert principal_components(np.full((20, 80), 1e300) * sample(20, 80), 50, 0) is None
-
-
 @pytest.mark.parametrize("name", NAMES[:3])
 def test_observers_and_held_out_rows_see_the_models_own_outputs(name):
     X, y, new = table()
@@ -160,18 +147,6 @@ def test_given_centres_are_points_of_the_inputs():
     assert np.abs(of_table.predict(new) - apart.predict(components_of(of_table)(new))).max() < 1e-6
 
 
-@each_fit
-def test_more_components_than_inputs_are_refused(name):
-    X, y, _ = table(60)
-    with pytest.raises(ShallowsError, match="n_components=101 is more than 60 rows of 100 inputs have"):
-        make_model(name, n_components=101).fit(X, y)
-
-
-def test_as_many_as_inputs_are_the_inputs():
-    assert components_for(5, None, sample(30, 5), sample(30, 1), None, 0, 2**30) is None
-    assert isinstance(components_for(4, None, sample(30, 5), sample(30, 1), None, 0, 2**30), Components)
-
-
 def test_a_preconditioner_that_is_handed_in_was_made_of_the_inputs():
     X, y, _ = table()
     order = streams.permutation(0, "order", 0, len(X))
@@ -181,15 +156,6 @@ def test_a_preconditioner_that_is_handed_in_was_made_of_the_inputs():
     assert make_model("EigenPro", preconditioner=given).fit(X, y).report_["n_components"] is None
     with pytest.raises(ShallowsError, match="n_components=None"):
         make_model("EigenPro", n_components=8, preconditioner=given).fit(X, y)
-
-
-@pytest.mark.parametrize(("n", "expected"), [(500, 1000), (5000, 1414)])
-def test_random_features_grow_with_the_rows(n, expected):
-    X = sample(n, 2)
-    model = make_model("FeatureRidge", alpha=1.0).fit(X, np.sin(X[:, 0]))
-    assert model.coef_.shape[1] == expected
-    few = make_model("FeatureRidge", alpha=1.0, features=FourierFeatures(n_features=50)).fit(X, X[:, 0])
-    assert few.coef_.shape[1] == 50
 
 
 def test_a_kernel_matrix_has_no_components():

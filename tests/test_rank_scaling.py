@@ -67,9 +67,3 @@ def test_the_matrix_of_a_process_falls_with_their_number_and_its_work_stays_wher
     for method in ("eigenpro", "doubly_stochastic"):
         given = {"method": method, "n_points": 500, "n_inputs": 5, "rounds": 1, "ranks": [1, 4]}
         assert rank_scaling.rank_scaling(**given, points_grow=True).curve["values"][1] < 1.2
-
-
-@pytest.mark.parametrize("given", [{"method": "exact"}, {"n_points": 300}, {"n_points": 250}])
-def test_a_wrong_word_and_batches_that_are_not_full_are_told(given):
-    with pytest.raises(ShallowsError, match=r"method is one of eigenpro, .*, doubly_stochastic and n_points a mul"):
-        rank_scaling.rank_scaling(**given)

@@ -98,12 +98,6 @@ def test_a_loss_of_all_classes_together_says_what_to_take():
         assert not model.__sklearn_tags__().classifier_tags.multi_label
 
 
-@pytest.mark.parametrize("name", ["RegularizedRiskClassifier", "DoublyStochasticClassifier"])
-def test_columns_that_are_no_labels_are_refused(name):
-    with pytest.raises(ValueError, match=r"several columns"):
-        unfitted(name).fit(X, labels(X) + np.arange(3))
-
-
 def test_a_stream_of_several_labels_goes_on_and_is_saved(tmp_path):
     Y, parts = labels(X), np.split(np.arange(120), 4)
     model, whole = (DoublyStochasticClassifier(solver=DoublyStochastic(block_size=8), random_state=0) for _ in range(2))

@@ -7,7 +7,6 @@ import pytest
 
 from forms import eigenpro_regressor, kernel_sgd_classifier, kernel_sgd_regressor
 from shallows import gram, kernels, streams, training
-from shallows.errors import ShallowsError
 from shallows.training.steps import Monitor
 
 N, SIZE, SEED = 53, 16, 5
@@ -63,12 +62,6 @@ def test_products_with_scattered_rows_under_any_budget(data, monkeypatch, n_kept
         if kernel.of_distance:
             _, columns = matrix.rows_dot(batch, a, head=N)
             assert (columns.values()[np.arange(len(batch)), batch] == 1.0).all()
-
-
-def test_a_batch_that_the_budget_cannot_hold_is_refused(data):
-    kernel, points = kernels.make("laplace", 2.0), kernels.augmented(data[0])
-    with pytest.raises(ShallowsError, match=r"16 rows of 53 kernel values take .* smaller batch_size or shuffle=False"):
-        gram.ShuffledGram(kernel, points, budget=SIZE * N * 8 - 1, batch_size=SIZE)
 
 
 @pytest.mark.parametrize("Estimator", [kernel_sgd_regressor, eigenpro_regressor])

@@ -119,11 +119,6 @@ def test_one_class_is_refused_by_its_name():
         KernelSVMClassifier().fit(sample(10), ["left"] * 10)
 
 
-def test_several_labels_for_an_example_are_refused():
-    with pytest.raises(ValueError, match="several columns"):
-        KernelSVMClassifier().fit(sample(20), np.eye(2, dtype=int)[[0, 1] * 10])
-
-
 def test_a_matrix_a_kernel_and_a_saved_model_give_the_same(tmp_path):
     x, y = two_classes()
     K = naive_kernel("gaussian", 1.0, x, x)

@@ -148,15 +148,6 @@ def test_values_of_sparse_points_are_those_of_dense_points(kernel, dtype):
     assert np.allclose(np.diag(own), kernels.matrix(kernel, dense[0]).diagonal(), rtol=1e-5)
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_a_row_of_a_product_does_not_depend_on_the_other_rows(dtype):
-    X, _ = texts(60, 2000)
-    points = kernels.augmented(arrays.SparsePoints(X.astype(dtype)))
-    whole = kernels.values(kernels.Gaussian(1.0), points, points)
-    for rows in (slice(0, 1), slice(59, 60), slice(5, 21), np.array([17, 3])):
-        assert np.array_equal(kernels.values(kernels.Gaussian(1.0), points[rows, :], points), whole[rows])
-
-
 def test_a_filled_column_far_from_zero_keeps_its_digits_in_float32():
     X = with_columns(texts(80, 1500)[0])
     made = Centering.of(X, may_stay_sparse=True)
@@ -165,17 +156,6 @@ def test_a_filled_column_far_from_zero_keeps_its_digits_in_float32():
     dense = X.toarray()[:, made.varies]
     exact = kernels.Gaussian(2.0)(dense, dense)
     assert np.abs(kernels.matrix(kernels.Gaussian(2.0), points) - exact).max() < 1e-5
-
-
-def test_a_column_that_was_constant_in_training_counts_in_a_new_point():
-    X, y = texts(100, 1500)
-    X = with_columns(X)[:, :1501]
-    model = shallows.KernelRidgeClassifier(bandwidth=1.0, alpha=0.1, calibration=None).fit(X, y)
-    new = X[:20].tolil()
-    new[3, 1500], new[5, 1500] = 4.0, 0.0
-    X_dense, new = X.toarray(), sp.csr_array(new)
-    dense = shallows.KernelRidgeClassifier(bandwidth=1.0, alpha=0.1, calibration=None).fit(X_dense, y)
-    assert np.allclose(model.decision_function(new), dense.decision_function(new.toarray()), atol=1e-10)
 
 
 def test_sparse_rows_that_are_read_batch_by_batch_are_those_that_are_kept():
@@ -202,13 +182,3 @@ def test_sparse_centres_give_what_dense_centres_give():
         for centres in (X[:40], X[:40].toarray())
     )
     assert np.array_equal(sparse.decision_function(X), dense.decision_function(X))
-
-
-def test_lasvm_learns_dense_batches_after_sparse_ones():
-    X, y = texts(120, 1500)
-    sparse, mixed = (shallows.KernelSVMClassifier(solver="lasvm", random_state=0) for _ in range(2))
-    for start in range(0, 120, 40):
-        rows = slice(start, start + 40)
-        sparse.partial_fit(X[rows], y[rows], classes=[0, 1])
-        mixed.partial_fit(X[rows].toarray() if start else X[rows], y[rows], classes=[0, 1])
-    assert np.array_equal(sparse.decision_function(X), mixed.decision_function(X))

@@ -10,7 +10,7 @@ import pytest
 
 from engine_example import preconditioning_matrix, problem, sample
 from shallows import kernels, spectrum
-from shallows.errors import ShallowsError, UnknownNameError
+from shallows.errors import ShallowsError
 from shallows.solvers.least_squares import step_rules
 from step_rules_example import FACTS, N
 
@@ -67,12 +67,6 @@ def test_the_exact_step_wants_everything_in_the_batch_and_in_the_subsample():
     for m, p in ((N - 1, whole), (N, FACTS)):
         with pytest.raises(ShallowsError, match=r"n_subsample=\d+ and batch_size=\d+. Use step='certified'"):
             step("exact", m, p)
-
-
-def test_an_unknown_rule_is_told_the_known_ones_and_a_function_is_one():
-    with pytest.raises(UnknownNameError, match=r"step 'certifed'. Did you mean 'certified'"):
-        step_rules.make("certifed")
-    assert step_rules.make(lambda p, m, n: 0.5)(None, 1, 1) == 0.5
 
 
 def test_a_rule_with_parameters_is_an_object():

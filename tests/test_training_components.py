@@ -121,13 +121,6 @@ def test_a_block_takes_the_place_of_what_a_step_that_was_taken_back_has_left(mix
     assert np.array_equal(state.coefficients[0], change)
 
 
-def test_a_mixing_that_is_no_number_is_noticed():
-    state = mixed_state()
-    assert state.is_finite()
-    state.mix(np.full((3, 3), np.nan))
-    assert not state.is_finite()
-
-
 def test_traces_are_mixed_with_the_blocks_that_they_belong_to():
     state = ExpansionState(np.zeros((0, 4, 2)), np.zeros((0, 2)), 1.0)
     matrix = np.array([[0.9, 0.1], [0.0, 0.8]])

@@ -17,7 +17,6 @@ from component_example import sine_squared
 from flat import flat
 from shallows.decomposition import DoublyStochasticKernelCCA, DoublyStochasticKernelSVD, KernelSlicedInverseRegression
 from shallows.errors import ShallowsError
-from shallows.kernels import Gaussian, Matern
 from shallows.solvers.components.kernel_cca import TwoViewCCAStepper
 from shallows.training import Curve
 
@@ -138,17 +137,6 @@ def test_a_stream_of_pairs_begins_as_a_fit_and_goes_on_batch_by_batch(Estimator)
     assert np.array_equal(model.transform(first[0]), whole.transform(first[0]))
 
 
-@pytest.mark.parametrize("Estimator", ALL[1:])
-def test_a_batch_with_nan_leaves_the_model_of_the_batches_before_it(Estimator):
-    model = brief(Estimator, batch_size=200)
-    with pytest.raises(ValueError, match="Batch 4 cannot be used, and the model includes the 3 batches before it"):
-        model.partial_fit(endless(spoilt=3))
-    good = brief(Estimator, batch_size=200).partial_fit(itertools.islice(endless(), 3))
-    x, _ = two_views()
-    assert model.n_iter_ == good.n_iter_
-    assert np.array_equal(model.transform(x), good.transform(x))
-
-
 @pytest.mark.parametrize("Estimator", ALL[::2])
 def test_observers_see_the_functions_in_the_middle_of_the_training(Estimator):
     x, y = two_views()
@@ -157,24 +145,7 @@ def test_observers_see_the_functions_in_the_middle_of_the_training(Estimator):
     assert [row["columns"] for row in curve.rows] == [2, 2]
 
 
-def test_views_may_have_kernels_with_their_own_parameters():
-    x, y = two_views(200)
-    model = brief(DoublyStochasticKernelCCA, kernel=Gaussian(1.0), second_kernel=Matern(nu=2.5), second_bandwidth=0.7)
-    assert model.get_params()["second_kernel__nu"] == 2.5
-    other = brief(DoublyStochasticKernelCCA, bandwidth=1.0, second_kernel=Matern(0.7, nu=2.5))
-    assert np.array_equal(model.fit(x, y).transform(x), other.fit(x, y).transform(x))
-
-
 # --------------------------------------------------------------------------------------------------- bad input
-
-
-def test_identical_views_are_correlated_wholly_and_a_constant_view_shares_nothing():
-    x, _ = two_views()
-    model = brief(DoublyStochasticKernelCCA, ridge=1e-5).fit(x, x)
-    assert model.correlations_.min() > 0.98
-    for Estimator in PAIRS:
-        with pytest.raises(ShallowsError, match="more than the data have"):
-            brief(Estimator, center=True).fit(x, np.ones((400, 2)))
 
 
 @pytest.mark.parametrize("Estimator", PAIRS)

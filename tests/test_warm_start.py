@@ -11,9 +11,7 @@ import solved_by
 from bad_input_example import few
 from engine_example import sample
 from flat import flat_if_known
-from forms import eigenpro_regressor
 from shallows import RegularizedRiskClassifier, training
-from shallows.errors import ShallowsError
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -98,16 +96,6 @@ def test_a_model_that_was_saved_goes_on(tmp_path):
     assert np.array_equal(outputs(read.fit(X, y), new), outputs(model.fit(X, y), new))
 
 
-def test_a_precomputed_matrix_is_known_again():
-    X, y, _ = table("EigenProRegressor")
-    K = np.exp(-((X[:, None] - X[None]) ** 2).sum(axis=2))
-    options = {"kernel": "precomputed", "random_state": 0, "tol": 0, "batch_size": 40, "n_subsample": 50, "rank": 5}
-    going = eigenpro_regressor(warm_start=True, max_epochs=2, **options).fit(K, y).fit(K, y)
-    whole, fresh = (eigenpro_regressor(max_epochs=epochs, **options) for epochs in (4, 2))
-    assert np.array_equal(going.predict(K), whole.fit(K, y).predict(K))
-    assert np.array_equal(going.fit(K @ K, y).predict(K), fresh.fit(K @ K, y).predict(K))
-
-
 # --------------------------------------------------------------------- stopping rules of regularized risks
 
 
@@ -153,20 +141,6 @@ def test_training_stops_at_a_tolerance(name):
     assert model.losses_[-1] <= 0.7
     assert model.report_["stopped_by"] == "tolerance"
     assert all(loss > 0.7 for loss in model.losses_[:-1])
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"tol": -1}, "tol must be a number of at least 0, got -1"),
-        ({"early_stopping": True, "fraction": 1.5}, "fraction of early stopping must lie between 0 and 1"),
-        ({"early_stopping": True, "patience": 0}, "patience of early stopping must be a whole number"),
-    ],
-)
-def test_a_stopping_rule_out_of_its_range_is_named(options, message):
-    X, y, _ = table("sdca: RegularizedRiskClassifier")
-    with pytest.raises(ShallowsError, match=message):
-        unfitted("sdca: RegularizedRiskClassifier", **options).fit(X, y)
 
 
 def test_early_stopping_goes_with_a_matrix_and_several_labels():
