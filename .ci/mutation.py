@@ -250,7 +250,10 @@ class Run:
             return {"outcome": "not in the sources any more"}
         path = TOP / fault["file"]
         names = tests_of(self.database, fault["file"], node.lineno, node.end_lineno, items)
-        chosen = [item for _, item in sorted((items[name] for name in names), key=lambda one: one[0])]
+        # First the test that caught it before; files stay whole, so that what a file has prepared is prepared once.
+        files = list(dict.fromkeys(name.partition("::")[0] for name in names))
+        names.sort(key=lambda name: (name != fault.get("by"), files.index(name.partition("::")[0]), items[name][0]))
+        chosen = [items[name][1] for name in names]
         text = path.read_text(encoding="utf-8")
         faulty = planted(text, node, fault["after"])
         if not chosen:
