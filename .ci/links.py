@@ -27,10 +27,10 @@ def broken(root: Path, name: str) -> Iterator[str]:
     text = without_code(path.read_text(encoding="utf-8"), path.suffix)
     for found in links(text, path.suffix):
         target, _, anchor = found.partition("#")
-        if re.match(r"\w+:|_pages/|(?:\.\./)+_pages/|/", target) or "*" in target:
+        if re.match(r"\w+:|(?:\.\./)*_(?:pages|gallery)/|/", target) or "*" in target:
             continue
         place = path if not target else path.parent / target
-        if path.suffix == ".rst" and not place.exists():
+        if not place.suffix and not place.exists():
             place = next((p for p in (place.with_name(place.name + end) for end in LINKS) if p.exists()), place)
         if not place.exists():
             yield f"{name}: the link {found!r} leads to no file."
@@ -41,14 +41,16 @@ def broken(root: Path, name: str) -> Iterator[str]:
 def links(text: str, kind: str) -> Iterator[str]:
     """Yield the targets of a text's links. The entries of a table of contents are links too."""
     yield from (next(filter(None, found.groups())) for found in LINKS[kind].finditer(text))
-    if kind == ".rst":
-        for tree in re.findall(r"^\.\. toctree::\n((?:   .*\n|\n)+)", text, re.MULTILINE):
-            yield from re.findall(r"^   ([\w./]+)$", tree, re.MULTILINE)
+    tree = r"^\.\. toctree::\n((?:   .*\n|\n)+)" if kind == ".rst" else r"(?s)^```\{toctree\}\n(.*?)^```"
+    for entries in re.findall(tree, text, re.MULTILINE):
+        yield from re.findall(r"^ *([\w./]+)$", entries, re.MULTILINE)
 
 
 def without_code(text: str, kind: str) -> str:
     """A text without its code, which may look like a link."""
-    return re.sub(r"(?ms)^```.*?^```|`[^`\n]*`", "", text) if kind == ".md" else text
+    if kind != ".md":
+        return text
+    return re.sub(r"(?ms)(^```\{toctree\}.*?^```)|^```.*?^```|`[^`\n]*`", lambda found: found[1] or "", text)
 
 
 @cache

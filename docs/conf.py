@@ -33,7 +33,7 @@ autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
 numpydoc_use_plots = False
 
-myst_enable_extensions = ["attrs_inline"]
+myst_enable_extensions = ["attrs_inline", "dollarmath"]
 myst_heading_anchors = 4
 suppress_warnings = ["myst.xref_missing"]  # CONTRIBUTING.md links to places that a repository has and a site has not
 

@@ -431,6 +431,17 @@ def shallows_estimators() -> list[str]:
     return list(importlib.import_module("shallows.estimators").__all__)
 
 
+@cache
+def public_classes() -> dict[str, str]:
+    """Where the class of each name is documented: the full name of `EigenPro` is ``shallows.solvers.EigenPro``."""
+    found = {name: f"{module}.{name}" for module, title in ESTIMATORS.items() for name in _families()[title]}
+    for module in MODULES:
+        for name in public_names(importlib.import_module(module)):
+            if name[0].isupper():
+                found.setdefault(name, f"{module}.{name}")
+    return found
+
+
 def _list_of(title: str, names: Sequence[str]) -> str:
     lines = heading(title, "=")
     rows = [

@@ -14,6 +14,7 @@ from docutils import nodes
 from docutils.utils.math import MathError
 from docutils.utils.math.latex2mathml import tex2mathml
 from pygments.lexers.special import TextLexer
+from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
@@ -62,8 +63,9 @@ def _display(translator: Any, node: nodes.math_block) -> None:
 
 
 def _link_names(app: Sphinx, doctree: nodes.document) -> None:
-    """Make a target's name a link to what is compared there, and an erratum's number one to its derivation."""
+    """Make names of targets, errata and public classes links: to what is compared, the derivation, the class."""
     anchors, here = generated_pages.anchors(PROJECT), app.env.docname
+    classes = {} if here.startswith("_pages/reference") else generated_pages.public_classes()
 
     def link(name: str, shown: nodes.Node) -> nodes.Node:
         page, anchor = anchors.get(name, (here, ""))
@@ -73,7 +75,12 @@ def _link_names(app: Sphinx, doctree: nodes.document) -> None:
         return nodes.reference("", "", shown, internal=True, refuri=uri)
 
     for literal in list(doctree.findall(nodes.literal)):
-        if not isinstance(literal.parent, nodes.reference):
+        if isinstance(literal.parent, nodes.reference | nodes.title | pending_xref):
+            continue
+        if full_name := classes.get(literal.astext()):
+            place = {"reftype": "obj", "refdomain": "py", "reftarget": full_name, "refdoc": here}
+            literal.replace_self(pending_xref("", literal.deepcopy(), **place))
+        else:
             literal.replace_self(link(literal.astext(), literal.deepcopy()))
     for text in list(doctree.findall(nodes.Text)):
         if isinstance(text.parent, (nodes.paragraph, nodes.strong)):

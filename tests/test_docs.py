@@ -19,31 +19,26 @@ from own_plan import own_plan
 from workflow_runs import PROJECT, copy_project, environment, snakemake
 
 DOCS = PROJECT / "docs"
-TUTORIAL = (DOCS / "tutorial.rst").read_text(encoding="utf-8")
-BLOCK = re.compile(
-    r"^\.\. code-block:: (?P<language>\w+)\n(?P<run>   :class: run\n)?\n(?P<code>(?:   .*\n|\n)+)", re.MULTILINE
-)
+TUTORIAL = (DOCS / "tutorial.md").read_text(encoding="utf-8")
 
 
 def blocks(language):
-    """(code, whether it is to be run) of each block of a language in the tutorial, without its indentation."""
-    for found in BLOCK.finditer(TUTORIAL):
-        if found["language"] == language:
-            yield re.sub(r"^ {3}", "", found["code"], flags=re.MULTILINE).strip() + "\n", bool(found["run"])
+    """The code of each block of a language in the tutorial."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", TUTORIAL, re.MULTILINE | re.DOTALL)
 
 
 def commands():
     """Every command of the tutorial, as words."""
     return [
         shlex.split(line.removeprefix("$ "))
-        for code, _ in blocks("console")
+        for code in blocks("console")
         for line in code.splitlines()
         if line.startswith("$ ")
     ]
 
 
 def test_every_block_of_the_tutorial_is_read_here():
-    assert TUTORIAL.count(".. code-block::") == sum(len(list(blocks(language))) for language in ("python", "console"))
+    assert TUTORIAL.count("```") == 2 * sum(len(blocks(language)) for language in ("python", "console"))
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
@@ -59,15 +54,13 @@ def test_the_python_of_the_pitfalls_gives_what_its_comments_say():
             value, expected = eval(line, known), ast.literal_eval(said[1])
             assert value == (pytest.approx(expected, abs=5e-3) if isinstance(expected, float) else expected), line
     assert text.index("## Columns in different units") == text.index("## ")
-    assert "   common_pitfalls\n" in (DOCS / "index.rst").read_text(encoding="utf-8")
+    assert "\ncommon_pitfalls\n" in (DOCS / "index.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.slow
 def test_the_python_of_the_tutorial_runs_from_top_to_bottom(tmp_path):
-    parts = list(blocks("python"))
-    assert all(runs for _, runs in parts), "Python that is not run can go out of date."
     # In its own process, as a reader has it: a budget of memory counts what the process holds.
-    script = "".join(code for code, _ in parts)
+    script = "".join(blocks("python"))
     done = subprocess.run(
         [sys.executable, "-c", script],
         cwd=tmp_path,
@@ -96,10 +89,9 @@ def test_the_commands_of_the_tutorial_name_what_there_is(tmp_path):
 
 
 def test_the_commands_that_are_quick_run():
-    quick = [line.removeprefix("$ ") for code, runs in blocks("console") if runs for line in code.splitlines()]
-    assert quick
-    for line in quick:
-        target = re.fullmatch(r"make explain TARGET=(\w+)", line)[1]
+    explained = re.findall(r"^\$ make explain TARGET=(\w+)$", TUTORIAL, re.MULTILINE)
+    assert explained
+    for target in explained:
         done = subprocess.run(
             [sys.executable, "-m", "shallows_papers.experiments.planning.explain", target],
             cwd=PROJECT,
@@ -158,15 +150,15 @@ def test_the_glossary_has_every_term_of_the_report_once():
 
 
 def test_the_method_guide_names_the_file_of_every_solver():
-    guide = "".join(path.read_text(encoding="utf-8") for path in (DOCS / "methods").glob("*.rst"))
+    guide = "".join(path.read_text(encoding="utf-8") for path in (DOCS / "methods").glob("*.md"))
     solvers = [
         path.relative_to(PROJECT).as_posix()
         for path in (PROJECT / "src/shallows/solvers").rglob("*.py")
         if re.search(r"^    def step\(", path.read_text(encoding="utf-8"), re.MULTILINE)
     ]
     assert len(solvers) >= 15
-    assert [path for path in solvers if f"``{path}``" not in guide] == []
-    for path in re.findall(r"``(src/[^`]+)``", guide):
+    assert [path for path in solvers if f"`{path}`" not in guide] == []
+    for path in re.findall(r"`(src/[^`]+)`", guide):
         assert (PROJECT / path).exists(), path
 
 
@@ -224,10 +216,14 @@ def test_every_promise_is_held_by_tests_and_every_test_of_promises_stands_on_the
 def formulas():
     """Every formula of the book, as (file, LaTeX)."""
     errata = [*DOCS.glob("errata/*.yaml"), *PROJECT.glob("config/papers/*/errata.yaml")]
-    for path in [*DOCS.glob("*.rst"), *DOCS.glob("methods/*.rst"), *errata]:
+    for path in [*DOCS.glob("*.md"), *DOCS.glob("methods/*.md"), *errata]:
         text = path.read_text(encoding="utf-8")
-        inline = re.findall(r":math:`([^`]+)`", text)
-        displayed = re.findall(r"^\.\. math::\n\n((?:   .*\n|\n)+)", text, re.MULTILINE)
+        if path.suffix == ".md":
+            text = re.sub(r"^```.*?^```$|`[^`\n]+`", "", text, flags=re.MULTILINE | re.DOTALL)
+            displayed = re.findall(r"^ *\$\$\n(.*?)^ *\$\$$", text, re.MULTILINE | re.DOTALL)
+            inline = re.findall(r"(?<![$\w])\$([^$\n]+)\$(?!\w)", text)
+        else:
+            inline, displayed = re.findall(r":math:`([^`]+)`", text), ()
         quoted = path.suffix == ".yaml"
         yield from ((path.name, one.replace("''", "'") if quoted else one) for one in (*inline, *displayed))
 

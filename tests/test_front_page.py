@@ -49,6 +49,6 @@ def test_the_verdicts_of_the_readme_are_those_of_the_reference_results():
         f"{orders[Verdict.REFUTED]} orders and {theorems[Verdict.REFUTED]} theorems are refuted as printed"
     )
     assert said in re.sub(r"\s+", " ", (ROOT / "paper" / "paper.md").read_text(encoding="utf-8"))
-    for page in ("README.md", "docs/index.rst", "paper/paper.md"):
+    for page in ("README.md", "docs/index.md", "paper/paper.md"):
         text = re.sub(r"\s+", " ", (ROOT / page).read_text(encoding="utf-8"))
         assert f"{told} deviate." in text and f"{len(numbers)} numbers" in text, page

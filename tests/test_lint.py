@@ -87,6 +87,7 @@ def test_american_words_are_left_alone(word, american):
         ("docs/page.md", "# A page\n[here](#a-page) [it](page.md) [web](https://example.org) `[no](x.md)`\n", None),
         ("docs/page.md", "[gone](other.md)\n", "the link 'other.md' leads to no file."),
         ("docs/page.md", "# A page\n[gone](#b-page)\n", "the link '#b-page' leads to no heading of docs/page.md."),
+        ("docs/page.md", "```{toctree}\n:hidden:\n\npage\nother\n```\n", "the link 'other' leads to no file."),
         ("docs/page.rst", ":doc:`page`\n\n.. toctree::\n   :hidden:\n\n   page\n   _pages/x\n", None),
         ("docs/page.rst", ".. toctree::\n   :hidden:\n\n   page\n   other\n", "the link 'other' leads to no file."),
         ("docs/page.rst", "See :doc:`the other <other>`.\n", "the link 'other' leads to no file."),

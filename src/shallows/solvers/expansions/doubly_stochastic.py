@@ -4,7 +4,7 @@ A step takes a batch of B examples and one block of F random features, new or ol
 
     f ← (1 − s ν) f − s · (1/(BF)) block(k, ·) Φᵀ ℓ'(f(X), Y).
 
-A preconditioned step, with ε = F η, κ = ν/η and the weights W of the examples, is (docs/methods/doubly_stochastic.rst)
+A preconditioned step, with ε = F η, κ = ν/η and the weights W of the examples, is (docs/methods/doubly_stochastic.md)
 
     f ← (1 − s κ) f − s · block(k, ·) (ΦᵀWΦ/B + ε I)⁻¹ ΦᵀW (ℓ' − κ f)/B.
 """
