@@ -40,12 +40,10 @@ KINDS = {
     "gaussian_1d": {},
     "latent_views": {"n_views": 3},
     "heaviside_circle": {"noise": 0.1},
-    "smooth_circle": {},
     "uniform_cube": {"dimension": 3},
     "dsg_regression": {"dimension": 3},
     "fourier_teacher": {"dimension": 7},
     "planar_arm": {},
-    "rbf_teacher": {"dimension": 3, "classes": 4},
     "virtual_molecules": {"molecules": molecules()},
 }
 """Every generator but the molecules of RDKit, with what it must be given."""

@@ -88,7 +88,6 @@ PCA = {"pca": {"n_components": 3}}
         ([{"subset": {"n_train": 40}}], [{"subset": {"n_train": 20, "n_test": 10}}, {"zscore": {}}]),
         ([{"keep_classes": {"classes": [3, 1]}}], [{"signs": {}}, {"unit": {}}]),
         ([{"signs": {"positive": [2]}}], [{"unit": {}}, {"subset": {"n_train": 10, "stratify": False}}]),
-        ([{"indicators": {}}], [{"signs": {}}]),
         ([{"unit": {}}, {"signs": {"positive": [1]}}], [{"unit": {}}]),
         # Images, their range and their views.
         ([{"grayscale": {}}], [{"unit": {}}]),
@@ -185,8 +184,7 @@ def test_no_array_of_features_is_read_whole(tmp_path, monkeypatch, sparse):
         ),
         ([{"unit": {}}], [{"impute": {}}], "impute must be the first that changes features.* variant continues"),
         ([{"signs": {"positive": [1]}}], [{"subset": {"n_train": 9}}], "converted them to signs.*'stratify: false'"),
-        ([{"indicators": {}}], [{"split": {"n": 9}}], "converted them to indicators.*'stratify: false'"),
-        ([{"signs": {}}], [{"indicators": {}}], "the targets are signs"),
+        ([{"signs": {}}], [{"signs": {}}], "the targets are signs"),
         ([PCA], [{"pca": {"n_components": 4}}], "asks for 4 components, but 60 training rows of 3 features"),
     ],
     ids=str,

@@ -108,12 +108,6 @@ def test_a_pair_of_classes_is_kept_and_the_second_named_is_plus_one(tmp_path, nu
 # Images
 
 
-def test_indicators_are_one_column_a_class(tmp_path, numbers):
-    data = prepared(tmp_path, numbers, [{"indicators": {}}])
-    np.testing.assert_array_equal(data.y_train, numbers[1][:, None] == [1, 2, 3])
-    assert data.info["target_coding"] == "indicators"
-
-
 @pytest.fixture
 def images():
     """Nine pictures of 4 x 6 pixels in three colors, one row each: planar, and the same interleaved."""

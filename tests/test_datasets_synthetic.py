@@ -78,11 +78,6 @@ PINNED = {
         [1.4460655232543733, -1.4162173886644531, 2.6347681608046685],
         [4.1185887136607215, 3.7278524333452, -2.5748290163104235],
     ],
-    "rbf_teacher": [[1.021077483753628, 1.2557385321028252, 0.38008859245839943], [1, 2, 0]],
-    "smooth_circle": [
-        [3.620633682056538, 3.991993093312366, 3.085495731010249],
-        [-0.3389518002552999, -0.6098041527514964, 0.03942967278314168],
-    ],
     "uniform_cube": [[0.9811733653911245, 0.606587071617431, 0.3245891916297319], [0.0, 0.0, 0.0]],
 }
 PIXELS = "8d9e175d62652d5b07a383e4f5a71f660b5b45303ca7ab2e9bfb642595fa43f5"
@@ -112,11 +107,10 @@ def test_deformed_pixels_stay_what_they_are():
     [
         ("gaussian1d", {}, "Did you mean 'gaussian_1d'"),
         ("gaussian_1d", {"bandwith": 1.0}, "Did you mean 'bandwidth'"),
-        ("rbf_teacher", {}, "needs dimension"),
+        ("fourier_teacher", {}, "needs dimension"),
         ("gaussian_1d", {"scale": 0.0}, "above 0"),
         ("gaussian_1d", {"seed": -1}, "seed"),
         ("latent_views", {"weight": 1.5}, "between 0 and 1"),
-        ("smooth_circle", {"decay": "linear"}, "decay"),
         ("fourier_teacher", {"dimension": 2, "classes": 1}, "one class"),
         ("endless_mnist", {"digits": drawn_digits(), "deformation": {"rotation": 400}}, "rotation"),
         ("endless_mnist", {"digits": drawn_digits(), "deformation": {"rotate": 4}}, "Did you mean 'rotation'"),

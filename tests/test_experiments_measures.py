@@ -82,10 +82,15 @@ def job(tmp_path):
     return make
 
 
+HALVES = slice(0, 6), slice(6, 12)
+
+
 @pytest.fixture
 def two_views(monkeypatch, prepared):
     """The data with their columns in two views of six."""
-    data = replace(prepared, info={**prepared.info, "views": [[0, 6], [6, 12]]})
+    first, second = ({part: getattr(prepared, f"x_{part}")[:, half] for part in ("train", "test")} for half in HALVES)
+    views = {f"{name}_{part}": view[part] for name, view in (("x", first), ("z", second)) for part in view}
+    data = replace(prepared, **views)
     monkeypatch.setattr(run.datasets, "load", lambda folder: data)
 
 

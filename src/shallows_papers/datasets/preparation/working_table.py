@@ -52,7 +52,7 @@ class Table:
     image: Mapping[str, Any] | None = None
     views: list[tuple[int, int]] | None = None  # Columns of the two views, if there are views
     categorical: tuple[int, ...] = ()  # Columns whose numbers are codes of categories
-    classes_coded: bool = False  # Whether the targets were class indices before they became signs or indicators
+    classes_coded: bool = False  # Whether the targets were class indices before they became signs
     transforms: list[Transform] = field(default_factory=list)
     target_transforms: list[Transform] = field(default_factory=list)
     may_miss: bool = False  # Whether raw values may be NaN because a later step fills them in
@@ -121,7 +121,7 @@ class Table:
         if self.classes_coded and self.codes is None:
             raise DatasetError(
                 f"A step needs the classes of '{self.dataset.name}', but the variant that this variant continues has "
-                f"converted them to {self.target_coding}. Move the step signs or indicators to the steps of this "
+                f"converted them to {self.target_coding}. Move the step signs to the steps of this "
                 "variant. A subset or a split does not need classes with 'stratify: false'."
             )
         return None if self.codes is None else self.codes[self.rows[part]]
@@ -141,9 +141,7 @@ class Table:
         """Refuse a step if the targets do not have the coding ("class indices" or "values") that it needs."""
         if self.target_coding == coding:
             return
-        needed = (
-            "is for regression" if coding == "values" else f"needs {coding}, so it comes before signs or indicators"
-        )
+        needed = "is for regression" if coding == "values" else f"needs {coding}, so it comes before signs"
         raise DatasetError(f"The step {step} {needed}, but the targets are {self.target_coding}.")
 
     def replace_features(self, n_features: int) -> None:

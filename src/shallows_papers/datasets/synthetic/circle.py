@@ -1,37 +1,51 @@
-"""Functions on the circle with the heat kernel, for which the progress of gradient descent has a closed form."""
+"""The step on the circle with the heat kernel, for which the progress of gradient descent has a closed form."""
 
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from shallows import streams
-from shallows_papers.datasets.parameter_rules import COUNT, NOT_NEGATIVE, POSITIVE, one_of
+from shallows_papers.datasets.parameter_rules import NOT_NEGATIVE, POSITIVE
 from shallows_papers.datasets.synthetic.generator import Generator, points
 
 _NEGLIGIBLE = 1e-18
 
 
 @dataclass(frozen=True, eq=False)
-class CircleFunction(Generator):
-    r"""Uniform angles in [0, 2 pi), a target function of norm 1, and a kernel with sines as eigenfunctions."""
+class HeavisideCircle(Generator):
+    r"""The step on the circle: +1 on [0, pi), -1 on [pi, 2 pi), at uniform angles.
 
+    It is :math:`\frac4\pi \sum_{j\,\mathrm{odd}} \sin(jx)/j`. Its coefficients fall as 1/j and the heat kernel's
+    eigenvalues as :math:`e^{-j^2 s}`, so an error :math:`\epsilon` takes about :math:`\exp(0.164\, s/\epsilon^4)` steps
+    of gradient descent, where the Fourier series takes :math:`4/(\pi^2\epsilon^2)` terms.
+
+    References
+    ----------
+    S. Ma and M. Belkin. Diving into the shallows. NIPS 2017, section 2.
+    """
+
+    name = "heaviside_circle"
     task = "regression"
     d = 1
 
     width: float = field(default=0.5, metadata=POSITIVE)  # Time s of the heat kernel
     noise: float = field(default=0.0, metadata=NOT_NEGATIVE)  # Standard deviation of normal noise on the targets
 
-    @abstractmethod
     def energies(self, j: np.ndarray) -> np.ndarray:
-        """Return the share of the target's squared norm at the frequencies `j`."""
+        r"""Return :math:`8/(\pi^2 j^2)` at odd frequencies and 0 at even ones."""
+        j = np.asarray(j, dtype=np.float64)
+        return np.where(j % 2 == 1, 8 / (math.pi * np.maximum(j, 1)) ** 2, 0.0)
 
-    @abstractmethod
     def energy_above(self, j: int) -> float:
-        """Return the share of the target's squared norm above the frequency `j`."""
+        """Return 1 minus the shares of the frequencies up to `j`."""
+        return 1 - float(self.energies(np.arange(j + 1)).sum())
+
+    def truth(self, x: np.ndarray) -> np.ndarray:
+        """Return the step function at the angles `x`."""
+        return np.where(points(x, 1)[:, 0] % (2 * math.pi) < math.pi, 1.0, -1.0)
 
     def eigenvalues(self, j: np.ndarray) -> np.ndarray:
         r"""Return the eigenvalues of the heat kernel at the frequencies `j`: :math:`e^{-j^2 s}`.
@@ -78,73 +92,3 @@ class CircleFunction(Generator):
     def _chunk(self, chunk: int, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
         x = 2 * math.pi * streams.uniform(self.seed, f"{self.name}/angle", chunk, (n_rows, 1))
         return x, self._noisy(self.truth(x), chunk)
-
-
-@dataclass(frozen=True, eq=False)
-class HeavisideCircle(CircleFunction):
-    r"""The step on the circle: +1 on [0, pi), -1 on [pi, 2 pi).
-
-    It is :math:`\frac4\pi \sum_{j\,\mathrm{odd}} \sin(jx)/j`. Its coefficients fall as 1/j and the heat kernel's
-    eigenvalues as :math:`e^{-j^2 s}`, so an error :math:`\epsilon` takes about :math:`\exp(0.164\, s/\epsilon^4)` steps
-    of gradient descent, where the Fourier series takes :math:`4/(\pi^2\epsilon^2)` terms.
-
-    References
-    ----------
-    S. Ma and M. Belkin. Diving into the shallows. NIPS 2017, section 2.
-    """
-
-    name = "heaviside_circle"
-
-    def energies(self, j: np.ndarray) -> np.ndarray:
-        r"""Return :math:`8/(\pi^2 j^2)` at odd frequencies and 0 at even ones."""
-        j = np.asarray(j, dtype=np.float64)
-        return np.where(j % 2 == 1, 8 / (math.pi * np.maximum(j, 1)) ** 2, 0.0)
-
-    def energy_above(self, j: int) -> float:
-        """Return 1 minus the shares of the frequencies up to `j`."""
-        return 1 - float(self.energies(np.arange(j + 1)).sum())
-
-    def truth(self, x: np.ndarray) -> np.ndarray:
-        """Return the step function at the angles `x`."""
-        return np.where(points(x, 1)[:, 0] % (2 * math.pi) < math.pi, 1.0, -1.0)
-
-
-@dataclass(frozen=True, eq=False)
-class SmoothCircle(CircleFunction):
-    r"""A periodic function of chosen smoothness: :math:`\sum_{j=1}^{J} a_j \sin(jx)`, of norm 1.
-
-    References
-    ----------
-    S. Ma and M. Belkin. Diving into the shallows. NIPS 2017, section 2, theorem 2.
-    """
-
-    name = "smooth_circle"
-
-    # Decay of the coefficients. "exponential": exp(-rj), an analytic function, which gradient descent reaches. "power":
-    # j^(-r), a function with finitely many derivatives, which gradient descent does not reach.
-    decay: str = field(default="exponential", metadata=one_of("exponential", "power"))
-    rate: float = field(default=1.0, metadata=POSITIVE)  # r
-    n_frequencies: int = field(default=64, metadata=COUNT)  # J
-
-    def energies(self, j: np.ndarray) -> np.ndarray:
-        """Return the shares of the frequencies `j`, 0 above the last."""
-        j = np.asarray(j)
-        shares = np.append(0.0, np.append(self._coefficients() ** 2 / 2, 0.0))
-        return shares[np.minimum(j, self.n_frequencies + 1)]
-
-    def energy_above(self, j: int) -> float:
-        """Return the sum of the shares above `j`."""
-        return float((self._coefficients()[j:] ** 2 / 2).sum())
-
-    def truth(self, x: np.ndarray) -> np.ndarray:
-        """Return the function at the angles `x`."""
-        x = points(x, 1)[:, 0]
-        value = np.zeros_like(x)
-        for j, coefficient in enumerate(self._coefficients(), start=1):
-            value += coefficient * np.sin(j * x)
-        return value
-
-    def _coefficients(self) -> np.ndarray:
-        j = np.arange(1, self.n_frequencies + 1, dtype=np.float64)
-        falling = np.exp(-self.rate * (j - 1)) if self.decay == "exponential" else j**-self.rate
-        return falling * math.sqrt(2 / (falling**2).sum())

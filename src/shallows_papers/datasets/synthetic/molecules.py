@@ -23,11 +23,10 @@ import numpy as np
 from shallows import streams
 from shallows.errors import ShallowsError
 from shallows_papers.datasets.files import DatasetError
-from shallows_papers.datasets.parameter_rules import NOT_NEGATIVE, one_of
+from shallows_papers.datasets.parameter_rules import NOT_NEGATIVE
 from shallows_papers.datasets.synthetic.generator import Generator
 
 BOHR_IN_ANGSTROM = 0.529177210903
-REPRESENTATIONS = ("sorted", "eigenspectrum")
 
 # Norms are rounded to these steps before sorting. Equivalent atoms have equal norms up to rounding, which differs
 # between machines, so atoms with nearly equal norms keep their order.
@@ -78,20 +77,8 @@ def triangle(matrices: Any) -> np.ndarray:
     return matrices[:, rows, columns]
 
 
-def eigenspectrum(matrices: Any) -> np.ndarray:
-    """Return the eigenvalues of every matrix, the largest in absolute value first: shape (n, size).
-
-    They do not depend on the order of the atoms, but different molecules may have the same eigenvalues.
-    """
-    values = np.linalg.eigvalsh(np.asarray(matrices, dtype=np.float64))
-    order = np.argsort(-np.abs(values), axis=1, kind="stable")
-    return np.take_along_axis(values, order, axis=1)
-
-
-def represent(matrices: Any, representation: str = "sorted", noise: Any = 0.0) -> np.ndarray:
-    """Return the features of molecules: the triangle of the sorted matrix, or the eigenvalues."""
-    if representation == "eigenspectrum":
-        return eigenspectrum(matrices)
+def represent(matrices: Any, noise: Any = 0.0) -> np.ndarray:
+    """Return the features of molecules: the triangles of the sorted matrices."""
     return triangle(sort_rows(matrices, noise))
 
 
@@ -112,8 +99,6 @@ class VirtualMolecules(Generator):
     # Standard deviation of the noise, as in Montavon et al. (2012). It is about the difference between the norms of two
     # hydrogen atoms at different positions, and much smaller than the difference between two elements.
     noise: float = field(default=1.0, metadata=NOT_NEGATIVE)
-    # Features: {"sorted", "eigenspectrum"}. The eigenspectrum is the same in every draw.
-    representation: str = field(default="sorted", metadata=one_of(*REPRESENTATIONS))
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -124,13 +109,13 @@ class VirtualMolecules(Generator):
 
     def test_rows(self, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return test molecules in the same representation, sorted without noise."""
-        return represent(_square(x), self.representation), y
+        return represent(_square(x)), y
 
     @property
     def d(self) -> int:
-        """The number of features: the size of a triangle, or the number of eigenvalues."""
+        """The number of features: the size of a triangle."""
         size = self.matrices.shape[1]
-        return size if self.representation == "eigenspectrum" else size * (size + 1) // 2
+        return size * (size + 1) // 2
 
     def _numbers_per_row(self) -> int:
         return self.matrices[0].size
@@ -139,7 +124,7 @@ class VirtualMolecules(Generator):
         draw, index = np.divmod(np.arange(chunk * n_rows, (chunk + 1) * n_rows), len(self.targets))
         noise = self.noise * streams.normal(self.seed, self.name, chunk, (n_rows, self.matrices.shape[1]))
         noise[draw == 0] = 0.0
-        return represent(self.matrices[index], self.representation, noise), self.targets[index]
+        return represent(self.matrices[index], noise), self.targets[index]
 
 
 def _square(matrices: Any) -> np.ndarray:

@@ -11,9 +11,9 @@ import numpy as np
 
 from shallows.errors import MissingExtraError, ShallowsError
 from shallows_papers.datasets.files import DatasetError
-from shallows_papers.datasets.parameter_rules import COUNT, one_of
+from shallows_papers.datasets.parameter_rules import COUNT
 from shallows_papers.datasets.synthetic.generator import Generator
-from shallows_papers.datasets.synthetic.molecules import BOHR_IN_ANGSTROM, REPRESENTATIONS, coulomb_matrix, represent
+from shallows_papers.datasets.synthetic.molecules import BOHR_IN_ANGSTROM, coulomb_matrix, represent
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -27,7 +27,6 @@ class SmilesMolecules(Generator):
     molecules: tuple[Sequence[str], Any]  # SMILES strings and targets
     # Rows of the matrices: the largest number of atoms, including hydrogens
     size: int = field(default=75, metadata=COUNT)
-    representation: str = field(default="sorted", metadata=one_of(*REPRESENTATIONS))  # {"sorted", "eigenspectrum"}
 
     def __post_init__(self) -> None:
         _rdkit()  # fails before anything is computed
@@ -48,8 +47,8 @@ class SmilesMolecules(Generator):
 
     @property
     def d(self) -> int:
-        """The number of features: the size of a triangle, or the number of eigenvalues."""
-        return self.size if self.representation == "eigenspectrum" else self.size * (self.size + 1) // 2
+        """The number of features: the size of a triangle."""
+        return self.size * (self.size + 1) // 2
 
     def _rows_per_chunk(self) -> int:
         return 1  # a geometry takes a tenth of a second, and depends only on its molecule
@@ -60,7 +59,7 @@ class SmilesMolecules(Generator):
             matrix = coulomb_matrix(charges, positions, self.size)
         except DatasetError as error:
             raise DatasetError(f"Molecule {chunk + 1:,} ({self.smiles[chunk]}): {error}") from None
-        return represent(matrix[None], self.representation), self.targets[chunk : chunk + 1]
+        return represent(matrix[None]), self.targets[chunk : chunk + 1]
 
 
 def geometry(smiles: str, seed: int = 0) -> tuple[np.ndarray, np.ndarray, str]:

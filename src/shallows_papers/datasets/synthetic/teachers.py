@@ -1,10 +1,9 @@
-"""Teachers: normal points whose targets come from a known function related to a Gaussian kernel."""
+"""A teacher: normal points whose targets come from a known function related to a Gaussian kernel."""
 
 from __future__ import annotations
 
 import functools
 import math
-from abc import abstractmethod
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,8 +14,15 @@ from shallows_papers.datasets.synthetic.generator import Generator, points
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class KernelTeacher(Generator):
-    """Normal points, and a sum of `n_units` random functions, with mean 0 and variance 1 over all points."""
+class FourierTeacher(Generator):
+    r"""Normal points, labeled by a random draw from the Gaussian process of a Gaussian kernel.
+
+    The function is :math:`f(x) \propto \sum_{j=1}^m w_j \cos(\omega_j^\top x + b_j)` with normal weights, frequencies
+    from the Gaussian kernel's spectral density, and uniform phases. Its mean is subtracted and it is scaled to variance
+    1, both in closed form. It is as rough as the kernel allows, so the error falls slowly with the number of examples.
+    """
+
+    name = "fourier_teacher"
 
     dimension: int = field(metadata=COUNT)  # d
     # 0: regression. Otherwise each class has a function, and an example belongs to the class with the largest value.
@@ -66,13 +72,27 @@ class KernelTeacher(Generator):
     def _means(self) -> np.ndarray:
         return self._moments()[0] @ self.weights
 
-    @abstractmethod
+    @functools.cached_property
+    def _frequencies(self) -> np.ndarray:
+        return self._draw("frequencies", (self.d, self.n_units)) / self.sigma
+
+    @functools.cached_property
+    def _phases(self) -> np.ndarray:
+        return 2 * math.pi * streams.uniform(self.seed, f"{self.name}/phases", 0, (self.n_units,))
+
     def _units(self, x: np.ndarray) -> np.ndarray:
         """Return the random functions at `x`, shape (n, n_units)."""
+        return np.cos(x @ self._frequencies + self._phases)
 
-    @abstractmethod
     def _moments(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the expectations of the random functions and of their products."""
+        # E cos(w'x + b) = exp(-|w|^2 / 2) cos(b) for normal x; a product of two is half a sum of two.
+        w, b = self._frequencies, self._phases
+        squares, inner = (w**2).sum(axis=0), w.T @ w
+        both = squares[:, None] + squares
+        differences = np.exp(np.minimum(inner - both / 2, 0)) * np.cos(b[:, None] - b)
+        sums = np.exp(np.minimum(-inner - both / 2, 0)) * np.cos(b[:, None] + b)
+        return np.exp(-squares / 2) * np.cos(b), (differences + sums) / 2
 
     def _draw(self, what: str, shape: tuple[int, ...]) -> np.ndarray:
         return streams.normal(self.seed, f"{self.name}/{what}", 0, shape)
@@ -84,76 +104,3 @@ class KernelTeacher(Generator):
         x = streams.normal(self.seed, f"{self.name}/points", chunk, (n_rows, self.d))
         target = self._noisy(self.truth(x), chunk)
         return x, target.argmax(axis=1) if self.classes else target
-
-
-@dataclass(frozen=True, eq=False)
-class FourierTeacher(KernelTeacher):
-    r"""Normal points, labeled by a random draw from the Gaussian process of a Gaussian kernel.
-
-    The function is :math:`f(x) \propto \sum_{j=1}^m w_j \cos(\omega_j^\top x + b_j)` with normal weights, frequencies
-    from the Gaussian kernel's spectral density, and uniform phases. Its mean is subtracted and it is scaled to variance
-    1, both in closed form. It is as rough as the kernel allows, so the error falls slowly with the number of examples.
-    """
-
-    name = "fourier_teacher"
-
-    @functools.cached_property
-    def _frequencies(self) -> np.ndarray:
-        return self._draw("frequencies", (self.d, self.n_units)) / self.sigma
-
-    @functools.cached_property
-    def _phases(self) -> np.ndarray:
-        return 2 * math.pi * streams.uniform(self.seed, f"{self.name}/phases", 0, (self.n_units,))
-
-    def _units(self, x: np.ndarray) -> np.ndarray:
-        return np.cos(x @ self._frequencies + self._phases)
-
-    def _moments(self) -> tuple[np.ndarray, np.ndarray]:
-        # E cos(w'x + b) = exp(-|w|^2 / 2) cos(b) for normal x; a product of two is half a sum of two.
-        w, b = self._frequencies, self._phases
-        squares, inner = (w**2).sum(axis=0), w.T @ w
-        both = squares[:, None] + squares
-        differences = np.exp(np.minimum(inner - both / 2, 0)) * np.cos(b[:, None] - b)
-        sums = np.exp(np.minimum(-inner - both / 2, 0)) * np.cos(b[:, None] + b)
-        return np.exp(-squares / 2) * np.cos(b), (differences + sums) / 2
-
-
-@dataclass(frozen=True, eq=False)
-class RBFTeacher(KernelTeacher):
-    r"""Normal points, labeled by a function in the reproducing kernel Hilbert space of a Gaussian kernel.
-
-    The function is :math:`f(x) \propto \sum_{j=1}^m w_j k(x, c_j)` with normal weights and centers that are distributed
-    like the points. Its mean is subtracted and it is scaled to variance 1, both in closed form. Before the mean is
-    subtracted, its norm in the kernel's space is finite and known (`squared_norm`), so the error falls fast with the
-    number of examples.
-    """
-
-    name = "rbf_teacher"
-
-    @functools.cached_property
-    def centres(self) -> np.ndarray:
-        """The centers, shape (n_units, d)."""
-        return self._draw("centres", (self.n_units, self.d))
-
-    def squared_norm(self) -> np.ndarray:
-        """Return the squared norm in the kernel's space, for one function or for each class."""
-        kernel = _gaussian(self.centres, self.centres, self.sigma)
-        return np.einsum("ic,ij,jc->c", self.weights, kernel, self.weights)
-
-    def _units(self, x: np.ndarray) -> np.ndarray:
-        return _gaussian(x, self.centres, self.sigma)
-
-    def _moments(self) -> tuple[np.ndarray, np.ndarray]:
-        # Integrals of Gaussians. The product of two kernels is a kernel with half the squared bandwidth around the
-        # midpoint of their centers, times a kernel between the centers with twice the squared bandwidth.
-        c, s2 = self.centres, self.sigma**2
-        squares = (c**2).sum(axis=1)
-        means = (1 + 1 / s2) ** (-self.d / 2) * np.exp(-squares / (2 * (s2 + 1)))
-        middles = (squares[:, None] + squares + 2 * c @ c.T) / 4
-        between = _gaussian(c, c, math.sqrt(2) * self.sigma)
-        return means, (1 + 2 / s2) ** (-self.d / 2) * np.exp(-middles / (s2 + 2)) * between
-
-
-def _gaussian(x: np.ndarray, z: np.ndarray, sigma: float) -> np.ndarray:
-    squared = (x**2).sum(axis=1)[:, None] + (z**2).sum(axis=1) - 2 * x @ z.T
-    return np.exp(-np.maximum(squared, 0) / (2 * sigma**2))

@@ -32,7 +32,6 @@ STEPS = LazyTable(
         "pca": ".pca:PCA",
         "one_hot": ".columns:OneHot",
         "signs": ".targets:Signs",
-        "indicators": ".targets:Indicators",
         "center_target": ".targets:CenterTarget",
         "logarithm": ".scaling:Logarithm",
     },

@@ -1,4 +1,4 @@
-"""The steps ``signs`` and ``indicators``, which code classes, and ``center_target``, which scales targets."""
+"""The steps ``signs``, which codes classes, and ``center_target``, which scales targets."""
 
 from __future__ import annotations
 
@@ -15,22 +15,8 @@ if TYPE_CHECKING:
     from shallows_papers.datasets.preparation.working_table import Table
 
 
-class _ClassCoding(PreparationStep):
-    def codes(self, table: Table) -> np.ndarray:
-        """Return the number or the row of numbers for each class."""
-        raise NotImplementedError
-
-    def apply(self, table: Table) -> dict[str, Any]:
-        codes = self.codes(table)
-        table.target_transforms.append(lambda indices: codes[indices.astype(np.int64)])
-        table.target_coding, table.target_dtype = self.name, codes.dtype.newbyteorder("<")
-        table.target_shape += codes.shape[1:]
-        table.classes_coded = table.classes_coded or table.codes is not None
-        return {"codes": codes.tolist()}
-
-
 @dataclass
-class Signs(_ClassCoding):
+class Signs(PreparationStep):
     """Code the classes as -1 and +1.
 
     With two classes the second one is +1. With more classes, `positive` names the classes that are +1 (one against the
@@ -40,7 +26,16 @@ class Signs(_ClassCoding):
     name: ClassVar[str] = "signs"
     positive: Sequence[str] | None = None  # Names of classes
 
+    def apply(self, table: Table) -> dict[str, Any]:
+        codes = self.codes(table)
+        table.target_transforms.append(lambda indices: codes[indices.astype(np.int64)])
+        table.target_coding, table.target_dtype = self.name, codes.dtype.newbyteorder("<")
+        table.target_shape += codes.shape[1:]
+        table.classes_coded = table.classes_coded or table.codes is not None
+        return {"codes": codes.tolist()}
+
     def codes(self, table: Table) -> np.ndarray:
+        """Return the number or the row of numbers for each class."""
         if table.target_coding == "indicators":
             return np.array([-1, 1])
         table.require_coding("class indices", self.name)
@@ -58,17 +53,6 @@ class Signs(_ClassCoding):
         if abs(codes.sum()) == n_classes:
             raise DatasetError("The step signs would leave only one class: 'positive' must name some of the classes.")
         return codes
-
-
-@dataclass
-class Indicators(_ClassCoding):
-    """Code the classes as 0 and 1, in one target column per class."""
-
-    name: ClassVar[str] = "indicators"
-
-    def codes(self, table: Table) -> np.ndarray:
-        table.require_coding("class indices", self.name)
-        return np.eye(len(table.classes), dtype=np.float64)
 
 
 @dataclass

@@ -15,9 +15,8 @@ from .components import orthonormal_basis
 class Correlations(Measure):
     """The total correlation of two views.
 
-    The views are the two arrays of a preparation that wrote them separately, or the two ranges of columns that it
-    recorded under ``views``, or, if it recorded none, the features and the targets. A model has ``transform(x, y)``,
-    which returns the projections of both, each of shape (n, k).
+    The views are the two arrays of a preparation that wrote them separately or, if it wrote one, the features and the
+    targets. A model has ``transform(x, y)``, which returns the projections of both, each of shape (n, k).
     """
 
     times_fit = True
@@ -36,10 +35,6 @@ class Correlations(Measure):
         second = getattr(self.data, f"z_{part}", None)
         if second is not None:
             return x, second
-        columns = self.data.info.get("views")
-        if columns:
-            (a, b), (c, d) = columns
-            return x[:, a:b], x[:, c:d]
         if y is None or self.task == "classification":
             raise ShallowsError("Correlations need data with two views, or targets that are values.")
         y = np.asarray(y)
