@@ -137,6 +137,13 @@ def test_remove_takes_what_was_prepared_too_and_nothing_else_and_follows_no_link
     assert told_of(capsys, "remove", "susy", "--yes").out == "susy: nothing of it is here\n"
 
 
+def test_the_table_of_all_datasets_is_the_one_that_the_command_makes(tmp_path):
+    assert data("table", "--out", tmp_path / "README.md") == 0
+    made = (tmp_path / "README.md").read_text()
+    assert (ROOT / "data" / "README.md").read_text() == made
+    assert all(f"| `{name}` | [" in made for name in datasets.catalogue())
+
+
 def test_it_starts_without_anything_heavy():
     code = (
         "import sys; from shallows_papers import cli; cli.main(['data', 'list']); "

@@ -16,7 +16,9 @@ from shallows.errors import ShallowsError
 from shallows_papers import datasets
 from shallows_papers.experiments import dataset_leaderboard
 from shallows_papers.experiments.planning import configuration
+from shallows_papers.experiments.user_data import leaderboard
 from shallows_papers.experiments.user_data.model_selection import model_bytes
+from shallows_papers.report import page
 from workflow_runs import copy_project, snakemake
 
 PLAN = own_plan()
@@ -132,6 +134,15 @@ def test_too_few_rows_and_settings_of_a_file_are_refused():
         ask_for("mnist", target="y")
 
 
+def test_it_says_which_rows_and_scales_it_has():
+    info = {"n_train": 5000, "n_test": 10000, "n_features": 784, "steps": [{"unit": {}}]}
+    told = leaderboard.describe(datasets.get("mnist"), info, "laptop")["told"]
+    assert "5,000 of the 60,000 training rows and 10,000 test rows of its test part, 784 features scaled to" in told
+    info |= {"steps": [{"zscore": {}}], "n_test": 1000}
+    told = leaderboard.describe(datasets.get("covtype"), info, "laptop")["told"]
+    assert "5,000 training rows and 1,000 test rows drawn from all rows, since it has no test part" in told
+
+
 # What it says
 
 
@@ -141,6 +152,21 @@ def test_the_size_of_a_model_is_that_of_what_it_holds():
     x, y = np.random.default_rng(0).normal(size=(500, 40)), np.arange(500) % 2
     found = model_bytes(KNeighborsClassifier(algorithm="brute").fit(x, y))
     assert x.nbytes < found < x.nbytes + y.nbytes + 5000
+
+
+def test_the_report_links_to_the_pages_that_have_been_made(tmp_path):
+    results = tmp_path / "results"
+    given = replace(CONFIGURATION, settings=CONFIGURATION.settings | {"results": str(results)})
+    assert dataset_leaderboard.pages(given, "laptop") == {}
+    made = results / "laptop" / "leaderboard" / "usps.html"
+    made.parent.mkdir(parents=True)
+    made.write_text("a page")
+    pages = dataset_leaderboard.pages(given, "laptop")
+    assert pages == {"USPS": str(made)} and dataset_leaderboard.pages(given, "demo") == {}
+    page.write([], results / "laptop/report/index.html", leaderboards=pages)
+    text = (results / "laptop/report/index.html").read_text()
+    assert '<a href="../leaderboard/usps.html">USPS</a>' in text
+    assert len({one.title for one in PLAN.catalogue.values()}) == len(PLAN.catalogue)
 
 
 # From end to end

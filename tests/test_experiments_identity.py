@@ -97,6 +97,11 @@ def test_a_closure_holds_what_is_imported_and_of_tables_what_is_named(closure):
     assert set(closure("small.collage")) > CIRCLE  # what a module uses of a package that imports it late
 
 
+def test_the_folder_that_a_package_left_hides_no_module_of_its_name(small, tmp_path):
+    (tmp_path / "small" / "geometry" / "__pycache__").mkdir(parents=True)
+    assert set(small().closure(["small:Painter"], ["circle"])) == PAINTER | CIRCLE
+
+
 def test_data_files_of_every_kind_count_and_those_in_a_folder_that_is_named(closure):
     for suffix in (".cu", ".json", ".html"):
         files = {f"table{suffix}": "1", f"drawings/inner/a{suffix}": "2", f"others/b{suffix}": "3"}

@@ -98,6 +98,14 @@ def test_the_choice_is_the_best_of_all_on_the_validation_part(prepared, tmp_path
     assert kept["metrics"]["final"]["test_rmse"] == pytest.approx(error, rel=1e-6)
 
 
+def test_the_number_of_epochs_is_chosen_too(prepared, tmp_path):
+    _, kept = run(prepared, tmp_path, asked_of("eigenpro", choose={}, epochs=[1, 3, 6]))
+    tried = {trial["epochs"] for trial in kept["selection"]["trials"]}
+    best = min(kept["selection"]["trials"], key=lambda trial: trial["score"])
+    assert tried == {1, 3, 6}
+    assert kept["run"]["marks"] == [best["epochs"]]
+
+
 def test_the_choice_does_not_depend_on_the_test_rows(prepared, tmp_path, monkeypatch):
     _, before = run(prepared, tmp_path / "before", asked_of("linear_ridge"))
     genuine = datasets.load

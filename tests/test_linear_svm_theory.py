@@ -8,11 +8,14 @@ import scipy.sparse
 
 from linear_svm_example import optimum as exact
 from linear_svm_example import points
+from shallows_papers.papers.claim_functions import slope
 from shallows_papers.papers.lecture.linear_svm.convergence import convergence
 from shallows_papers.papers.lecture.linear_svm.exact import SOLVERS, generated, optimum, problem_of
 from shallows_papers.papers.lecture.linear_svm.orders import (
     interior_point,
+    iterations_needed,
     orders_of_solver,
+    steps_to_error,
 )
 
 
@@ -59,6 +62,25 @@ def test_made_points_that_are_turned_keep_inner_products_and_labels():
     assert all(len(np.unique(X[[i], :].indices)) == 30 for i in range(100))
 
 
+def test_iterations_do_not_depend_on_the_inputs_but_their_products_do():
+    found = iterations_needed(along="d", sizes=[10, 20, 40], n=1000, repetitions=2)
+    assert len(set(found.curve["iterations"])) == 1
+    assert slope(dict(zip(found.index, found.curve["values"], strict=True))) == pytest.approx(1.0)
+
+
+def test_more_accuracy_takes_more_iterations_and_less_regularisation_too():
+    for along, sizes in (("inverse_accuracy", [20, 100]), ("inverse_regularisation", [100, 1000])):
+        few, many = iterations_needed(along=along, sizes=sizes, n=1000, repetitions=3).curve["iterations"]
+        assert few < many < 10 * few
+
+
+def test_more_examples_take_fewer_iterations_to_an_error():
+    found = steps_to_error(sizes=(1000, 8000), regularisations=(1e-3, 3e-3), n_test=4000, repetitions=3)
+    few, many = found.curve["iterations"]
+    assert many < few < np.inf
+    assert found.numbers["target_error"] == pytest.approx(found.numbers["rule_error"] + 2)
+
+
 def test_the_interior_point_method_ends_at_the_optimum():
     X, y = points(n=120)
     problem = problem_of(X, y, 1e-2)
@@ -81,3 +103,10 @@ def test_orders_are_measured_to_the_accuracy_that_is_asked_for(solver):
         total == pytest.approx(n * s)
         for total, n, s in zip(found.curve["total"], found.curve["iterations"], found.curve["seconds"], strict=True)
     )
+
+
+def test_kernel_solvers_have_their_own_numbers():
+    found = orders_of_solver(solver="smo", along="n", sizes=[100, 200], rounds=1)
+    assert set(found.curve) == {"total"}
+    found = orders_of_solver(solver="interior_point", along="n", sizes=[50, 100], rounds=1)
+    assert found.curve["bytes"] == [8 * 50**2, 8 * 100**2]

@@ -87,6 +87,13 @@ def test_a_power_of_x_ends_where_the_curve_does_and_is_no_higher(tmp_path, power
     assert "a power" in [text.get_text() for text in ax.texts]
 
 
+def test_a_level_is_a_line_across(tmp_path):
+    levels = [{"value": 0.95, "label": "1 − δ"}]
+    (ax,) = draw_curves(tmp_path, batches(), {"y": ["norm"], "lines": "k", "levels": levels}).axes
+    assert any(points(line)[1] == [0.95, 0.95] for line in ax.lines)
+    assert [text.get_text() for text in ax.texts] == ["1 − δ"]
+
+
 def test_what_is_not_finite_ends_a_line(tmp_path):
     rows = [row("norm", value, f"m={m}") for m, value in ((1, 1.0), (2, 0.5), (3, "inf"))]
     (ax,) = draw_curves(tmp_path, rows, {"y": ["norm"]}).axes

@@ -1,11 +1,13 @@
 """Figures: readable without the code, and the same to the bit when drawn again."""
 
 import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
 
 import matplotlib
 import pytest
 
 import report_example
+from shallows_papers.experiments.comparing.table_rows import read_rows, write_rows
 from shallows_papers.report import figures
 from shallows_papers.report.figures import curves
 from shallows_papers.report.target import read
@@ -64,6 +66,17 @@ def test_errors_draw_published_dashed_and_measured_solid(drawn):
     assert measured.get_linestyle() == "-"
     assert list(published.get_ydata()) == [1.8, 0.36, 0.18, 0.09]
     assert measured.get_ydata()[0] == pytest.approx(1.91)
+
+
+def test_an_axis_with_a_zero_is_linear_at_its_lower_end_and_says_so(tmp_path, drawn):
+    assert drawn["errors"].axes[0].get_yscale() == "log"
+    path = report_example.error_table(tmp_path)
+    first, *others = read_rows(path)
+    write_rows(path, [replace(first, published="0.0"), *others])
+    ax = curves(read(path)).axes[0]
+    assert ax.get_yscale() == "symlog"
+    assert ax.get_ylim()[0] < 0  # a mark at zero is whole
+    assert ax.get_ylabel() == "train error (%)\nlinear below 0.1"
 
 
 def test_the_spectrum_has_a_line_for_each_dataset_and_size(drawn):

@@ -15,6 +15,7 @@ import pytest
 from PIL import Image
 
 import report_example
+from shallows_papers.experiments.comparing.table_rows import Row, read_rows, write_rows
 from shallows_papers.report import page
 
 
@@ -147,3 +148,14 @@ def test_a_card_with_a_figure_shows_a_small_one_and_another_shows_values(report)
         assert image.width <= page.WIDTH and image.height <= page.HEIGHT and len(image.getcolors()) > 4
     small = re.search(r'<table class="small">.*?</table>', report.read_text(), re.S).group()
     assert re.findall(r"<td[^>]*>(.*?)</td>", small)[:2] == ["1.8\u00a0%", "1.91\u00a0%"]
+
+
+@pytest.mark.parametrize("verdict, mean, said", [("not run", "", "No results"), ("measured", "0.4", "Measured; the")])
+def test_a_card_without_values_says_whether_anything_was_measured(tmp_path, verdict, mean, said):
+    csv_path = report_example.error_table(tmp_path)
+    row = read_rows(csv_path)[0].as_text() | {"published": "", "measured_sd": "", "setting": ""}
+    row |= {"verdict": verdict, "measured_mean": mean, "reason": "", "evidence": ""}
+    write_rows(csv_path, [Row.from_text(row)])
+    described(csv_path, lambda meta: meta | {"layout": {"rows": ["method"], "columns": ["metric"]}})
+    page.write([(csv_path, None)], tmp_path / "index.html")
+    assert f'<p class="silent">{said}' in (tmp_path / "index.html").read_text()

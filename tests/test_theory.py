@@ -24,7 +24,7 @@ from shallows_papers.papers.eigenpro.batch_norms import (
     norms_of_kernel_batches,
 )
 from shallows_papers.papers.eigenpro.eigensystem_cost import compare_eigensystems
-from shallows_papers.papers.eigenpro.epochs_by_batch_size import _epochs
+from shallows_papers.papers.eigenpro.epochs_by_batch_size import _epochs, epochs_by_batch_size
 from shallows_papers.papers.eigenpro.released_draws import released_draws
 from shallows_papers.papers.eigenpro.residuals_by_direction import residuals_by_direction
 
@@ -113,6 +113,13 @@ def test_epochs_to_a_level_are_those_of_the_closed_form_with_full_batches(data):
         return ((((1 - values / values[-1]) ** t)[:, None] * start) ** 2).sum() / (start**2).sum()
 
     assert loss(math.ceil(epochs)) <= 0.05 < loss(math.ceil(epochs) - 1)
+
+
+def test_small_batches_take_no_more_epochs_with_a_flat_spectrum(data):
+    found = epochs_by_batch_size(data, bandwidth=2.0, rank=20, n_points=120, batch_sizes=[1, 60], share=0.1)
+    few, many = found.curve["acceleration"]
+    assert 0.8 < few < many
+    assert found.numbers["root"] == pytest.approx(math.sqrt(found.numbers["eigenvalue_ratio"]))
 
 
 def test_a_step_that_is_too_long_diverges_and_a_rule_is_where_it_says(data):

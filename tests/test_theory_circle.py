@@ -75,6 +75,13 @@ def test_what_lies_beyond_the_band_edge_is_hardly_fitted():
     assert found.numbers == {"ridge_frequency": 6, "ridge_functions": 13}
 
 
+def test_eigenfunctions_within_reach_are_lattice_points_in_a_ball():
+    found = heat_kernel_circle.fitted_functions(None, dimension=2, most=64)
+    square = np.arange(-8, 9) ** 2
+    norms = square[:, None] + square[None, :]
+    assert found.curve["n_functions"] == [float((norms <= place).sum()) for place in found.index]
+
+
 # Eigenvalues
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from shallows_papers.papers.kpca.gaussian_subspace import Law, convergence, eigenfunctions
+from shallows_papers.papers.kpca.kept_bytes import kept_bytes
 from shallows_papers.papers.kpca.orthogonalised_steps import angle_by_iteration, one_step
 
 BRIEF = {"batch_size": 128, "block_size": 64, "max_blocks": 40}
@@ -60,6 +61,15 @@ def test_eigenfunctions_have_the_size_and_the_sign_of_the_hermite_functions(norm
         assert found.numbers[f"deviation_{i}"] < 0.12
         off = np.array(found.curve[f"found_{i}"]) - np.array(found.curve[f"true_{i}"])
         assert np.sqrt(np.mean(off**2)) < 0.2
+
+
+def test_bytes_grow_with_the_features_and_not_with_the_inputs():
+    by_features = kept_bytes(None, sizes=[512, 1024, 2048]).curve["bytes"]
+    assert np.diff(by_features) == pytest.approx([512 * 2 * 3 * 8, 1024 * 2 * 3 * 8], rel=0.3)
+    by_inputs = kept_bytes(None, along="n_inputs", sizes=[5, 500], n_features=256).curve["bytes"]
+    assert by_inputs[1] == pytest.approx(by_inputs[0], rel=0.1)
+    kept = kept_bytes(None, along="n_inputs", sizes=[5, 500], n_features=256, cache_bytes=2**24).curve["bytes"]
+    assert kept[1] > 10 * kept[0], "frequencies that are kept are not counted"
 
 
 def test_without_orthogonalisation_the_angle_falls_as_with_it_and_a_step_differs_by_the_square_of_its_size():

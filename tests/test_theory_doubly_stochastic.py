@@ -10,9 +10,10 @@ from shallows import streams
 from shallows.errors import ShallowsError
 from shallows.features import FourierMap
 from shallows.solvers.expansions.block_policies import CheckedBlocks, Fresh, UniformReuse
-from shallows_papers.papers.dsg import batched_trajectories
+from shallows_papers.papers.dsg import batched_trajectories, expansion_cost
 from shallows_papers.papers.dsg.batched_trajectories import Population, Trajectories, minimiser
 from shallows_papers.papers.dsg.convergence import Bounds, cost_of_reuse, errors_by_iteration
+from shallows_papers.papers.dsg.orders_of_cost import orders_of_cost
 
 
 @pytest.fixture(scope="module")
@@ -132,3 +133,28 @@ def test_reuse_tells_the_share_of_features_and_what_was_printed(data):
     found = cost_of_reuse(data, n_iterations=200, n_repeats=4, n_points=40, n_places=10).curve
     np.testing.assert_allclose(found["feature_share"], found["predicted_share"], atol=0.01)
     assert found["printed_bound"][1] == 1.5 and found["corrected"][1] == 4.5  # G = U = 1
+
+
+def exponent(sizes, values):
+    return np.polyfit(np.log(sizes), np.log(values), 1)[0]
+
+
+def test_what_dsg_keeps_grows_with_its_features_and_not_with_the_inputs():
+    features, inputs = (4096, 8192, 16384), (8, 64, 512)
+    found = expansion_cost.iteration_cost(sizes=features, n_inputs=8, rounds=1).curve["bytes"]
+    assert 0.85 < exponent(features, found) < 1.15
+    found = expansion_cost.iteration_cost(along="n_inputs", sizes=inputs, n_features=1024, rounds=1).curve["bytes"]
+    assert abs(exponent(inputs, found)) < 0.1
+
+
+def test_a_landmark_method_stores_its_landmarks():
+    found = orders_of_cost(method="nystrom", along="d", sizes=(50, 1000), n_points=60, rounds=1).curve["storage"]
+    assert found[1] - found[0] >= 0.9 * 4 * 30 * 950  # 30 landmarks of 950 inputs more
+    found = orders_of_cost(method="dsg", along="d", sizes=(50, 1000), n_points=60, rounds=1).curve["storage"]
+    assert found[0] == found[1]
+
+
+def test_stored_features_take_their_product_in_bytes(data):
+    found = expansion_cost.stored_feature_bytes(data, n_points=8_100_000, n_features=100_000, n_outputs=10).numbers
+    assert found["stored_terabytes"] == pytest.approx(8.1e6 * 1e5 * 8 / 1e12)
+    assert found["coefficients_megabytes"] == pytest.approx(4.0)

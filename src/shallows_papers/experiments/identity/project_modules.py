@@ -55,7 +55,8 @@ class Sources:
         """Return the file of a module; None if the packages have no such module."""
         if module not in self._paths:
             below = self.folder.joinpath(*module.split("."))
-            found = below / "__init__.py" if below.is_dir() else below.with_suffix(".py")
+            # A folder that a package left behind, with what Python compiled, hides no module of its name.
+            found = next((one for one in (below / "__init__.py", below.with_suffix(".py")) if one.is_file()), below)
             has_it = module.partition(".")[0] in self.packages and found.is_file()
             self._paths[module] = found if has_it else None
         return self._paths[module]
