@@ -1,4 +1,4 @@
-"""``python -m shallows_papers.reference check|collect|crate|list|log|report|verify --scale SCALE [TARGET ...]``."""
+"""``python -m shallows_papers.reference COMMAND --scale SCALE [TARGET ...]``; ``--help`` lists the commands."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ REFERENCE = Path("results/reference")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; return 1 if a number drifted or nothing could be compared, and 2 for what cannot be used."""
     parser = argparse.ArgumentParser(prog="python -m shallows_papers.reference", description=__doc__)
-    parser.add_argument("command", choices=("check", "collect", "crate", "list", "log", "report", "verify"))
+    parser.add_argument("command", choices=("check", "collect", "crate", "findings", "list", "log", "report", "verify"))
     parser.add_argument("targets", nargs="*", metavar="TARGET", help="targets (default: all)")
     parser.add_argument("--scale", choices=SCALES, default=SCALES[0])
     parser.add_argument("--results", type=Path, help="folder of results (default: from the configuration)")
@@ -88,6 +88,13 @@ def _do(options: argparse.Namespace, plan: Plan, results: Path, reference: Path)
         return collect(plan, options.scale, results, reference, options.targets, older=options.older)
     from .held import Reference
 
+    if options.command == "findings":
+        from shallows_papers.experiments.comparing.verdict_log import SCALE
+
+        from . import findings
+
+        held = Reference(plan, SCALE, options.reference / SCALE)
+        return findings.write(plan.configuration.folder / "papers", held.table)
     if options.command == "log":
         from shallows_papers.experiments.comparing import verdict_log as log
 

@@ -10,7 +10,7 @@ from shallows_papers.experiments.planning import target_entry
 from shallows_papers.experiments.planning.configuration import SCALES
 from shallows_papers.experiments.planning.plan import Plan
 
-from . import folder
+from . import findings, folder
 from .held import Reference
 
 
@@ -21,6 +21,9 @@ def problems(plan: Plan, place: Path) -> Iterator[str]:
         held = Reference(plan, scale, place / scale)
         yield from of_runs(held)
         if scale == log.SCALE:
+            papers = plan.configuration.folder / "papers"
+            for path, _ in findings.stale(papers, held.table):
+                yield f"{path} is not what its template gives: python -m shallows_papers.reference findings"
             yield from log.unlogged(log.read(plan.configuration.folder / log.NAME), log_values(held))
 
 
