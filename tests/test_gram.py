@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from engine_example import EUCLIDEAN, PLENTY, naive_kernel, sample, traced_peak
 from shallows import arrays, gram, kernels
-from shallows.gram import rectangular, whole
+from shallows.gram import matrix, rectangular, whole
 from shallows.gram.row_slab import KernelRowSlab
 from shallows.kernels import compiled
 
@@ -213,6 +213,30 @@ def test_values_are_rounded_to_16_bits_where_all_are_kept_so(kernel, tiles, bits
         # What is kept is a multiple of 1/65,535, the diagonal exactly one.
         steps = 65535 * values.astype(np.float64)
         assert np.abs(steps - np.rint(steps)).max() < 0.01
+
+
+@pytest.mark.parametrize("c", [1, 4, 5, 16, 64])
+@pytest.mark.parametrize(("n", "tile"), [(77, 16), (150, 48), (41, 10), (30, 30)])
+def test_compiled_products_of_16_bit_values_are_those_of_the_plain_path(n, tile, c, n_workers, monkeypatch):
+    monkeypatch.setattr(compiled, "MANY_VALUES", 0)
+    points = kernels.augmented(sample(n, dtype=np.float32))
+    made = gram.Gram(kernels.Gaussian(1.5), points, budget=PLENTY, tile=tile, rounds=True)
+    a = sample(n, c, seed=1).astype(np.float32)
+    a[:tile] = 0.0  # The product with columns of zeros is skipped.
+    assert made.kept_bits == 16
+
+    def products():
+        rows = [made.rows_dot(slice(start, stop), a, head=head)[0] for start, stop, head in ROWS_AND_HEADS]
+        return [*rows, made.dot(a), made.columns_dot(3, 25, a[3:25]), made.columns_dot(7, 8, a[7:8])]
+
+    found = products()
+    monkeypatch.setattr(matrix, "MOST_COLUMNS", 0)
+    for one, plain in zip(found, products(), strict=True):
+        # Both sum float32 numbers up to n in other orders.
+        assert np.abs(one - plain).max() < 1e-6 * n
+
+
+ROWS_AND_HEADS = [(0, 30, 0), (5, 29, 0), (17, 19, 0), (3, 4, 0), (10, 30, 20)]
 
 
 def test_values_of_float64_and_of_other_kernels_are_kept_as_they_are(compiled_loops_everywhere):

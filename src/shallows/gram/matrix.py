@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import threading
+from collections.abc import Callable
 
 import numpy as np
 
@@ -13,6 +15,9 @@ from ..kernels.compiled import CompiledKernel, compiled_kernel
 from ..utils import progress
 from . import fused
 from .cross import split_at_tiles, tile_edge
+
+MOST_COLUMNS = 64
+"""Number of columns up to which one pass over kept 16-bit values is faster than two."""
 
 Piece = tuple[slice, slice, Array]
 """Rows and columns of a matrix, and its values there."""
@@ -94,6 +99,7 @@ class Gram:
         self._own = threading.local()
         # The tiles of the first rows are kept: a preconditioner's subsample reads them in every step.
         self._tiles: dict[tuple[int, int], Array] = {}
+        self._store: Array | None = None
         self._make(pairs[:n_kept])
 
     # ------------------------------------------------------------------------------------------ tiles
@@ -107,6 +113,7 @@ class Gram:
         progress_of_tiles = progress.Part("kernel matrix", len(pairs))
         dtype = np.uint16 if self._rounds else self.dtype
         store = xp.empty((len(pairs), self.tile, self.tile), dtype=dtype) if in_one_array else None
+        self._store = store if self._rounds else None
 
         def work(worker: int) -> None:
             left, row_of_left = None, None
@@ -156,17 +163,21 @@ class Gram:
         rows_of_tiles, fuses = split_at_tiles(self._spans, batch), self._fuses(a)
         # In a first epoch most coefficients are still zero, and half of the products are not necessary.
         skipped = [span.start >= head and _is_zero(a, span) for span in self._spans]
+        rounded = self._rounded_product(a) if self._rounds else None
 
         def work(worker: int) -> tuple[Array, list[Piece]]:
             out, pieces = xp.zeros((m, a.shape[1]), dtype=a.dtype), []
+            mine = [j for j in range(worker, len(self._spans), self.n_workers) if not skipped[j]]
+            if rounded:
+                # Columns of the head have to be decoded for the caller.
+                out += rounded(rows_of_tiles, [self._spans[j] for j in mine if self._spans[j].start >= head], a)
+                mine = [j for j in mine if self._spans[j].start < head]
             scratch = None if fuses and not head else self._scratch()
             lefts = [self._left_factor(rows) for rows in rows_of_tiles]
             for rows in rows_of_tiles if fuses and worker == 0 else ():
                 self._add_unkept(rows, a, out[rows.start - start : rows.stop - start, :], head)
-            for j in range(worker, len(self._spans), self.n_workers):
+            for j in mine:
                 span = self._spans[j]
-                if skipped[j]:
-                    continue
                 for rows, left in zip(rows_of_tiles, lefts, strict=True):
                     is_kept = self._keeps(rows, j)
                     if fuses and span.start >= head and not is_kept:
@@ -209,6 +220,8 @@ class Gram:
     def dot(self, a: Array) -> Array:
         """``K @ a`` for ``a`` of shape (n, c). Every tile is read or computed once and used for both of its places."""
         xp = arrays.namespace(a)
+        if self._rounds and self._rounded_product(a):
+            return self.columns_dot(0, self.n, a)
         n_tiles, fuses = len(self._spans), self._fuses(a)
         progress_of_tiles = progress.Part("product with the kernel matrix", n_tiles * (n_tiles + 1) // 2)
 
@@ -240,6 +253,10 @@ class Gram:
         xp = arrays.namespace(a)
         out = xp.zeros((self.n, a.shape[1]), dtype=a.dtype)
         pieces, fuses = split_at_tiles(self._spans, slice(start, stop)), self._fuses(a)
+        if self._rounds and (rounded := self._rounded_product(a)):
+            parts = list(arrays.blocks(len(self._spans), -(-len(self._spans) // self.n_workers)))
+            found = arrays.in_threads(lambda k: rounded(self._spans[parts[k]], pieces, a, start), len(parts))
+            return xp.concat(found, axis=0)
 
         def work(worker: int) -> None:
             scratch = None if fuses else self._scratch()
@@ -263,6 +280,14 @@ class Gram:
         """Whether the tile of some rows of one tile row in tile column j is kept."""
         i = rows.start // self.tile
         return (min(i, j), max(i, j)) in self._tiles
+
+    def _rounded_product(self, a: Array) -> Callable[..., Array] | None:
+        """`rounded_loops.product` with the kept tiles if they have 16 bits and ``a`` has few columns of float32."""
+        if self._store is None or a.dtype != np.float32 or not 1 <= a.shape[1] <= MOST_COLUMNS:
+            return None
+        from . import rounded_loops
+
+        return functools.partial(rounded_loops.product, self._store, self.n)
 
     def _fuses(self, a: Array) -> bool:
         """Whether products with tiles that are not kept are computed without these tiles."""
