@@ -18,6 +18,7 @@ READERS = LazyTable(
         "cifar_binary": ".cifar:read",
         "csv": ".delimited_text:read",
         "idx": ".idx:read",
+        "infimnist": ".infimnist:read",
         "libsvm": ".libsvm:read",
         "qm7": ".matlab:read_qm7",
         "rcv1": ".libsvm:read_rcv1",
