@@ -46,7 +46,8 @@ def test_the_verdicts_of_the_readme_are_those_of_the_reference_results():
     said = (
         f"{good[0]} orders and {good[1]} theorems are reproduced, {alone[0]} and {alone[1]} of them with one seed; "
         f"{orders[Verdict.DEVIATES]} orders deviate and {orders[Verdict.UNDECIDED]} are undecided; "
-        f"{orders[Verdict.REFUTED]} orders and {theorems[Verdict.REFUTED]} theorems are refuted as printed"
+        f"{orders[Verdict.REFUTED]} orders and {theorems[Verdict.REFUTED]} theorems are refuted as printed; "
+        f"{theorems[Verdict.MISPRINT]} more are misprints"
     )
     assert said in re.sub(r"\s+", " ", (ROOT / "paper" / "paper.md").read_text(encoding="utf-8"))
     for page in ("README.md", "docs/index.md", "paper/paper.md"):

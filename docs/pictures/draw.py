@@ -42,7 +42,7 @@ COLUMNS = {
     "reproduced or agrees": (Verdict.REPRODUCED, Verdict.AGREES),
     "reproduced, one seed": (Verdict.ONE_SEED,),
     "undecided": (Verdict.UNDECIDED,),
-    "deviates or refuted": (Verdict.DEVIATES, Verdict.REFUTED),
+    "deviates or refuted": (Verdict.DEVIATES, Verdict.REFUTED, Verdict.MISPRINT),
     "not comparable or not run": (Verdict.NOT_COMPARABLE, Verdict.NOT_RUN),
 }
 

@@ -109,7 +109,7 @@ def _summary(given: Mapping[str, Any], targets: Mapping[str, Target]) -> PaperSu
 def in_words(verdicts: Iterable[Verdict]) -> str:
     """Say what the verdicts on its rows mean for a claim; decisive verdicts come before the others."""
     given = set(verdicts)
-    for_it, against = given & {*AGREEING}, given & {Verdict.DEVIATES, Verdict.REFUTED}
+    for_it, against = given & {*AGREEING}, given & {Verdict.DEVIATES, Verdict.REFUTED, Verdict.MISPRINT}
     if for_it or against:
         word = "holds in part" if for_it and against else "holds" if for_it else "does not hold"
         return word + (", as far as the runs decide" if Verdict.UNDECIDED in given else "")

@@ -120,8 +120,10 @@ class RowMaker:
         """Return the final verdict, the cause of a deviation, and the reason."""
         if verdict != Verdict.DEVIATES:
             return verdict, "", ""
-        if correction := self._defined[keys["metric"]].get("refuted"):
-            return Verdict.REFUTED, Verdict.REFUTED.value, f"right is: {correction}"
+        definition = self._defined[keys["metric"]]
+        for key, refuted in (("refuted", Verdict.REFUTED), ("misprint", Verdict.MISPRINT)):
+            if key in definition:
+                return refuted, Verdict.REFUTED.value, f"right is: {definition[key]}"
         if self.comparison["scale"] == TOO_SMALL:
             return Verdict.UNDECIDED, "", "the sizes of the demo are too small to decide against it"
         found = self._entry("causes", keys) or {"cause": UNEXPLAINED, "why": ""}

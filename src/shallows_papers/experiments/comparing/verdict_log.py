@@ -38,7 +38,7 @@ def entries_of(target: str, spec: Mapping[str, Any]) -> dict[Key, str]:
         parts = {key: one[key] for key in _OF_A_CRITERION if key in one}
         if "tolerance" in parts:
             parts["tolerance"] = {key: value for key, value in parts["tolerance"].items() if key != "reason"}
-        parts |= {key: True for key in ("refuted",) if key in one}
+        parts |= {key: True for key in ("refuted", "misprint") if key in one}
         parts |= {key: value for key, value in one.get("first_passage", {}).items() if key == "plus"}
         if parts:
             found[CRITERION, target, name] = _text(parts)

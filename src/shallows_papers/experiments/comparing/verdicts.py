@@ -34,6 +34,11 @@ class Verdict(StrEnum):
         "≠",
         "a statement that a run contradicts, and of which the errata give a correction",
     )
+    MISPRINT = (
+        "misprint",
+        "≠",
+        "a slip in the text, such as a missing constant, that a run contradicts, and that the errata correct",
+    )
     UNDECIDED = (
         "undecided",
         "?",
@@ -111,6 +116,7 @@ AFTER = "after a look"
 PRECEDENCE = (
     Verdict.DEVIATES,
     Verdict.REFUTED,
+    Verdict.MISPRINT,
     Verdict.UNDECIDED,
     Verdict.ONE_SEED,
     Verdict.REPRODUCED,

@@ -150,7 +150,7 @@ _NEEDED = {
 
 def _check_evidence(claim: Mapping[str, Any]) -> None:
     kind = claim["evidence"]
-    if "refuted" in claim and kind not in ("order", "theorem"):
+    if {"refuted", "misprint"} & claim.keys() and kind not in ("order", "theorem"):
         raise ConfigurationError(f"A claim whose evidence is {kind!r} cannot be 'refuted': only a statement can.")
     for key, (of_kind, says) in _NEEDED.items():
         if kind == of_kind and key not in claim:
