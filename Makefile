@@ -95,7 +95,7 @@ clean: ## remove results (but the reference) and prepared data; downloads stay
 	rm -rf data/prepared data/logs .snakemake
 
 distclean: clean ## remove downloads and the environment as well
-	rm -rf data/raw docs/_build docs/_pages docs/_gallery $(VENV) $(BOOK)
+	rm -rf data/raw docs/_build docs/_pages docs/_gallery docs/_explanations $(VENV) $(BOOK)
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z -]+:.*## / {printf "%-20s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

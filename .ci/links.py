@@ -27,7 +27,7 @@ def broken(root: Path, name: str) -> Iterator[str]:
     text = without_code(path.read_text(encoding="utf-8"), path.suffix)
     for found in links(text, path.suffix):
         target, _, anchor = found.partition("#")
-        if re.match(r"\w+:|(?:\.\./)*_(?:pages|gallery)/|/", target) or "*" in target:
+        if re.match(r"\w+:|(?:\.\./)*_(?:pages|gallery|explanations)/|/", target) or "*" in target:
             continue
         place = path if not target else path.parent / target
         if not place.suffix and not place.exists():

@@ -22,7 +22,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "sphinx_additions",
 ]
-exclude_patterns = ["_build", "gallery"]
+exclude_patterns = ["_build", "gallery", "explanations"]
 default_role = "py:obj"
 highlight_language = "python"
 keep_warnings = True
@@ -38,8 +38,8 @@ myst_heading_anchors = 4
 suppress_warnings = ["myst.xref_missing"]  # CONTRIBUTING.md links to places that a repository has and a site has not
 
 sphinx_gallery_conf = {
-    "examples_dirs": "gallery",
-    "gallery_dirs": "_gallery",
+    "examples_dirs": ["gallery", "explanations"],
+    "gallery_dirs": ["_gallery", "_explanations"],
     "within_subsection_order": "FileNameSortKey",
     "doc_module": ("shallows",),
     "backreferences_dir": "_gallery/backreferences",
