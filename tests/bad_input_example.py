@@ -24,7 +24,6 @@ MAPS = [name for name in features.FEATURE_MAPS if name not in OF_OTHER_KERNELS]
 each = pytest.mark.parametrize("Estimator", ALL)
 each_regressor = pytest.mark.parametrize("Estimator", ALL[1::2])
 each_of_least_squares = pytest.mark.parametrize("Estimator", LEAST_SQUARES)
-each_classifier_of_least_squares = pytest.mark.parametrize("Estimator", LEAST_SQUARES[::2])
 each_regressor_of_least_squares = pytest.mark.parametrize("Estimator", LEAST_SQUARES[1::2])
 every = pytest.mark.parametrize("Estimator", LEAST_SQUARES + OTHERS)
 every_regressor = pytest.mark.parametrize("Estimator", (LEAST_SQUARES + OTHERS)[1::2])

@@ -19,7 +19,6 @@ from shallows_papers import datasets
 from shallows_papers.datasets import Dataset, File
 from shallows_papers.datasets.download import addresses, fetching
 from shallows_papers.datasets.formats.delimited_text import TableForm, csv_blocks
-from shallows_papers.datasets.formats.libsvm import libsvm_blocks
 from shallows_papers.datasets.preparation import pipeline
 from shallows_papers.datasets.sources import ArrayPart, Source, open_source
 
@@ -130,11 +129,6 @@ def read_csv(path: Path, target: int = -1, separator: str = ",", header: int = 0
     """Read a table of numbers whole."""
     form = TableForm(separator, header, target=target, dtype=dtype)
     return together(csv_blocks(path, form, 65_536))
-
-
-def read_libsvm(path: Path, n_features: int):
-    """Read a LIBSVM file whole."""
-    return together(libsvm_blocks(path, n_features, 65_536))
 
 
 def read(entry: Dataset, paths: dict[str, Path]) -> SimpleNamespace:

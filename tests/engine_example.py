@@ -97,11 +97,6 @@ def least_squares(K: np.ndarray, y: np.ndarray, w: np.ndarray) -> np.ndarray:
     return np.linalg.lstsq(root * K, root * y, rcond=None)[0]
 
 
-def largest_eigenvalue(matrix: np.ndarray) -> float:
-    """Of a matrix with real eigenvalues."""
-    return float(np.linalg.eigvals(matrix).real.max())
-
-
 # --------------------------------------------------------------------- what runs on any array library
 # Each case is a function of the array library that returns an array, or several. The tests run it on NumPy and on
 # another library, and hold the results against one another.

@@ -103,11 +103,6 @@ class FormOnCenters(Form):
         return super().__call__(**({"solver": "projected_eigenpro"} if steps else {}), **given)
 
 
-def form_of(name: str) -> Any:
-    """The form or the class of a name."""
-    return FORMS.get(name) or getattr(shallows.estimators, name)
-
-
 def known(Estimator: Any) -> dict[str, Any]:
     """The parameters of a form, or of a class, with their defaults."""
     if hasattr(Estimator, "given"):  # Also of `feature_forms`.

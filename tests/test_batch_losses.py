@@ -113,21 +113,6 @@ def test_a_loss_of_all_scores_together_keeps_its_plain_form(name, monkeypatch):
     assert found["loss"] == pytest.approx(expected["loss"], rel=1e-5)
 
 
-@pytest.mark.skipif(cuda_on_cpu.COMPILER is None, reason="there is no g++")
-@pytest.mark.parametrize("epsilon", [0.01, 3.0])
-def test_another_parameter_of_a_loss_needs_no_other_kernel(epsilon, monkeypatch, folder):
-    # With 3 an example's losses are all zero, which is no reason to refuse the kernel.
-    loss = losses.make("epsilon_insensitive", epsilon=epsilon)
-    scores, targets, _ = quarters(loss, "float32")
-    expected = observed(loss, np.asarray, scores, targets, None, 0.0)
-    batch_losses.expressions.cache_clear()
-    with pretended_gpu(monkeypatch, folder):
-        for other in (0.5, epsilon):
-            found = observed(losses.make("epsilon_insensitive", epsilon=other), counted, scores, targets, None, 0.0)
-        assert found["loss"] == pytest.approx(expected["loss"], rel=1e-4)
-        assert len([key for key in cuda._functions if "losses_epsilon_insensitive" in str(key)]) == 1
-
-
 def test_a_kernel_that_gives_no_number_for_one_output_is_not_used(monkeypatch, folder):
     spoilt = FusedExpression(
         "spoilt", ("x",), ("first", "second"), "first = x; second = x / T(0) - x / T(0)", _plain_pair, ((5, 3),)

@@ -45,17 +45,6 @@ def test_more_memory_and_time_is_asked_for_at_every_attempt_up_to_four_times():
     assert asked == [(2100, 14), (3800, 28), (7200, 56), (7200, 56), (7200, 56)]
 
 
-def test_short_jobs_are_sent_in_groups_and_no_request_is_above_a_limit():
-    grouped = Requests(group_seconds=30)
-    assert [grouped.is_short(costs.Cost(seconds, 0)) for seconds in (29, 30)] == [True, False]
-    assert grouped.minutes(costs.Cost(15, 0)) == 3 and Requests().minutes(costs.Cost(15, 0)) == 11
-    limited = Requests.of({"limits": {"minutes": 12, "memory": "3GB", "threads": 4}, "group_seconds": 30})
-    long = costs.Cost(10**5, 10**11)
-    assert (limited.minutes(long), limited.megabytes(long), limited.threads(long)) == (12, 3000, 4)
-    assert limited.megabytes(COST) == 2100 and limited.threads(costs.Cost(1.0, 0)) == 1
-    assert Requests.of({"limits": {}, "group_seconds": 30}) == Requests(16, None, None, 30)
-
-
 @pytest.mark.parametrize("scale", ["demo", "laptop"])
 def test_each_paper_is_fewer_than_a_hundred_jobs(scale):
     plan = own_plan()

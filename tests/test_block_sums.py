@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from engine_example import sample
-from expansion_example import D, N, make, run
+from expansion_example import D, make
 from shallows import arrays
 from shallows.features import block_sums
-from shallows.solvers.expansions.doubly_stochastic import DoublyStochasticStepper
 
 
 @pytest.mark.parametrize("form", ["pair", "cosine"])
@@ -33,11 +32,3 @@ def test_a_sum_does_not_depend_on_the_number_of_threads_or_on_what_is_kept(monke
         results.append(block_sums.evaluate(features, x, A, budget=2**12))
     # Strips of equal shape in the same places would be the same to the bit; shares of 334 rows end with other strips.
     assert all(np.abs(other - results[0]).max() < 2e-5 for other in results[1:])
-
-
-def test_a_prediction_does_not_depend_on_how_its_points_are_split():
-    problem = make()
-    state = run(DoublyStochasticStepper(2.0), problem)
-    whole = state.values(problem, problem.points)
-    parts = np.concatenate([state.values(problem, problem.points[rows]) for rows in arrays.blocks(N, 7)])
-    assert np.abs(whole - parts).max() < 1e-13

@@ -9,7 +9,6 @@ from sklearn.datasets import load_digits, make_circles
 from sklearn.svm import SVC, LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from shallows.errors import ShallowsError
 from shallows.svm import AMMClassifier, BudgetedSVMClassifier, LowRankLinearizedSVMClassifier
 
 ALL = [AMMClassifier(random_state=0), BudgetedSVMClassifier(random_state=0), LowRankLinearizedSVMClassifier()]
@@ -91,20 +90,6 @@ def test_parts_in_the_order_of_the_rows_are_one_pass(model):
     assert np.abs(parts.decision_function(X) - whole.decision_function(X)).max() < 1e-6
 
 
-@each_of_rows
-def test_further_parts_go_on_from_a_fit(model):
-    X, y = circles(400)
-    made = clone(model).set_params(max_epochs=2).fit(X[:200], y[:200])
-    made.partial_fit(X[200:], y[200:])
-    assert made.n_steps_ == 600
-    with pytest.raises(ValueError, match="label 7"):
-        made.partial_fit(X[:2], [0, 7])
-    with pytest.raises(ValueError, match="classes are"):
-        made.partial_fit(X[:2], y[:2], classes=[0, 1, 2])
-    with pytest.raises(ShallowsError, match="balanced"):
-        clone(made).set_params(class_weight="balanced").partial_fit(X, y, classes=[0, 1])
-
-
 def test_hyperplanes_are_made_where_they_are_needed_and_pruned_where_not():
     X, y = circles()
     made = AMMClassifier(random_state=0).fit(X, y)
@@ -122,12 +107,3 @@ def test_a_budget_above_the_rows_is_told_and_brought_down():
     with pytest.warns(UserWarning, match="budget of 80 is above the number of training rows, and brought down to 50"):
         made = BudgetedSVMClassifier(80, random_state=0).fit(*circles(50))
     assert made.report_["budget"] == 50
-
-
-def test_the_score_of_a_class_is_the_best_of_its_hyperplanes():
-    X, y = load_digits(n_class=5, return_X_y=True)
-    made = AMMClassifier(random_state=0, max_epochs=2).fit(X / 16, y)
-    scores = X / 16 @ made.coef_.T + made.intercept_
-    expected = np.stack([scores[:, made.hyperplane_classes_ == c].max(axis=1) for c in range(5)], axis=1)
-    assert len(made.coef_) > 5
-    assert np.abs(made.decision_function(X / 16) - expected).max() < 1e-9 * np.abs(expected).max()

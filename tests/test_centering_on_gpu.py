@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-
 import numpy as np
 import pytest
 import scipy.sparse
@@ -11,7 +9,7 @@ import scipy.sparse
 from pretended_gpu import pretended_gpu
 from shallows import arrays
 from shallows.errors import ShallowsError
-from shallows.models.centering import Centering, check_scale
+from shallows.models.centering import Centering
 
 CPU, GPU = arrays.Device(), arrays.Device("gpu", 0)
 
@@ -38,23 +36,6 @@ def test_the_points_are_those_of_the_host_to_the_bit(stored, dtype, form, monkey
     assert found.dtype == dtype
     assert np.array_equal(found.held[:, :-2], expected[:, :-2])
     assert found.held[:, -2:] == pytest.approx(expected[:, -2:], rel=1e-5 if dtype == np.float32 else 1e-14)
-
-
-def test_a_part_of_the_rows_and_rows_that_come_twice_are_taken_as_they_are(monkeypatch):
-    x = data()
-    centering = Centering.of(x)
-    for rows in (np.array([5, 3, 9]), np.array([0, *range(299)])):
-        with pretended_gpu(monkeypatch):
-            found = centering.training_points(x, rows, GPU, np.float64)
-        assert np.array_equal(found.held, centering.training_points(x, rows, CPU, np.float64))
-
-
-def test_points_are_too_small_only_if_all_of_them_vanish():
-    for x, fine in (([[-1.0], [1.0]], True), ([[-1e-30], [1e-30]], False)):
-        x = np.array(x)
-        points = Centering.of(x).training_points(x, np.arange(2), CPU, np.float32)
-        with contextlib.nullcontext() if fine else pytest.raises(ShallowsError, match="too small for float32"):
-            check_scale(points, np.dtype("float32"))
 
 
 def test_numbers_beyond_the_precision_are_told_on_both(monkeypatch):

@@ -5,14 +5,13 @@ from __future__ import annotations
 import errno
 import json
 import os
-import time
 
 import numpy as np
 import pytest
 
 from checkpoint_example import assert_the_same, solve
 from shallows.errors import CheckpointError, DivergenceError, TrainingInterrupted
-from shallows.training import Checkpoint, Stopping, checkpoints
+from shallows.training import Checkpoint, checkpoints
 from training_example import Pull, Watch, go
 
 
@@ -149,35 +148,6 @@ def test_slow_writing_makes_checkpoints_rarer(tmp_path, monkeypatch):
     for seconds, due in ((299.0, False), (300.0, True)):
         now[0] = 6.0 + seconds
         assert checkpoint.due() == due
-
-
-def test_a_clock_that_is_put_back_and_forward_changes_neither_checkpoints_nor_time_limits(tmp_path, monkeypatch):
-    class Clocks:
-        """Ten seconds a look at the clock that only continues; the time of day is put back by an hour, then forward."""
-
-        def __init__(self):
-            self.passed, self.looks = 0.0, 0
-
-        def time(self):
-            self.looks += 1
-            return 1e9 + self.passed + (-1) ** self.looks * 3600.0
-
-    clocks = Clocks()
-    monkeypatch.setattr(time, "time", clocks.time)
-    monkeypatch.setattr(time, "monotonic", lambda: clocks.passed)
-    monkeypatch.setattr(time, "perf_counter", lambda: clocks.passed)
-
-    class Slow(Pull):
-        def step(self, problem, state, batch):
-            clocks.passed += 10.0
-            return super().step(problem, state, batch)
-
-    checkpoint, saved = Checkpoint(tmp_path, "k", every_seconds=60.0), []
-    save = checkpoint.save
-    monkeypatch.setattr(checkpoint, "save", lambda *given: (saved.append(clocks.passed), save(*given)))
-    run = go(Slow(0.5), Stopping(max_epochs=100, max_seconds=300.0), checkpoint=checkpoint)
-    assert run.seconds == 300.0 and run.stopped_by == "max_seconds"
-    assert saved[:4] == [60.0, 120.0, 180.0, 240.0]
 
 
 def full(*args, **kwargs):

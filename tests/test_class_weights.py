@@ -8,7 +8,6 @@ from sklearn.utils.class_weight import compute_class_weight
 
 import shallows
 from engine_example import sample
-from forms import eigenpro_classifier
 from promises_example import unfitted
 from shallows import DoublyStochasticClassifier, KernelRidgeClassifier
 from shallows.errors import ShallowsError
@@ -66,14 +65,6 @@ def test_weights_that_mean_nothing_are_told(name, given, message):
 def test_rows_of_several_labels_have_no_class():
     with pytest.raises(ShallowsError, match="a row of several labels has several classes"):
         KernelRidgeClassifier(solver="eigenpro", class_weight="balanced").fit(X, (X > 0).astype(int))
-
-
-def test_rows_that_are_held_out_are_weighted_too():
-    y = (labels(X) == "high").astype(int)
-    options = {"early_stopping": True, "random_state": 0}
-    by_class = eigenpro_classifier(class_weight={1: 3.0}, **options).fit(X, y)
-    by_rows = eigenpro_classifier(**options).fit(X, y, 1.0 + 2.0 * y)
-    assert by_class.validation_scores_ == by_rows.validation_scores_
 
 
 def test_a_stream_has_weights_of_classes_that_a_batch_need_not_show():

@@ -149,23 +149,6 @@ def test_full_batches_on_fixed_features_end_in_the_eigenvectors_of_their_covaria
     assert np.abs(W.T @ W - np.eye(2)).max() < 1e-4  # GᵀG → I
 
 
-@pytest.mark.parametrize("scaled", [False, True])
-def test_the_generalised_hebbian_rule_finds_single_eigenfunctions_and_the_plain_rule_their_span(scaled):
-    x, f = points(), features(16)
-    Z = f.map(x)
-    vectors = np.linalg.eigh(Z.T @ Z / len(x))[1][:, ::-1][:, :3]
-    start = streams.normal(1, "start", 0, (1, f.width, 3)) / np.sqrt(16 * f.width)
-    problem, found = ComponentProblem(f, 3, start, 0.3 * np.eye(3), x), {}
-    for individual in (False, True):
-        solver = OjaStepper(0.3 if scaled else 1.0, 0.0, scaled, individual, 1)
-        run = train(solver, problem, Batches(len(x), len(x), 0), Stopping(500, tolerance=-np.inf))
-        W = run.state.coefficients[0] * np.sqrt(f.block_size)
-        assert sine_squared(vectors, W) < 1e-4
-        found[individual] = np.abs(vectors.T @ W)
-    assert np.abs(found[True] - np.eye(3)).max() < 1e-2
-    assert np.abs(found[False] - np.eye(3)).max() > 0.1
-
-
 # ----------------------------------------------------------------------------------- divergence, resuming, places
 
 

@@ -112,17 +112,6 @@ def matlab(**arrays) -> bytes:
     return packed.getvalue()
 
 
-def test_svhn_becomes_rows_of_red_green_and_blue(tmp_path):
-    x = np.random.default_rng(0).integers(0, 256, (32, 32, 3, 5), np.uint8)
-    y = np.array([[1], [10], [3], [2], [10]], np.uint8)
-    contents = {part: (f"{part}_32x32.mat", matlab(X=x, y=y)) for part in ("train", "test")}
-    found, labels = rows_of(source(tmp_path, contents, entry(5, 5, 3072, "svhn", parts=list(contents))).train)
-    # Image 4, color 1 (green), row 7, column 30.
-    assert found[4].reshape(3, 32, 32)[1, 7, 30] == x[7, 30, 1, 4]
-    np.testing.assert_array_equal(found.reshape(5, 3, 32, 32), np.moveaxis(x, (3, 2), (0, 1)))
-    assert labels.tolist() == [1, 10, 3, 2, 10]
-
-
 def test_qm7_is_split_by_its_own_folds(tmp_path):
     rng = np.random.default_rng(0)
     x, t = rng.standard_normal((10, 23, 23)).astype(np.float32), np.arange(10, dtype=np.float32)[None] - 500

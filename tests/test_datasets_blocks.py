@@ -12,9 +12,8 @@ import pytest
 
 from datasets_example import entry, rows_of, source
 from shallows_papers.datasets import DatasetError
-from shallows_papers.datasets.formats import containers, libsvm
+from shallows_papers.datasets.formats import libsvm
 from shallows_papers.datasets.formats.idx import write_idx
-from shallows_papers.datasets.sources import ArrayPart
 
 
 def test_one_file_is_divided_in_the_order_of_its_rows(tmp_path):
@@ -27,14 +26,6 @@ def test_one_file_is_divided_in_the_order_of_its_rows(tmp_path):
     np.testing.assert_array_equal(y_test, [1997.0, 1998.0, 1999.0])
     np.testing.assert_array_equal(x_test[:, 0], [97, 98, 99])
     assert (len(x), y.dtype) == (7, np.float64)
-
-
-def test_some_rows_of_a_part_are_those_in_any_blocks():
-    part = ArrayPart(np.arange(20).reshape(10, 2), np.arange(10))
-    for rows in (1, 2, 4, 10):
-        blocks = list(containers.rows_between(part.blocks(rows), 3, 9))
-        np.testing.assert_array_equal(np.concatenate([block.y for block in blocks]), np.arange(3, 9))
-        np.testing.assert_array_equal(np.concatenate([block.x for block in blocks])[:, 0], np.arange(6, 18, 2))
 
 
 ADULT = {

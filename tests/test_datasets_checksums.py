@@ -8,12 +8,11 @@ import json
 import multiprocessing
 import shutil
 import warnings
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from datasets_example import CONTENT, dataset, left_in, mirror_with, server_without_pauses, sha256
+from datasets_example import CONTENT, dataset, left_in, server_without_pauses, sha256
 from shallows_papers import datasets
 from shallows_papers.datasets import DatasetError, DatasetWarning, File
 from shallows_papers.datasets.download import verification
@@ -43,14 +42,6 @@ def test_every_kind_of_checksum_is_held_against_a_file(tmp_path, kind):
     assert verification.verify(path, file) == (None, sha256(CONTENT))
     path.write_bytes(CONTENT.replace(b"2.5", b"2.6"))
     assert "its content is altered" in verification.verify(path, file)[0]
-
-
-def test_a_known_copy_is_taken_and_told(tmp_path):
-    copy = CONTENT.replace(b"2.5", b"2.50000001")
-    file = replace(dataset().files[0], size=None, accepted={sha256(copy): "rounded elsewhere"})
-    with pytest.warns(DatasetWarning, match="a known copy of it: rounded elsewhere"):
-        stamp = datasets.fetch(dataset(files=(file,)), tmp_path / "raw", mirror_with(tmp_path / "mirror", copy))
-    assert json.loads(stamp.read_text())["files"][0]["note"] == "rounded elsewhere"
 
 
 def test_another_container_of_the_same_content_is_the_same_data(tmp_path):

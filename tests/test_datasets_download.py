@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import errno
 import gzip
-import io
 import json
 import multiprocessing
-import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -139,32 +136,6 @@ def test_no_network_is_told(server, tmp_path):
     assert left_in(tmp_path / "toy") == set()
 
 
-@pytest.mark.parametrize(
-    ("source", "number", "words"),
-    [("mirror", errno.ENOSPC, "no space left on device"), ("address", errno.EFBIG, "file too large")],
-)
-def test_a_full_disk_is_told_and_leaves_nothing(server, tmp_path, monkeypatch, source, number, words):
-    class FullDisk(io.FileIO):
-        def write(self, data):
-            if self.tell() + len(data) > 100:
-                raise OSError(number, os.strerror(number))
-            return super().write(data)
-
-    mirror = mirror_with(tmp_path / "mirror", CONTENT)
-    genuine = open
-
-    def full(path, mode="r", *rest, **options):
-        if "w" in mode and ".part" in str(path):
-            return FullDisk(path, "w")
-        return genuine(path, mode, *rest, **options)
-
-    monkeypatch.setattr("builtins.open", full)
-    toy = dataset(server.says("/toy.csv", CONTENT))
-    with pytest.raises(DatasetError, match=rf"toy\.csv could not be written: {words}.*Free space in"):
-        datasets.fetch(toy, tmp_path / "raw", mirror if source == "mirror" else None)
-    assert left_in(tmp_path / "raw" / "toy") == set()
-
-
 def test_what_a_killed_process_left_is_removed(server, tmp_path):
     (tmp_path / "toy").mkdir()
     (tmp_path / "toy" / ".toy.csv.123-abc.part").write_bytes(CONTENT[:100])
@@ -235,15 +206,6 @@ def test_another_form_that_is_at_hand_serves(server, tmp_path):
         stamp = datasets.fetch(two_forms(server.says("/toy.csv", CONTENT)), tmp_path)
     assert [file["part"] for file in json.loads(stamp.read_text())["files"]] == ["all_1", "all_2"]
     assert server.asked == []
-
-
-def test_another_form_is_downloaded_when_the_first_one_cannot_be_had(server, tmp_path):
-    other = File(
-        "toy.csv.gz", "all_1", (server.says("/toy.csv.gz", gzip.compress(CONTENT)),), content_sha256=sha256(CONTENT)
-    )
-    toy = replace(dataset(server.url + "/absent"), forms=(Form((other,), "csv"),))
-    stamp = datasets.fetch(toy, tmp_path)
-    assert [file["name"] for file in json.loads(stamp.read_text())["files"]] == ["toy.csv.gz"]
 
 
 # Embedded and real files

@@ -56,41 +56,6 @@ def test_resampling_is_bilinear(digits):
     assert np.abs(found[inside] - expected[inside]).mean() < 2
 
 
-@pytest.mark.parametrize(
-    ("key", "amount", "moment"),
-    [
-        ("translation", 3.0, "shift"),
-        ("rotation", 20.0, "angle"),
-        ("scaling", 0.2, "size"),
-        ("stretch", 0.15, "aspect"),
-        ("shear", 0.3, "slant"),
-    ],
-)
-def test_an_affine_part_is_uniform_up_to_the_stated_amount(key, amount, moment):
-    image = np.zeros((28, 28), np.uint8)
-    image[4:24, 9:19] = 255
-    images = np.broadcast_to(image, (2000, 28, 28))
-    found = deform(images, words(2000), Deformation(**STILL | {key: amount})).astype(float)
-    place = np.arange(28) - 13.5
-    mass = found.sum(axis=(1, 2))
-    mean_x, mean_y = (found.sum(axis=1) @ place) / mass, (found.sum(axis=2) @ place) / mass
-    xx = (found.sum(axis=1) @ place**2) / mass - mean_x**2
-    yy = (found.sum(axis=2) @ place**2) / mass - mean_y**2
-    xy = np.einsum("nij,i,j->n", found, place, place) / mass - mean_x * mean_y
-    aspect = np.sqrt(yy / xx * (10**2 - 1) / (20**2 - 1))
-    values = {
-        "shift": mean_x,
-        "angle": np.degrees(np.arctan2(2 * xy, yy - xx) / 2),
-        "aspect": (aspect - 1) / (aspect + 1),
-        "slant": -xy / yy,
-        "size": 1 / np.sqrt(mass / image.sum()) - 1,
-    }[moment]
-    # A 28-pixel raster blurs these moments by a few per cent of the amount.
-    assert np.abs(values).max() == pytest.approx(amount, rel=0.08)
-    assert abs(values.mean()) < 0.05 * amount
-    assert values.std() == pytest.approx(amount / math.sqrt(3), rel=0.08)
-
-
 def test_the_elastic_field_has_the_stated_size_and_is_smooth():
     how = Deformation(**STILL | {"displacement": 0.6})
     ramp = np.broadcast_to(np.arange(28, dtype=np.uint8) * 8, (600, 28, 28))

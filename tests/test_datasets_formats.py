@@ -74,13 +74,6 @@ def test_an_idx_file_that_is_none_is_told(tmp_path, content, words):
         read(dataset(format="idx", files=files), dict.fromkeys(("train_images", "train_labels"), path))
 
 
-def test_a_missing_whole_number_is_told_and_not_made_up(tmp_path):
-    path = tmp_path / "holes.csv"
-    path.write_bytes(b"1,2,0\n,2,0\n")
-    with pytest.raises(DatasetError, match="cannot be read"):
-        read(dataset(options={"dtype": "int16"}), {"all": path})
-
-
 def test_a_size_that_differs_from_the_catalogue_is_told(tmp_path):
     path = tmp_path / "toy.csv"
     path.write_bytes(CSV)

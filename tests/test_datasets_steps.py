@@ -188,17 +188,6 @@ def test_components_agree_with_scikit_learn_by_every_method(correlated, method, 
     np.testing.assert_allclose(angles, 1.0, atol=tolerance)
 
 
-@pytest.mark.parametrize("method", ["covariance", "randomised"])
-def test_components_of_sparse_rows_are_those_of_the_dense_ones(method):
-    sparse = scipy.sparse.random(300, 40, 0.1, "csr", random_state=3)
-    found = [
-        pca.principal(lambda rows=rows: [rows[:100], rows[100:]], 300, 40, 3, method, 30, 0)
-        for rows in (sparse, sparse.toarray())
-    ]
-    for one, other in zip(*found, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-7, atol=1e-9)
-
-
 # Sparse data
 
 

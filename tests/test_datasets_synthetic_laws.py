@@ -103,29 +103,3 @@ def test_a_teacher_has_mean_0_and_variance_1(dimension):
     assert abs(truth.mean()) < 4 / math.sqrt(20_000)
     assert abs(truth.var() - 1) < 4 * math.sqrt(10 / 20_000)
     assert (y - truth).std() == pytest.approx(0.1, rel=4 / math.sqrt(2 * 20_000))
-
-
-def test_the_torque_of_the_arm_is_that_of_its_energies():
-    arm = make(
-        "planar_arm", first_mass=1.3, second_mass=0.7, first_length=0.9, second_length=1.1, gravity=3.0, noise=0.0
-    )
-    x, y = arm.block(0, 50)
-
-    def lagrangian(q, v):
-        first = q[0]
-        both = q[0] + q[1]
-        speed = np.array([-0.9 * np.sin(first) * v[0], 0.9 * np.cos(first) * v[0]])
-        tip = speed + 1.1 * (v[0] + v[1]) * np.array([-np.sin(both), np.cos(both)])
-        height = 0.9 * np.sin(first)
-        kinetic = 0.5 * 1.3 * np.sum(speed**2, axis=0) + 0.5 * 0.7 * np.sum(tip**2, axis=0)
-        return kinetic - 3.0 * (1.3 * height + 0.7 * (height + 1.1 * np.sin(both)))
-
-    q, v, a = x[:, :2].T, x[:, 2:4].T, x[:, 4:].T
-    e, h = np.array([[1.0], [0.0]]), 1e-4
-
-    def momentum(t):
-        here, speed = q + v * t + a * t**2 / 2, v + a * t
-        return (lagrangian(here, speed + h * e) - lagrangian(here, speed - h * e)) / (2 * h)
-
-    torque = (momentum(h) - momentum(-h)) / (2 * h) - (lagrangian(q + h * e, v) - lagrangian(q - h * e, v)) / (2 * h)
-    np.testing.assert_allclose(y, torque, rtol=1e-5, atol=1e-5)

@@ -12,11 +12,9 @@ import pytest
 
 import distributed_example
 from shallows import DoublyStochasticRegressor, KernelRidgeClassifier, KernelRidgeRegressor, arrays, kernels
-from shallows.distributed.eigenpro import DistributedEigenPro, DistributedProblem, OwnColumns, OwnDirections
+from shallows.distributed.eigenpro import OwnColumns
 from shallows.distributed.mpi import Mpi, versions
 from shallows.errors import CheckpointError, MissingExtraError, ShallowsError
-from shallows.solvers.least_squares.step_rules import Cycle
-from shallows.spectrum import make_preconditioner
 
 PROGRAM = Path(__file__).with_name("distributed_program.py")
 NUMBERS = (1, 3)  # which 700 rows are not a multiple of
@@ -201,41 +199,6 @@ def test_products_with_the_own_columns_add_up_to_those_with_the_matrix(kernel, b
     assert np.allclose(values, matrix[batch] @ a, rtol=1e-12)
     assert np.allclose(everything, matrix @ a, rtol=1e-12)
     assert np.allclose(energy, np.einsum("ic,ij,jc->c", g, matrix[batch, batch], g), rtol=1e-12)
-
-
-def test_four_processes_with_four_times_the_points_compute_as_much_each_as_one(monkeypatch):
-    # Weak scaling, counted in kernel values, which are nearly all of the work, and in numbers that are sent.
-    made, sent = [0], [0]
-    fill = kernels.Gaussian.fill
-
-    def counted(kernel, left, others, out):
-        made[0] += out.shape[0] * out.shape[1]
-        return fill(kernel, left, others, out)
-
-    monkeypatch.setattr(kernels.Gaussian, "fill", counted)
-    draws, kernel, m, c = np.random.default_rng(0), kernels.Gaussian(2.0), 64, 3
-
-    def work(size, n):
-        """Kernel values that rank 0 of several makes in a step, and the numbers that it adds up with others."""
-        made[0] = 0
-        points = kernels.augmented(draws.normal(size=(n, 4)))
-        share = Share(0, size)
-        monkeypatch.setattr(share, "sum", lambda x: (sent.append(x.size), x)[1], raising=False)
-        columns = OwnColumns(share, kernel, points, budget=0)
-        preconditioner = make_preconditioner(kernel, points[:300], rank=10, n_subsample=100)
-        targets = draws.normal(size=(n, c))
-        directions = OwnDirections.of(preconditioner, share)
-        problem = DistributedProblem(columns, targets, None, preconditioner, 0.0, directions)
-        solver = DistributedEigenPro(0.1, Cycle(1, (), (1.0,), memory=10.0))
-        state = solver.init(problem)
-        made[0], sent[:] = 0, []
-        solver.step(problem, state, slice(0, m))
-        return made[0], list(sent)
-
-    (alone, _), (together, numbers) = work(1, 2000), work(4, 8000)
-    assert together <= 1.2 * alone
-    assert together >= m * 2000
-    assert numbers == [m * c, (10 + 1) * c]  # batch × outputs, then rank × outputs and the energies
 
 
 def test_a_point_meets_itself_in_the_exact_value_of_the_kernel():

@@ -13,7 +13,6 @@ from engine_example import naive_kernel
 from expansion_example import B, C, F, N, batches, fresh, make, naive, run
 from shallows import arrays, losses
 from shallows.errors import ShallowsError
-from shallows.solvers.expansions import doubly_stochastic
 from shallows.solvers.expansions.block_policies import CheckedBlocks, UniformReuse
 from shallows.solvers.expansions.doubly_stochastic import DoublyStochasticStepper, minimize_convex, stable_step
 
@@ -42,11 +41,6 @@ def test_steps_are_those_of_explicit_sums(solver, step, options):
     assert np.abs(state.coefficients - A).max() < tolerance * max(1, np.abs(A).max())
     assert np.abs(state.traces - beta).max() < tolerance * max(1, np.abs(beta).max())
     assert (state.n_blocks, state.n_steps, state.n_reused) == (20, 20, 0)
-
-
-def test_no_step_shrinks_the_function_by_more_than_a_tenth():
-    solver = DoublyStochasticStepper(2.0, 0.0, 0.5, preconditioning="block", damping=1e-7)
-    assert 2.0 * solver.shrinkage(16, 100) == pytest.approx(0.1)
 
 
 def test_a_batch_of_few_examples_is_damped_more_and_counts_less_in_the_schedule():
@@ -144,34 +138,6 @@ def test_the_stable_step_counts_the_noise_of_examples_and_features(loss, smoothn
     assert stable_step(losses.make(loss), 0.3, 12, 8, preconditioned=True) == pytest.approx(
         1 / smoothness / (1 + 16 / 12)
     )
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-def test_a_stream_adds_its_targets_to_the_counts_of_the_intercept(weighted):
-    problem = dataclasses.replace(make("logistic", weights=weighted), counts=np.array([1.0, 2.0, 3.0, 4.0]))
-    batch, state = problem.take(slice(0, 5)), DoublyStochasticStepper(1.0).init(problem)
-    state.count(batch)
-    w = batch.weights[:, 0] if weighted else np.ones(5)
-    assert state.counts == pytest.approx([*(np.array([1.0, 2.0]) + w @ batch.targets), 3.0 + w.sum(), 9.0])
-
-
-def test_a_step_that_is_settled_begins_where_the_last_one_did(monkeypatch):
-    best, nu = [], 0.3
-    monkeypatch.setattr(
-        doubly_stochastic, "minimize_convex", lambda *given: best.append(minimize_convex(*given)) or best[-1]
-    )
-    problem, solver = make("logistic"), DoublyStochasticStepper(2.0, regularization=nu, line_search=True)
-    state, before, direction = solver.init(problem), None, None
-    for batch in batches(6):
-        state = solver.step(problem, state, batch)
-        if best:
-            last = best[-1] * direction[None]
-            before = last if before is None else np.concatenate([(1 - best[-1] * nu) * before, last])
-        direction, s = state.direction, state.last_step
-        step = s * direction[None]
-        expected = step if before is None else np.concatenate([(1 - s * nu) * before, step])
-        assert np.abs(state.coefficients - expected).max() < 1e-13
-    assert len(best) == 5 and len(set(best)) > 1
 
 
 @pytest.mark.parametrize("policy", [UniformReuse(1, 0), UniformReuse(1, 2)], ids=["fresh", "re-used"])

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import pickle
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 from sklearn.kernel_ridge import KernelRidge
-from sklearn.model_selection import GridSearchCV
 from sklearn.svm import OneClassSVM
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -20,7 +17,7 @@ from shallows import DoublyStochasticClassifier, DoublyStochasticRegressor, loss
 from shallows.errors import DivergenceError
 from shallows.fitting import expansion_plan
 from shallows.fitting.targets import NoveltyTargets
-from shallows.kernels import Gaussian, Matern
+from shallows.kernels import Gaussian
 from shallows.solvers import CheckedReuse, DoublyStochastic, TheoryStep
 from shallows.svm import DoublyStochasticNoveltyDetector
 
@@ -66,29 +63,6 @@ def test_a_classifier_learns_with_each_loss(loss, classes):
         assert P.shape == (600, classes)
         assert np.abs(P.sum(axis=1) - 1).max() < 1e-12
         assert np.array_equal(model.classes_[P.argmax(axis=1)], best)
-
-
-DECOUPLED = {"solver__preconditioning": "decoupled"}
-METHODS = [
-    ("fresh", {"solver__schedule": "decaying_step"}),
-    ("uniform_reuse", {"solver__schedule": "constant"}),
-    ("checked_reuse", {"solver__schedule": "theory_step", "regularization": 1e-3}),
-    ("checked_reuse", DECOUPLED | {"regularization": 5e-4, "solver__schedule": "constant"}),
-    ("fresh", {"solver__preconditioning": None, "solver__n_iter": 120, "bandwidth": 0.4}),
-    ("fresh", {"solver__form": "cosine", "kernel": Matern(nu=2.5)}),
-    ("fresh", {"kernel": "laplace_product"}),
-]
-
-
-@pytest.mark.parametrize(("reuse", "options"), METHODS, ids=str)
-def test_every_method_learns_and_so_does_every_schedule_and_kernel(reuse, options):
-    X, y = moons()
-    model = DoublyStochasticClassifier(random_state=0, solver=DoublyStochastic(reuse=reuse, n_iter=60))
-    model.set_params(**options).fit(X, y)
-    X_new, y_new = moons(seed=1)
-    assert model.score(X_new, y_new) > 0.95
-    assert model.n_blocks_ + model.n_reused_ == model.n_iter_
-    assert (reuse == "fresh") == (model.n_reused_ == 0) or reuse == "checked_reuse"
 
 
 @pytest.mark.parametrize(
@@ -170,20 +144,6 @@ def test_weights_are_repetitions():
     one = DoublyStochasticRegressor().set_params(**options).fit(X, y, sample_weight=w)
     other = DoublyStochasticRegressor().set_params(**options).fit(np.repeat(X, w, axis=0), np.repeat(y, w))
     assert np.abs(one.predict(X) - other.predict(X)).max() < 1e-6 * y.std()
-
-
-def test_parameters_of_the_solver_are_searched_as_objects_and_by_their_paths():
-    X, y = moons(200)
-    model = DoublyStochasticClassifier(random_state=0, solver=DoublyStochastic(n_iter=5))
-    objects = [DoublyStochastic(n_iter=5, block_size=size) for size in (8, 16)]
-    scores = [
-        GridSearchCV(model, grid, cv=2).fit(X, y).cv_results_["mean_test_score"]
-        for grid in ({"solver__block_size": [8, 16]}, {"solver": objects})
-    ]
-    assert np.array_equal(*scores)
-    model.set_params(solver__reuse="checked_reuse", solver__reuse__cap=3.0)
-    for copy in (clone(model), pickle.loads(pickle.dumps(model))):
-        assert copy.solver == DoublyStochastic(n_iter=5, reuse=CheckedReuse(cap=3.0))
 
 
 def test_what_was_chosen_and_estimated_is_recorded():

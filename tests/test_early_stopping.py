@@ -13,7 +13,7 @@ from engine_example import sample
 from estimators_example import published, uncalibrated
 from feature_forms import feature_eigenpro_regressor
 from forms import centers_regressor, changed, eigenpro_regressor
-from shallows import KernelRidgeClassifier, KernelRidgeRegressor, Options, spectrum, training
+from shallows import KernelRidgeClassifier, KernelRidgeRegressor, spectrum, training
 from shallows.errors import ShallowsError
 from shallows.fitting.rows import EarlyStopping, HeldOut, TrainingSet, split_rows
 from shallows.solvers import EigenPro
@@ -121,16 +121,6 @@ def test_a_time_that_the_choices_take_alone_leaves_a_model_and_a_warning(Estimat
         model = Estimator(max_seconds=1e-6, batch_size=200, random_state=0).fit(X, y)
     assert model.report_["stopped_by"] == "max_seconds" and model.n_epochs_ == 1
     assert model.score(X, y) > 0.02
-
-
-def test_conjugate_gradients_have_a_model_after_a_pass_whatever_the_time():
-    X = sample(5000, 5)
-    y = np.sin(X[:, 0]) + X[:, 1]
-    with pytest.warns(UserWarning, match="were over before the first step"):
-        model = KernelRidgeRegressor(
-            solver="nystrom_conjugate_gradients", random_state=0, options=Options(dtype="float32", max_seconds=1e-6)
-        ).fit(X, y)
-    assert model.report_["solver"] == "nystrom_conjugate_gradients" and model.score(X, y) > 0.9
 
 
 @pytest.mark.parametrize("Estimator", REGRESSORS[:1])

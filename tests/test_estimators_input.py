@@ -22,8 +22,7 @@ from estimators_example import (
     published,
     table,
 )
-from forms import eigenpro_regressor
-from shallows import KernelRidgeRegressor, arrays, kernels
+from shallows import arrays, kernels
 from shallows.kernels import compiled
 from shallows.models.centering import Centering
 
@@ -114,16 +113,6 @@ def test_with_a_ridge_kept_values_take_16_bits_and_the_model_stays(Estimator, mo
     assert [model.report_["kept_bits"] for model in (exact, rounded, plain)] == [32, 16, 32]
     a, b = outputs(exact, new), outputs(rounded, new)
     assert 0 < np.abs(a - b).max() < 2e-3 * np.abs(a).max()
-
-
-def test_new_points_are_read_block_by_block(monkeypatch):
-    X, y, new = table(eigenpro_regressor)
-    model = KernelRidgeRegressor(solver="eigenpro", random_state=0).fit(X, y)
-    whole = model.predict(new)
-    monkeypatch.setattr("shallows.models.centering._BLOCK_BYTES", 7 * 8 * X.shape[1])
-    assert np.abs(model.predict(new) - whole).max() < 1e-12 * np.abs(model.dual_coef_).sum()
-    again = KernelRidgeRegressor(solver="eigenpro", random_state=0).fit(X, y)
-    assert np.abs(again.predict(new) - whole).max() < 1e-6 * np.abs(whole).max()
 
 
 def test_coordinates_are_centred_and_without_constants_whatever_the_blocks(monkeypatch):

@@ -15,8 +15,7 @@ import shallows
 from engine_example import sample
 from estimators_example import brief, each, each_classifier, table
 from feature_forms import feature_eigenpro_regressor
-from flat import flat
-from forms import centers_regressor, eigenpro_classifier
+from forms import eigenpro_classifier
 from shallows import arrays, estimators, kernels
 from shallows.errors import DivergenceError, MissingExtraError, ShallowsError, UnknownNameError
 from shallows.solvers import settings
@@ -98,25 +97,6 @@ def test_an_unknown_kernel_is_told_the_known_ones(Estimator, kernel):
     with pytest.raises(UnknownNameError, match=r"cauchy, .*gaussian, .*laplace") as raised:
         Estimator(kernel).fit(X, y)
     assert kernel != "gausian" or "Did you mean 'gaussian'?" in str(raised.value)
-
-
-@pytest.mark.parametrize(
-    ("Estimator", "options"),
-    [
-        (eigenpro_classifier, {}),
-        (shallows.RegularizedRiskClassifier, {}),
-        (shallows.RegularizedRiskRegressor, {}),
-        (shallows.RegularizedRiskRegressor, {"features": "nystrom"}),
-        (feature_eigenpro_regressor, {"features": "rbf"}),
-        (feature_eigenpro_regressor, {"features": "nystrom"}),
-        (centers_regressor, {"centres": 10}),
-    ],
-)
-@pytest.mark.parametrize("kernel", ["heat_circle", kernels.HeatCircle(0.5)], ids=["name", "object"])
-def test_a_kernel_of_one_feature_is_refused_for_more(Estimator, options, kernel):
-    X, y, _ = table(Estimator)
-    with pytest.raises(ShallowsError, match="'heat_circle' takes one feature, an angle in radians, got 4"):
-        flat(Estimator, kernel=kernel, max_epochs=1, **options).fit(X, y)
 
 
 @each

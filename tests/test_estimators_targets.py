@@ -9,7 +9,6 @@ from sklearn.datasets import make_blobs
 
 from engine_example import sample
 from estimators_example import (
-    EIGENPRO,
     brief,
     each,
     each_classifier,
@@ -32,21 +31,6 @@ def test_two_classes_share_one_output(Estimator):
     scores = model.decision_function(new)
     assert scores.shape == (len(new),)
     assert np.array_equal(model.predict(new), np.where(scores > 0, "yes", "no"))
-
-
-@each_regressor
-def test_several_outputs_are_what_they_are_apart(Estimator):
-    X, y, new = table(Estimator)
-    y = np.stack([y, 100 * y**2, -X[:, 2]], axis=1)
-    options = {"random_state": 0, "max_epochs": 3, "tol": 0}
-    if Estimator not in EIGENPRO:
-        options["step_size"] = 0.01  # Whether to halve a step is decided for all outputs at once.
-    together = Estimator(**options, **published(Estimator)).fit(X, y)
-    assert together.predict(new).shape == (len(new), 3)
-    for j in range(3):
-        alone = Estimator(**options, **published(Estimator)).fit(X, y[:, j]).predict(new)
-        # Coefficients of an ill-conditioned system: values agree to the residual, 1e-9, and coefficients are larger.
-        assert np.abs(together.predict(new)[:, j] - alone).max() < 1e-5 * np.abs(alone).max()
 
 
 @each_regressor

@@ -5,7 +5,6 @@ import array_api_strict
 import numpy as np
 import pytest
 from sklearn.kernel_ridge import KernelRidge
-from sklearn.linear_model import Ridge
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from engine_example import naive_kernel, sample
@@ -13,11 +12,10 @@ from forms import ridge
 from shallows import KernelRidgeClassifier, KernelRidgeRegressor, gram, kernels
 from shallows.errors import ShallowsError
 from shallows.fitting import machine
-from shallows.kernels import Linear
 from shallows.solvers import BlockDescent, ConjugateGradients
 from shallows.solvers.least_squares.cholesky import CholeskyStepper
 from shallows.solvers.least_squares.conjugate_gradients import ConjugateGradientsStepper, low_rank
-from shallows.solvers.least_squares.kernel_problem import KernelProblem, RidgePlan
+from shallows.solvers.least_squares.kernel_problem import KernelProblem
 
 BOTH = ("cholesky", "conjugate_gradients")
 N, SIGMA = 300, 1.5
@@ -237,30 +235,3 @@ def test_the_diagonal_of_the_inverse_is_that_of_the_last_rows(n_left_out, weight
         return
     extra = 0.3 / (held.weights[:, 0] if weights else np.ones(90))
     assert found == pytest.approx(np.diagonal(np.linalg.inv(K + np.diag(extra)))[-n_left_out:], rel=1e-9)
-
-
-def test_conjugate_gradients_plan_a_rank_that_the_budget_takes_and_count_their_bytes():
-    n, size, budget = 10_000, 8, 2**30
-    solver = ConjugateGradients()
-    plan = RidgePlan(None, *solver.sizes(n, size, budget, all_equal=False))
-    rank = min(1200 // 3, budget // (16 * size * n))  # of a subsample of 12 √n
-    assert (plan.n_subsample, plan.rank) == (1200, rank)
-    vectors, matrices, iterates = 2 * n * rank, 2 * 1200**2, 12 * n * 3
-    assert solver.step_bytes(plan, 3, size) == size * (vectors + matrices + iterates)
-    assert solver.sizes(n, size, 16 * size * n * 5, all_equal=False)[1] == 5
-
-
-def test_coefficients_of_a_linear_kernel_are_those_of_ridge_regression():
-    rng = np.random.default_rng(0)
-    X, Y = rng.normal(size=(60, 4)), rng.normal(size=(60, 2))
-    model = KernelRidgeRegressor("linear", alpha=0.7).fit(X, Y)
-    # Only the targets are centered, so the formula is ridge regression without an intercept around their mean.
-    exact = Ridge(alpha=0.7, fit_intercept=False).fit(X, Y - Y.mean(axis=0))
-    assert np.allclose(model.coef_, exact.coef_, rtol=1e-9)
-    assert np.allclose(X @ model.coef_.T + model.intercept_, model.predict(X), rtol=1e-9)
-    labels = Y[:, 0] > 0
-    classifier = KernelRidgeClassifier("linear", alpha=0.7, calibration=None).fit(X, labels)
-    assert np.allclose(X @ classifier.coef_[0], classifier.decision_function(X), rtol=1e-9)
-    assert not hasattr(KernelRidgeRegressor(alpha=0.7).fit(X, Y), "coef_")
-    with pytest.raises(AttributeError, match="linear kernel without an offset"):
-        KernelRidgeRegressor(Linear(offset=1.0), alpha=0.7).fit(X, Y).coef_  # noqa: B018

@@ -145,34 +145,6 @@ def test_a_change_that_cannot_be_made_is_refused(changes, message):
         changed(changes)
 
 
-def test_what_the_rows_of_a_target_differ_in_cannot_be_changed():
-    target, axis = next(
-        (target, axis)
-        for target, spec in own_plan().targets.items()
-        for axis, choices in spec["settings"].items()
-        if isinstance(choices, str)
-    )
-    changes = {target: {own_plan().targets[target]["settings"][axis]: 8}}
-    with pytest.raises(ShallowsError, match=f"The rows of {target} differ in "):
-        Plan.load(PROJECT, {"changes": changes})
-
-
-def test_levels_that_are_printed_come_from_a_target_that_there_is():
-    def with_level(target):
-        def change(paper):
-            level = {"of": "test_error", "at_most": {"printed": target, "method": "EigenPro"}}
-            paper["targets"]["first"]["metrics"] = {
-                "test_error": {"label": "e"},
-                "n": {"label": "n", "first_passage": level},
-            }
-
-        return change
-
-    assert small_plan(with_level("second")).comparison("first", "demo")["printed"] == {"second": []}
-    with pytest.raises(UnknownNameError, match=r"secnod.*Did you mean 'second'"):
-        small_plan(with_level("secnod")).comparison("first", "demo")
-
-
 def test_evaluation_points_in_seconds_make_another_run_of_the_same_method():
     def timed(paper):
         run = {"settings": {"kernel": ["Gaussian"]}, "marks": {"seconds": [1, 5]}}
@@ -218,22 +190,6 @@ def test_a_preconditioner_is_shared_by_the_runs_that_need_the_same_one(others, n
     plan = small_plan(with_others)
     assert len(plan.runs("demo")) == 4 * (1 + len(others))
     assert len(plan.preconditioners("demo")) == n_preconditioners
-
-
-def test_a_parameter_that_a_scale_alters_is_told_and_a_default_of_a_method_is_none(plan):
-    def altered(paper):
-        paper["targets"]["first"]["scales"]["demo"]["runs"][0]["parameters"] = {"solver__rank": 5}
-
-    def of_the_data(paper):
-        altered(paper)
-        paper["targets"]["first"]["scales"]["demo"]["data"]["Digits"]["parameters"] = {"solver__rank": 7}
-
-    series = small_plan(altered).series("first", "demo")[0]
-    assert series.altered == {"solver__rank": (5, 10)} and series.parameters["solver__rank"] == 5
-    assert small_plan(of_the_data).series("first", "demo")[0].parameters["solver__rank"] == 7
-    # The σ and λ of these runs are of their dataset: where the target says none, the method's are not the paper's.
-    (*series,) = plan.series("eigenpro_table_krls", "laptop")
-    assert len(series) == 6 and not any(one.altered for one in series)
 
 
 @pytest.mark.parametrize(
@@ -308,23 +264,3 @@ def test_words_of_a_command_line_are_checked_and_the_nearest_right_one_is_named(
         return
     with pytest.raises(ShallowsError, match=re.escape(told)):
         command_line.check_command_line(plan, None, stages)
-
-
-def test_the_size_of_a_variant_counts_the_steps_of_the_one_it_stands_after():
-    base = small_plan()
-    variants = {
-        **base.configuration.variants,
-        "first": {"title": "", "steps": [{"subset": {"n_train": 100}}, {"pca": {"n_components": 20}}]},
-        "second": {"title": "", "after": "first", "steps": [{"pca": {"n_components": 7}}]},
-        "third": {"title": "", "after": "first", "steps": [{"subset": {"n_train": 50}}]},
-        "held_out": {"title": "", "steps": [{"split": {"n": 0.25}}]},
-    }
-    plan = Plan(replace(base.configuration, variants=variants), base.catalogue)
-    found = {name: plan.size("mnist_demo", name) for name in ("first", "second", "third")}
-    assert {name: (size.n_train, size.n_features) for name, size in found.items()} == {
-        "first": (100, 20),
-        "second": (100, 7),
-        "third": (50, 20),
-    }
-    whole, size = base.catalogue["mnist_demo"].n_train, plan.size("mnist_demo", "held_out")
-    assert (size.n_train, size.n_test) == (whole - whole // 4, whole // 4)

@@ -8,23 +8,6 @@ from shallows_papers.experiments.comparing import evaluations
 from shallows_papers.experiments.running import record
 
 
-@pytest.mark.parametrize(
-    ("core", "flags", "warned"),
-    [
-        ("Haswell", ["avx", "avx2", "avx512bw"], True),
-        ("SkylakeX", ["avx", "avx2", "avx512bw"], False),
-        ("Haswell", ["avx", "avx2"], False),
-        ("Zen", ["avx", "avx2"], False),
-        ("Nehalem", ["avx", "avx2"], True),
-        ("neoversen1", ["asimd"], False),
-        ("unheard-of", ["avx2"], False),
-        (None, ["avx2"], False),
-    ],
-)
-def test_a_blas_core_older_than_the_processor_is_warned_of(core, flags, warned):
-    assert bool(record.core_warning(core, flags)) is warned
-
-
 def test_a_record_names_the_card_that_was_used(monkeypatch):
     monkeypatch.setattr("shallows.arrays.gpu_name", lambda index: f"card {index}")
     record.hardware.cache_clear()

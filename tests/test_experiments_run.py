@@ -27,7 +27,6 @@ from shallows_papers.experiments.planning import configuration, explain
 from shallows_papers.experiments.planning.runs import digest, fixed_parameters
 from shallows_papers.experiments.running import calls, record, run
 from shallows_papers.experiments.running.job import Conditions, Job, key_of, name_of
-from shallows_papers.experiments.running.measures import predictions
 from shallows_papers.reference import __main__ as reference
 from workflow_runs import PROJECT
 
@@ -179,25 +178,6 @@ def test_the_outputs_on_the_test_part_are_kept_and_give_the_error_of_the_last_ma
     (one.out / "outputs.npz").write_bytes(b"damaged")
     with pytest.raises(ShallowsError, match=r"outputs\.npz cannot be read.*Delete it"):
         evaluations.evaluate([folder], "epochs", {"again": "error"})
-
-
-def test_regression_is_measured_by_the_mean_square_and_its_root():
-    class Snapshot:
-        def predict(self, x):
-            return x[:, 0] + 2.0
-
-        def predict_training(self):
-            return np.array([1.0, 3.0])
-
-    class Data:
-        x_test, y_test, y_train = np.zeros((3, 1)), np.zeros(3), np.array([1.0, 1.0])
-
-    roots = {"train_rmse": pytest.approx(2**0.5), "test_rmse": 2.0}
-    assert predictions.Predictions(Data(), "regression").of_snapshot(Snapshot()) == {
-        **roots,
-        "train_mse": 2.0,
-        "test_mse": 4.0,
-    }
 
 
 def test_every_target_can_be_explained_at_every_scale():

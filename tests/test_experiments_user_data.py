@@ -39,14 +39,6 @@ def test_the_cost_of_every_method_grows_with_the_rows(tmp_path, name):
     assert 0 < small.memory_bytes < large.memory_bytes
 
 
-def test_a_method_that_would_hold_the_matrix_of_all_rows_is_estimated_at_the_most_that_it_is_run_on(tmp_path):
-    choose = record(tmp_path / "choose", 500)
-    most = METHODS["svm"]["compare"]["most_rows"]
-    at_most, beyond = (comparison.cost(METHODS["svm"], choose, record(tmp_path / f"{n}", n)) for n in (most, 50 * most))
-    assert at_most == beyond
-    assert at_most.memory_bytes > 8 * most**2
-
-
 # Choosing
 
 

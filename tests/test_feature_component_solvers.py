@@ -10,7 +10,6 @@ from component_example import features, points, sine_squared
 from shallows import arrays, streams
 from shallows.errors import ShallowsError
 from shallows.features.design import Blocks, Design
-from shallows.solvers.examples import Examples
 from shallows.solvers.feature_components import SOLVERS
 from shallows.solvers.feature_components.feature_pca import (
     FeatureOjaStepper,
@@ -150,20 +149,6 @@ def test_a_step_of_msg_is_that_of_the_formula(centered, size):
         assert np.abs(found - M).max() < 1e-10
     assert state.eigenvalues.sum() == pytest.approx(K)
     assert K < state.coefficients.shape[1] <= 4
-
-
-def test_examples_of_a_stream_are_centred_by_the_mean_of_all_so_far():
-    x = points(N)
-    problem = problem_on(x)
-    solver = FeatureOjaStepper(2.0)
-    state = solver.init(problem)
-    mean, W = Cosines().map(x).mean(axis=0), problem.start
-    Z = Cosines().map(points(60, seed=5))
-    state = solver.step(problem, state, Examples(points(60, seed=5)))
-    mean = (N * mean + Z.sum(axis=0)) / (N + 60)
-    assert state.mean == pytest.approx(mean, abs=1e-12)
-    Z = Z - mean
-    assert np.abs(state.coefficients - gram_schmidt(W + 2.0 * Z.T @ Z / 60 @ W)).max() < 1e-12
 
 
 # ------------------------------------------------------------------------------------------------- the ends

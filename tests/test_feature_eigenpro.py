@@ -118,12 +118,6 @@ def test_the_certificate_is_that_of_the_operator_away_from_the_subsample(weights
     assert p.p.dimension == D
 
 
-def test_more_directions_than_features_are_not_flattened():
-    p = problem(n=40, d=3, rank=10)
-    assert p.p.rank == 2
-    assert p.p.eigenvalues.shape == (3,)
-
-
 # --------------------------------------------------------------------------------------- the iteration
 
 
@@ -174,17 +168,6 @@ def test_a_design_multiplies_as_its_matrix_does(budget):
     assert np.abs(design.dot(a) - whole @ a).max() < 1e-14
     rows = np.concatenate([design.block(slice(7, 20), k) for k in range(len(design.spans))], axis=1)
     assert np.abs(rows - whole[7:20]).max() < 1e-15
-
-
-@pytest.mark.parametrize("holds", [True, False])
-def test_batches_that_do_not_fit_are_gone_through_twice_and_move_alike(holds, monkeypatch):
-    x, y = sample(50), sample(50, 2, seed=1)
-    blocks = Blocks(features.FourierMap(kernels.Gaussian(1.5), 3, 4, seed=2), 22)
-    p = spectrum.make_feature_preconditioner(blocks, x, rank=5, n_subsample=30)
-    kept, anew = (FeatureProblem(Design(blocks, x, budget=b), y, None, p) for b in (PLENTY, 0))
-    monkeypatch.setattr(Design, "holds", lambda self, n: self.kept or holds)
-    both = (states(FeatureEigenProStepper(0.05), held, 8, [slice(0, 9), slice(33, 50)]) for held in (kept, anew))
-    assert all(np.abs(a - b).max() < 1e-13 for a, b in zip(*both, strict=True))
 
 
 @pytest.mark.parametrize(("weights", "eigensystem"), [(False, "nsvd"), (True, "rsvd")])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from unittest import mock
-
 import numpy as np
 import pytest
 from sklearn.base import is_classifier
@@ -15,7 +13,6 @@ from feature_forms import feature_eigenpro_classifier, feature_eigenpro_regresso
 from risk_example import Given
 from shallows import features, training
 from shallows.errors import ShallowsError
-from shallows.fitting import feature_eigenpro
 from shallows.fitting.feature_preconditioner import fit_feature_preconditioner
 
 BOTH = [feature_eigenpro_classifier, feature_eigenpro_regressor]
@@ -44,19 +41,6 @@ def test_every_map_by_name_learns(name):
     assert model.n_rollbacks_ == 0
 
 
-@pytest.mark.parametrize(
-    ("many", "given", "stopped_by"),
-    [(1400, {}, "plateau"), (1500, {}, "max_epochs"), (1400, {"regularisation": 0.0}, "max_epochs")],
-)
-def test_with_many_rows_the_training_ends_where_its_loss_rests(many, given, stopped_by, monkeypatch):
-    monkeypatch.setattr(feature_eigenpro, "MANY", many)
-    X, y, _ = table(feature_eigenpro_regressor, 1500)
-    y = y + np.random.default_rng(0).normal(size=len(y))
-    model = feature_eigenpro_regressor(**{"n_features": 100, "regularisation": 1.0, "random_state": 0, **given})
-    assert model.fit(X, y).report_["stopped_by"] == stopped_by
-    assert (model.n_epochs_ < 30) == (stopped_by == "plateau")
-
-
 @quiet
 @each
 @pytest.mark.parametrize("features", ["given", "rbf"])
@@ -76,18 +60,6 @@ def test_predictions_are_the_linear_model_that_was_learnt(Estimator, features):
     if not is_classifier(model):
         scores = scores * model._targets.scale + model.intercept_
     assert np.abs(outputs(model, new).reshape(scores.shape) - scores).max() < 1e-9
-
-
-@quiet
-@each
-def test_a_small_budget_changes_no_prediction_beyond_rounding(Estimator):
-    X, y, new = table(Estimator, 1100)
-    options = {"n_features": 5000, "random_state": 0, "max_epochs": 2, "tol": 0, "rank": 20, "n_subsample": 100}
-    kept = Estimator(**options).fit(X, y)
-    with mock.patch.object(feature_eigenpro, "check_memory"):  # It refuses less than the process holds already.
-        streamed = Estimator(**options, memory="40MB").fit(X, y)
-    assert (kept.report_["kept_fraction"], streamed.report_["kept_fraction"]) == (1.0, 0.0)
-    assert np.abs(outputs(kept, new) - outputs(streamed, new)).max() < 1e-3
 
 
 @quiet

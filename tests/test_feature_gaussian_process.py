@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.stats
-from sklearn.base import clone
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, WhiteKernel
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -13,10 +12,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from engine_example import sample
 from shallows import kernels
 from shallows.errors import ShallowsError, UnknownNameError
-from shallows.fitting import feature_blocks
 from shallows.gaussian_process import FeatureGaussianProcessRegressor
 from shallows.kernel_approximation import FourierFeatures, HiddenUnits, NystroemFeatures, QuasiMonteCarloFeatures
-from shallows.models import functions
 from shallows.spectrum import marginal_likelihood
 
 GIVEN = {"signal_variance": 2.0, "noise_variance": 0.03, "random_state": 0}
@@ -130,17 +127,6 @@ def test_intervals_have_their_coverage_and_pure_noise_is_not_explained_by_a_narr
     assert np.abs(mean - model.intercept_).max() < 0.1 and np.abs(deviation - 1).max() < 0.15
 
 
-def test_several_outputs_have_variances_of_their_own():
-    X, y = problem()
-    Y = np.stack([y, 10.0 * y], axis=1)
-    model = FeatureGaussianProcessRegressor(random_state=0).fit(X, Y)
-    assert model.noise_variance_[1] == pytest.approx(100.0 * model.noise_variance_[0])
-    mean, deviation = model.predict(NEW, return_std=True)
-    assert mean.shape == deviation.shape == (40, 2) and np.allclose(deviation[:, 1], 10.0 * deviation[:, 0])
-    assert model.predict(NEW, return_cov=True)[1].shape == (40, 40, 2)
-    assert model.sample_y(NEW, 3).shape == (40, 2, 3)
-
-
 def test_draws_have_the_mean_and_the_covariance_of_the_posterior():
     X, y = problem()
     model = FeatureGaussianProcessRegressor(NystroemFeatures(n_features=40, bandwidth=1.3), **GIVEN).fit(X, y)
@@ -150,17 +136,6 @@ def test_draws_have_the_mean_and_the_covariance_of_the_posterior():
     assert np.abs(drawn.mean(axis=1) - mean).max() < 0.04 * np.sqrt(covariance.max())
     assert np.abs(np.cov(drawn) - covariance).max() < 0.05 * covariance.max()
     assert np.array_equal(drawn, model.sample_y(NEW[:10], 20_000, random_state=1))
-
-
-def test_float32_and_blocks_of_rows_change_rounding_only(monkeypatch):
-    X, y = problem()
-    model = FeatureGaussianProcessRegressor(NystroemFeatures(n_features=60, bandwidth=1.3), **GIVEN)
-    whole = clone(model).fit(X, y)
-    for module in (feature_blocks, functions):
-        monkeypatch.setattr(module, "BLOCK_NUMBERS", 60 * 7)
-    cut, single = clone(model).fit(X, y), clone(model).set_params(options__dtype="float32").fit(X, y)
-    for mine, its, narrow in zip(*(one.predict(NEW, return_std=True) for one in (whole, cut, single)), strict=True):
-        assert np.abs(mine - its).max() < 1e-9 and np.abs(mine - narrow).max() < 1e-3
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from pretended_gpu import pretended_gpu
 from shallows.decomposition import FeatureKernelPCA
 from shallows.errors import ShallowsError
 from shallows.kernel_approximation import NystroemFeatures, RandomBinning, SparseRandomFeatures
-from shallows.solvers import VRPCA, FeatureOja, MatrixStochasticGradient, Oja
+from shallows.solvers import FeatureOja
 from shallows.solvers.feature_components import SOLVERS
 
 each = pytest.mark.parametrize("solver", SOLVERS)
@@ -68,26 +68,6 @@ def test_components_are_the_top_eigenvectors_of_the_covariance_of_the_features(s
     assert model.transform(x) == pytest.approx(Z @ model.dual_coef_, abs=1e-10)
     assert np.abs(np.corrcoef(model.transform(x).T)[0, 1]) < (1e-8 if center else 1.0)
     assert model.losses_[-1] == pytest.approx(values.sum() / np.mean((Z * Z).sum(axis=1)), rel=5e-3)
-
-
-@each
-def test_from_the_components_of_few_rows_training_comes_near_those_of_all(solver, a_small_sample):
-    x = points(1500)
-    model = brief(solver, max_epochs=20).fit(x)
-    Z = model.transformer_.transform(x)
-    Z = Z - Z.mean(axis=0)
-    vectors = np.linalg.eigh(Z.T @ Z)[1][:, -2:]
-    begun = brief("noisy_power_method", n_iter=1).fit(x)  # its block is not yet whole
-    assert sine_squared(vectors, begun.dual_coef_) > 5e-3
-    assert sine_squared(vectors, model.dual_coef_) < (1e-5 if solver in ("vr_pca", "noisy_power_method") else 2e-3)
-
-
-def test_with_all_points_as_landmarks_it_is_kernel_pca():
-    x, new = points(300), points(100, seed=7)
-    model = brief("vr_pca", n_features=300).fit(x)
-    exact = KernelPCA(2, kernel="rbf", gamma=1 / 8).fit(x)
-    assert model.eigenvalues_ * 300 == pytest.approx(exact.eigenvalues_, rel=1e-6)
-    assert np.abs(model.transform(new)) == pytest.approx(np.abs(exact.transform(new)), abs=1e-5)
 
 
 @pytest.mark.parametrize("solver", ONLINE)
@@ -148,20 +128,3 @@ def test_features_that_cannot_be_used_are_refused(features, match):
 
 
 # --------------------------------------------------------------------------------------------------- what is refused
-
-
-@pytest.mark.parametrize(
-    ("options", "match"),
-    [
-        ({"solver": Oja()}, "FeatureKernelPCA cannot use the solver Oja. Its solvers are 'feature_oja'"),
-        ({"solver": VRPCA, "n_features": 9}, r"is a class. Give an object: solver=VRPCA\(\)"),
-        ({"solver": MatrixStochasticGradient(rank=2)}, "rank must be more than n_components=2"),
-        ({"features": "fourier", "kernel": "linear"}, "has no random Fourier features"),
-        ({"kernel": "precomputed"}, "a kernel matrix shows none"),
-        ({"features": "fourier", "n_features": 10**9}, r"1,000,000,000 features \(n_features\) takes"),
-        ({"n_components": 5, "n_features": 4}, "n_components=5 is more than there are features, 4 of 50 points"),
-    ],
-)
-def test_an_error_names_the_value_of_a_parameter_out_of_range(options, match):
-    with pytest.raises(ShallowsError, match=match):
-        brief(**{"bandwidth": "median"} | options).fit(points(50))

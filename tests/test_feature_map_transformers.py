@@ -6,15 +6,10 @@ import numpy as np
 import pytest
 import scipy.sparse
 from sklearn.base import clone
-from sklearn.linear_model import Ridge
-from sklearn.metrics.pairwise import cosine_similarity
-from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from engine_example import naive_kernel, sample
-from estimators_example import table
-from forms import ridge
-from shallows import KernelRidgeRegressor, Options, arrays, kernels
+from shallows import Options, arrays, kernels
 from shallows.kernel_approximation import (
     Fastfood,
     FourierFeatures,
@@ -46,7 +41,6 @@ MAPS = [
     SemiRandomFeatures(n_units=40, random_state=0),
 ]
 each = pytest.mark.parametrize("transformer", MAPS, ids=lambda one: type(one).__name__)
-WITH_KERNEL = [one for one in MAPS[:7] if one.kernel != "polynomial"]
 
 
 # The others derive from the same base; the features of binning are sparse.
@@ -92,16 +86,6 @@ def test_sparse_rows_of_many_inputs_have_few_monomials():
     assert Z.nnz == ((counts + 2) * (counts + 1) // 2).sum()
 
 
-def test_centres_are_training_points_or_means():
-    X = sample(200, 3) + 7.0
-    for centres in ("sample", "kmeans"):
-        model = RBFNetwork(bandwidth=1.0, n_features=5, landmarks=centres, random_state=0).fit(X)
-        points = model.feature_map_.centers + X.mean(axis=0)
-        assert np.abs(model.transform(X) - naive_kernel("gaussian", 1.0, X, points)).max() < 1e-6
-        near = (np.abs(X[:, None] - points[None]).max(axis=2) < 1e-9).any(axis=0)
-        assert near.all() if centres == "sample" else not near.any()
-
-
 def test_inner_products_of_nystroem_features_are_the_kernel_at_the_landmarks():
     X = sample(200, 3) - 50.0
     model = NystroemFeatures(bandwidth=1.5, n_features=40, random_state=0).fit(X)
@@ -109,23 +93,6 @@ def test_inner_products_of_nystroem_features_are_the_kernel_at_the_landmarks():
     # Directions below 40 ε of the largest are left out, so what is lost is about their root.
     assert np.abs(products - naive_kernel("gaussian", 1.5, X, model.landmarks_)).max() < 1e-6
     assert all((np.abs(X - z).max(axis=1) < 1e-12).any() for z in model.landmarks_)
-
-
-@pytest.mark.parametrize("transformer", WITH_KERNEL)
-def test_the_bandwidth_is_the_median_rule_unless_one_is_given(transformer):
-    X = sample(100, 3)
-    named, left_out = (clone(transformer).set_params(bandwidth=given).fit(X) for given in ("median", "auto"))
-    assert np.array_equal(named.transform(X), left_out.transform(X))
-    assert left_out.bandwidth_ == pytest.approx(kernels.median_bandwidth(X), rel=1e-12)
-
-
-def test_a_kernel_function_and_a_kernel_object_have_landmarks():
-    X = sample(100, 3) + 3.0
-    of_function = NystroemFeatures(cosine_similarity, n_features=15, random_state=0).fit_transform(X)
-    assert np.abs(of_function @ of_function.T - cosine_similarity(X)).max() < 1e-6  # of rank 3
-    named = NystroemFeatures("cauchy", bandwidth=1.2, n_features=15, random_state=0).fit_transform(X)
-    as_object = NystroemFeatures(kernels.Cauchy(1.2), n_features=15, random_state=0).fit_transform(X)
-    assert np.array_equal(named, as_object)
 
 
 # ----------------------------------------------------------------------------------- how they are used
@@ -139,15 +106,6 @@ def test_sparse_points_have_the_features_of_dense_ones_in_their_precision(transf
     of_sparse = dense(clone(transformer).fit(rows).transform(rows))
     assert of_dense.dtype == of_sparse.dtype == dtype
     assert np.abs(of_dense - of_sparse).max() < 1e-5 * np.abs(of_dense).max()
-
-
-def test_ridge_regression_on_nystroem_features_of_all_points_is_kernel_ridge_regression():
-    X, y, new = table(KernelRidgeRegressor)
-    options = {"bandwidth": 1.0, "random_state": 0}
-    y = y - y.mean()
-    pipeline = make_pipeline(NystroemFeatures(n_features=len(X), **options), Ridge(0.1, fit_intercept=False))
-    exact = ridge(KernelRidgeRegressor, alpha=0.1, **options).fit(X, y)
-    assert np.abs(pipeline.fit(X, y).predict(new) - exact.predict(new)).max() < 1e-6
 
 
 # ------------------------------------------------------------------------------------------- refusals

@@ -61,16 +61,6 @@ def test_the_map_of_a_request_is_that_of_the_transformer(transformer):
     assert made.shape == expected.shape and abs(made - expected).max() == 0.0
 
 
-def test_automatic_parameters_are_left_to_the_estimator_and_have_rules_alone():
-    assert map_request("fourier", "Machine") == MapRequest("fourier", Gaussian(), True)
-    given = FourierFeatures(Matern(nu=2.5), bandwidth=2.0, n_features=300)
-    assert map_request(given, "Machine") == MapRequest("fourier", Matern(2.0, 2.5), False, 300)
-    assert map_request(NystroemFeatures(Gaussian(2.0)), "Machine") == MapRequest("nystrom", Gaussian(2.0), True)
-    alone, by_median = FourierFeatures(random_state=0).fit(X), FourierFeatures(bandwidth="median").fit(X)
-    assert alone.bandwidth_ == by_median.bandwidth_ and alone.transform(X).shape == (80, 1000)
-    assert (alone.bandwidth, alone.n_features) == ("auto", "auto")
-
-
 def test_a_transformer_of_an_estimator_is_a_copy_with_its_seed_and_options():
     given = FourierFeatures(n_features=20)
     made = transformer_of(given, 5, Options(dtype="float32"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import array_api_strict
 import numpy as np
 import pytest
-import scipy.stats
 
 from engine_example import naive_kernel, sample
 from shallows import features, kernels
@@ -48,30 +47,6 @@ def test_the_mean_over_blocks_is_the_kernel(name, form, orthogonal):
     deviation = estimates.std(axis=0) / np.sqrt(n_blocks)
     # 108 pairs: beyond 4.5 standard deviations once in 1,400 sets of seeds.
     assert (np.abs(estimates.mean(axis=0) - kernel(x, z)) < 4.5 * deviation + 1e-12).all()
-
-
-def test_orthogonal_is_better_than_the_pair_and_the_pair_better_than_the_cosine_at_the_same_number_of_columns():
-    # SPEC 3.1, at distances about σ and twice the number of inputs as columns.
-    x = sample(15, d=16) / 4
-    D = 64
-    orthogonal, pair, cosine = (
-        errors("gaussian", form, right, F, 60, x, bandwidth=1.0)
-        for form, right, F in (("pair", True, D // 2), ("pair", False, D // 2), ("cosine", False, D))
-    )
-    assert orthogonal < 0.95 * pair
-    assert pair < 0.95 * cosine
-
-
-@pytest.mark.parametrize("form", ["pair", "cosine"])
-def test_the_variance_of_a_frequency_is_that_of_the_theory(form):
-    # SPEC 3.1: ½(1 + k(2Δ)) − k(Δ)² for the pair, 1 + ½ k(2Δ) − k(Δ)² for the cosine.
-    x, F = np.array([[0.0, 0.0], [1.5, 0.5]]), 400_000
-    block = fourier(d=2, F=F, form=form).block(0, x)
-    products = block[0] * block[1]
-    products = products[:F] + products[F:] if form == "pair" else products
-    k, k2 = (float(naive_kernel("gaussian", 2.0, s * x[1:], x[:1])[0, 0]) for s in (1, 2))
-    expected = 0.5 * (1 + k2) - k**2 if form == "pair" else 1 + 0.5 * k2 - k**2
-    assert products.var() == pytest.approx(expected, rel=0.01)
 
 
 @pytest.mark.parametrize(("form", "orthogonal"), FORMS)
@@ -122,17 +97,6 @@ def test_orthogonal_frequencies_are_at_right_angles_and_keep_the_law_of_their_le
         assert np.abs(G - np.diag(np.diag(G))).max() < 1e-10 * np.diag(G).max()
     plain = fourier("laplace", d=d, F=3 * d + 2).frequencies(0, np.ones(1))
     assert np.allclose(np.linalg.norm(W, axis=1), np.linalg.norm(plain, axis=1), rtol=1e-12)
-
-
-def test_a_coordinate_of_an_orthogonal_direction_has_the_law_of_haar():
-    # The square of one coordinate on the sphere is Beta(½, (d − 1)/2); without the signs of R it would be skewed.
-    d = 4
-    f = fourier(d=d, F=d, orthogonal=True)
-    first = [f.frequencies(i, np.ones(1)) for i in range(3000)]
-    rows = np.array([w[0] / np.linalg.norm(w[0]) for w in first])
-    for j in range(d):
-        assert scipy.stats.kstest(rows[:, j] ** 2, scipy.stats.beta(0.5, (d - 1) / 2).cdf).pvalue > 1e-3
-        assert abs((rows[:, j] > 0).mean() - 0.5) < 4 * 0.5 / np.sqrt(len(rows))
 
 
 def test_the_cache_keeps_what_fits_and_changes_nothing(monkeypatch):

@@ -15,11 +15,8 @@ from shallows import features, kernels
 from shallows.errors import ShallowsError, UnknownNameError
 from shallows.features import (
     FastfoodMap,
-    FourierMap,
     HiddenUnitsMap,
-    NystroemMap,
     PolynomialMap,
-    QuasiMonteCarloMap,
     RandomBinningMap,
     SemiRandomMap,
     TensorSketchMap,
@@ -27,16 +24,8 @@ from shallows.features import (
     landmarks,
 )
 from shallows.features.fastfood import hadamard_factors, hadamard_transform
-from shallows.features.landmarks import sample_rows
 
 GAUSSIAN = kernels.make("gaussian", 2.0)
-
-
-def rms(make, kernel, x, seeds=20):
-    """Root of the mean squared error of φ(x)ᵀφ(z) over pairs and seeds."""
-    K = kernel(x, x)
-    products = (make(seed).map(x) for seed in range(seeds))
-    return math.sqrt(np.mean([(np.asarray(abs(Z @ Z.T - K)) ** 2).mean() for Z in products]))
 
 
 def shares(binning, x):
@@ -79,23 +68,6 @@ def test_the_mean_over_fastfood_is_the_kernel(kernel):
 # ---------------------------------------------------------------------------------------- quasi Monte Carlo
 
 
-@pytest.mark.parametrize("kernel", ["gaussian", "laplace", "matern", "laplace_product"])
-def test_the_mean_over_shifts_of_the_sequence_is_the_kernel(kernel):
-    x, kernel = sample(12), kernels.make(kernel, 2.0)
-    maps = [QuasiMonteCarloMap(kernel, 3, 30, seed) for seed in range(100)]
-    estimates = np.array([f.block(i, x) @ f.block(i, x).T / 30 for f in maps for i in (0, 1)])
-    assert (np.abs(estimates.mean(axis=0) - kernel(x, x)) < 4.5 * estimates.std(axis=0) / math.sqrt(100) + 1e-7).all()
-
-
-def test_an_even_sequence_errs_less_than_independent_frequencies_and_falls_faster():
-    x = sample(30, 2)
-    sizes = [32, 128, 512]
-    even = [rms(lambda seed, F=F: QuasiMonteCarloMap(GAUSSIAN, 2, F, seed), GAUSSIAN, x) for F in sizes]
-    plain = [rms(lambda seed, F=F: FourierMap(GAUSSIAN, 2, F, seed), GAUSSIAN, x) for F in sizes]
-    assert all(one < other / 2 for one, other in zip(even, plain, strict=True))
-    assert np.polyfit(np.log(sizes), np.log(even), 1)[0] < -0.7  # −½ where frequencies are independent
-
-
 # --------------------------------------------------------------------------------------------- binning
 
 
@@ -123,16 +95,6 @@ def test_inner_products_of_monomials_are_the_polynomial_kernel(degree, offset):
     assert Z.shape[1] == f.n_features == math.comb(degree + 4, degree)
     K = kernel(x, x)
     assert np.abs(Z @ Z.T - K).max() < 1e-12 * np.abs(K).max()
-
-
-@pytest.mark.parametrize("degree", [2, 3])
-def test_sparse_rows_have_the_monomials_of_what_is_not_zero(degree):
-    x = np.where(sample(20, 12) > 1, sample(20, 12), 0.0)
-    f = PolynomialMap(kernels.Polynomial(degree, 1.0), 12)
-    Z = f.map(scipy.sparse.csr_array(x))
-    assert scipy.sparse.issparse(Z)
-    assert np.abs(Z.toarray() - f.map(x)).max() < 1e-12
-    assert [row.nnz for row in Z] == [math.comb(degree + int((row != 0).sum()), degree) for row in x]
 
 
 def test_maps_refuse_what_they_cannot_write_out():
@@ -173,21 +135,6 @@ def test_leverage_scores_with_all_points_as_the_pilot_are_exact():
     # The ridge at which the exact scores have that sum.
     ridge = scipy.optimize.brentq(lambda ridge: np.trace(K @ np.linalg.inv(K + ridge * np.eye(40))) - 10, 1e-6, 10)
     assert np.abs(found - np.diag(K @ np.linalg.inv(K + ridge * np.eye(40)))).max() < 1e-6
-
-
-def test_landmarks_by_leverage_find_the_rare_points_and_err_less_than_uniform_ones():
-    crowd, rare = 0.1 * sample(985, 3), 8.0 * sample(15, 3, seed=5)
-    x = np.concatenate([crowd, rare])
-    K = GAUSSIAN(x, x)
-
-    def error(make):
-        maps = (NystroemMap(GAUSSIAN, make(seed)) for seed in range(5))
-        return np.mean([np.linalg.norm(K - f.map(x) @ f.map(x).T) for f in maps])
-
-    by_leverage = error(lambda seed: landmarks.leverage_rows(GAUSSIAN, x, 40, seed))
-    uniform = error(lambda seed: sample_rows(x, 40, seed))
-    assert by_leverage < 0.75 * uniform
-    assert np.array_equal(landmarks.leverage_rows(GAUSSIAN, x, 2000, 0), x)
 
 
 # ---------------------------------------------------------------------------------------- hidden units

@@ -8,13 +8,10 @@ import numpy as np
 import pytest
 
 from engine_example import sample
-from shallows import features, kernels, losses
+from shallows import features, kernels
 from shallows.features import FEATURE_MAPS, Blocks, Design, FastfoodMap, FourierMap, RandomBinningMap, base, block_sums
 from shallows.features.fourier import DenseProjector, join
-from shallows.solvers.expansions.doubly_stochastic import DoublyStochasticStepper
-from shallows.solvers.expansions.expansion import ExpansionProblem
 from shallows.spectrum import make_feature_preconditioner
-from shallows.training import Batches, Stopping, train
 from structured_features_example import BinningStream, Dense
 
 GAUSSIAN = kernels.make("gaussian", 2.0)
@@ -53,22 +50,6 @@ def test_a_sum_over_structured_blocks_is_that_of_its_parts(form, budget):
     A = np.random.default_rng(0).normal(size=(7, f.width, 2))
     expected = sum(f.block(2 + j, x) @ A[j] for j in range(7))
     assert np.abs(block_sums.evaluate(f, x, A, first=2, budget=budget) - expected).max() < 1e-12
-
-
-def test_a_doubly_stochastic_machine_trains_on_a_structured_projection():
-    x, y = sample(80), sample(80, 1, seed=1)
-    f = fastfood(16)
-    problem = ExpansionProblem(f, losses.make("square"), 1, x, y)
-    run = train(DoublyStochasticStepper(1.0, 0.1), problem, Batches(80, 20, 0), Stopping(10))
-    assert run.losses[-1] < run.losses[0]
-
-    class Written(FourierMap):
-        def _draw(self, i, like):
-            return f.projector(i, like).project(np.eye(3)).T
-
-    same = ExpansionProblem(Written(GAUSSIAN, 3, 16, seed=1), losses.make("square"), 1, x, y)
-    other = train(DoublyStochasticStepper(1.0, 0.1), same, Batches(80, 20, 0), Stopping(10))
-    assert np.abs(run.state.coefficients - other.state.coefficients).max() < 1e-12
 
 
 def test_projections_of_different_kinds_can_stand_side_by_side():
@@ -122,19 +103,3 @@ def test_the_preconditioner_of_sparse_rows_is_that_of_dense_ones(eigensystem, we
     assert np.abs(made[0].eigenvalues - made[1].eigenvalues).max() < 1e-12
     for name in ("top_eigenvalue", "largest_diagonal", "mean_diagonal"):
         assert getattr(made[0], name) == pytest.approx(getattr(made[1], name), rel=1e-9)
-
-
-def test_a_function_can_grow_by_blocks_of_sparse_features():
-    x, y = sample(80), sample(80, 1, seed=1)
-    f = BinningStream(3.0, 3, 8)
-    A = np.random.default_rng(0).normal(size=(3, f.width, 2))
-    expected = sum(f.block(2 + j, x).toarray() @ A[j] for j in range(3))
-    for budget in (1, 2**28):
-        assert np.abs(block_sums.evaluate(f, x, A, first=2, budget=budget) - expected).max() < 1e-12
-    Z, g, w = f.block(1, x).toarray(), sample(80, 2), np.random.default_rng(1).uniform(size=(80, 1))
-    R, C = block_sums.correlate(f, 1, x, g, with_gram=True, weights=w, budget=2**16)
-    assert np.abs(R - Z.T @ g).max() < 1e-12
-    assert np.abs(C - Z.T @ (w * Z)).max() < 1e-12
-    problem = ExpansionProblem(f, losses.make("square"), 1, x, y)
-    run = train(DoublyStochasticStepper(0.5, 0.1), problem, Batches(80, 20, 0), Stopping(10))
-    assert run.losses[-1] < 0.95 * run.losses[0]

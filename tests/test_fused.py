@@ -6,7 +6,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine_example import sample
 from fused_example import EPS, RADIAL, case, error, folder, formula, gpu, needs_compiler, there  # noqa: F401
 from shallows import gram, kernels
 from shallows.gpu import cuda
@@ -41,15 +40,6 @@ def test_a_product_is_that_of_the_formula(gpu, kernel, shape, dtype):
     assert error(found, kernel, x, z, a) < (d + 24) * EPS[dtype]
 
 
-@pytest.mark.parametrize("d", [1, 2, 3, 4, 5, 8, 9, 16, 17, fused.FEW_FEATURES - 1, fused.FEW_FEATURES])
-def test_every_number_of_features_and_columns_has_its_function(gpu, d):
-    kernel, c = kernels.Laplace(1.0), d if d > 4 else 33 - d
-    x, z, a = case(61, 140, d, c, "float32")
-    assert error(product(kernel, x, z, a), kernel, x, z, a) < 24 * EPS["float32"]
-    extra = sample(61, 1)[:, 0].astype(np.float32) ** 2
-    assert error(product(kernel, x, z, a, there(extra)), kernel, x, z, a, extra) < 24 * EPS["float32"]
-
-
 @pytest.mark.parametrize("n", [0, 1, 127, 129, 2047, 2048])
 def test_tiles_and_splits_of_every_size_are_summed_once(gpu, n):
     kernel, (x, z, a) = kernels.Cauchy(1.0), case(3, n, 2, 1)
@@ -82,14 +72,6 @@ def test_nothing_is_written_beyond_the_result(gpu, folder):
     assert np.all(room[:500] == 7.0)
     assert np.all(room[-500:] == 7.0)
     assert error(room[500:-500].reshape(grid[1], m, c).sum(axis=0), kernel, x, z, a) < 1e-13
-
-
-@pytest.mark.parametrize("kernel", RADIAL, ids=str)
-def test_a_point_meets_itself_at_one(gpu, kernel):
-    x = sample(20, 18, dtype=np.float32) * 1e3
-    picked = product(kernel, x, x[:1], np.ones((1, 1), np.float32))
-    # For other ν the weights of a sum of Gaussians add up to one but for their last digits.
-    assert picked[0, 0] == 1.0 or (kernel == RADIAL[-1] and abs(picked[0, 0] - 1.0) < 1e-6)
 
 
 @pytest.mark.parametrize(("m", "dtype"), [(1, "float32"), (257, "float64"), (10**6, "float32")])

@@ -18,10 +18,9 @@ from shallows.errors import DivergenceError
 from shallows.features import FourierMap
 from shallows.gpu import cuda
 from shallows.gram.whole import WholeGram
-from shallows.solvers import ConjugateResiduals, EigenPro
+from shallows.solvers import EigenPro
 from shallows.solvers.expansions.doubly_stochastic import DoublyStochasticStepper
 from shallows.solvers.expansions.expansion import ExpansionProblem
-from shallows.solvers.least_squares import eigenpro
 from shallows.solvers.least_squares.kernel_problem import KernelProblem
 from shallows.solvers.least_squares.lifted_eigenpro import LiftedEigenPro, lifted
 from shallows.solvers.least_squares.step_rules import Cycle
@@ -88,19 +87,6 @@ def test_a_wait_stands_at_every_k_th_step_and_at_the_end_of_an_epoch(monkeypatch
             state = solver.step(problem, state, slice(start, start + BATCH))
             waits.append(ledger.n_synchronisations)
         assert waits == [0, 0, 0, 1, 0, 0, 0, 1, 0, 1]
-
-
-@needs_compiler
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize(("regularisation", "launches"), [(0.0, 31), (0.01, 33)])
-def test_a_step_of_conjugate_residuals_on_a_whole_matrix(regularisation, launches, weighted, monkeypatch, folder):
-    with pretended_gpu(monkeypatch, folder) as ledger:
-        problem = kernel_problem(128, regularisation, whole=True)
-        if weighted:
-            problem = replace(problem, weights=counted(np.ones((N, 1), dtype=np.float32)))
-        # Weighted: the residual, the image, and what is left of it.
-        expected = (launches + 3 * weighted, 0, 1)
-        assert of_one_step(ledger, ConjugateResiduals(1.0, n_batches=N // BATCH), problem, BELOW) == expected
 
 
 # ------------------------------------------------------------------------------------------ whole fits
@@ -189,22 +175,6 @@ def test_a_step_with_new_frequencies_waits_once(loss, preconditioning, search, l
 
 
 # ---------------------------------------------------------------------------------------- sizes of batches
-
-
-@pytest.mark.parametrize(
-    ("gigabytes", "n", "n_outputs", "expected"),
-    [
-        (80, 60_000, 10, 7500),
-        (4, 60_000, 10, 7500),
-        (1, 60_000, 10, 467),  # the directions take 0.43 GB
-        (80, 1_000_000, 1, 125_000),
-        (80, 60_000, 1000, 467),  # more outputs than conjugate residuals are for
-        (80, 2000, 10, 467),
-        (80, 4480, 40, 560),  # as many outputs as conjugate residuals are for
-    ],
-)
-def test_batches_fill_a_device_as_far_as_its_memory_allows(gigabytes, n, n_outputs, expected):
-    assert eigenpro.filling_batch(467, n, n_outputs, 440, 4, int(0.7e9 * gigabytes)) == expected
 
 
 @needs_compiler

@@ -94,16 +94,6 @@ def nearest(data):
     return data.y_train[distances.argmin(axis=1)]
 
 
-def test_a_bandwidth_whose_values_underflow_gives_the_nearest_neighbour(labelled):
-    # exp(-d²/(2 σ²)) is zero in float64 for every pair of these points.
-    found = nearest_neighbour_limit(labelled, "gaussian", 1e-3)
-    assert np.exp(-0.5 * 0.05**2 / 1e-6) == 0.0
-    assert found.numbers["agreement"] == 100.0
-    error = 100.0 * np.mean(nearest(labelled) != labelled.y_test)
-    assert found.numbers["nearest_neighbour_error"] == found.numbers["interpolation_error"] == pytest.approx(error)
-    assert found.numbers["eigenvalue_share"] == pytest.approx(1.0)
-
-
 def test_interpolation_beside_the_nearest_neighbour_is_that_of_the_solved_system(labelled):
     found = nearest_neighbour_limit(labelled, "gaussian", 0.8, iterations=[1, 50])
     kernel = kernels.Gaussian(0.8)

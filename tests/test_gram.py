@@ -7,7 +7,6 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_info, threadpool_limits
 
 from engine_example import EUCLIDEAN, PLENTY, naive_kernel, sample, traced_peak
 from shallows import arrays, gram, kernels
@@ -107,12 +106,6 @@ def test_where_coefficients_are_zero_rows_make_and_read_no_values(kept, head, mo
     used.clear()
     made.rows_dot(slice(10, 50), np.zeros((77, 2)), head=head)
     assert set(used) == ({0} if head else set())
-
-
-@pytest.mark.parametrize(("n", "kept"), [(1, None), (15, 0), (16, None), (16, 0), (17, 0), (33, None)])
-def test_points_need_not_fill_the_tiles(n, kept):
-    made, K = make(n, kept=kept)
-    assert np.abs(made.dot(np.eye(n)) - K).max() < 1e-14
 
 
 @pytest.mark.parametrize(("start", "stop"), [(0, 77), (10, 50), (70, 77)])
@@ -239,15 +232,6 @@ def test_compiled_products_of_16_bit_values_are_those_of_the_plain_path(n, tile,
 ROWS_AND_HEADS = [(0, 30, 0), (5, 29, 0), (17, 19, 0), (3, 4, 0), (10, 30, 20)]
 
 
-def test_values_of_float64_and_of_other_kernels_are_kept_as_they_are(compiled_loops_everywhere):
-    single, double = (kernels.augmented(sample(40, dtype=dtype)) for dtype in (np.float32, np.float64))
-    budget = PLENTY
-    assert gram.Gram(kernels.Gaussian(1.5), double, budget=budget, tile=TILE, rounds=True).kept_bits == 64
-    matern = kernels.make("matern", 1.5, nu=1.5)
-    assert gram.Gram(matern, single, budget=budget, tile=TILE, rounds=True).kept_bits == 32
-    assert gram.Gram(kernels.Gaussian(1.5), single, budget=budget, tile=TILE).kept_bits == 32
-
-
 @pytest.mark.parametrize(("start", "stop"), [(-1, 5), (5, 4), (0, 78)])
 def test_rows_beyond_the_matrix_are_refused(start, stop):
     made, _ = make()
@@ -306,14 +290,6 @@ def test_a_cross_product_is_the_product_with_the_matrix_between(kernel, m, budge
     assert np.abs(product - naive_kernel(kernel, 1.5, x, z) @ a).max() < 1e-12
 
 
-def test_an_extra_distance_is_that_of_features_that_the_points_share():
-    x, z, a = sample(37, 4), sample(53, 4, seed=1), sample(53, 2, seed=2)
-    z[:, 3] = 0.5
-    options = {"budget": 5000, "extra": (x[:, 3] - 0.5) ** 2}
-    product = gram.cross_product(kernels.Laplace(1.5), x[:, :3], kernels.augmented(z[:, :3]), a, **options)
-    assert np.abs(product - naive_kernel("laplace", 1.5, x, z) @ a).max() < 1e-12
-
-
 @pytest.mark.parametrize(
     ("budget", "dtype", "n_workers"),
     [(1, np.float32, 1), (5000, np.float64, 3), (PLENTY, np.float32, 2)],
@@ -358,24 +334,6 @@ def test_a_slab_keeps_the_rows_that_were_used_last():
         made += [i] * (slab.n_made - before)
     assert made == [0, 1, 2, 3, 1, 4]
     assert np.flatnonzero(slab.slot_of >= 0).tolist() == [0, 1, 4]
-
-
-def test_a_missing_row_is_made_by_one_thread_of_blas_and_its_digits_do_not_depend_on_threads(monkeypatch):
-    """Threads that wait for each other made a fit on a busy machine ten times as long."""
-    points, seen = kernels.augmented(sample(300, d=40)), []
-    values = kernels.values
-
-    def watched(*given):
-        seen.extend(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
-        return values(*given)
-
-    monkeypatch.setattr(kernels, "values", watched)
-    made = []
-    for n_threads in (1, 2):
-        with threadpool_limits(n_threads, user_api="blas"):
-            made.append(KernelRowSlab(kernels.Gaussian(1.5), points, budget=10**6).fetch(7).copy())
-    assert set(seen) == {1}
-    assert np.array_equal(*made)
 
 
 def test_a_slabs_product_has_the_exact_diagonal():

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import array_api_strict
 import numpy as np
 import pytest
-from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.model_selection import GridSearchCV
 from sklearn.svm import LinearSVC
 
 from shallows import KernelRidgeClassifier
@@ -86,15 +83,6 @@ def test_a_classifier_that_is_fitted_votes_without_a_training():
     np.testing.assert_allclose(model.decision_function(X[:5]), expected, atol=1e-6)
     again = ImageVotes(KernelRidgeClassifier(random_state=0), SHAPE, crop=4, train_on="middle").fit(X, y)
     np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
-
-
-def test_it_is_searched_and_takes_other_arrays():
-    X, y = images(60)
-    search = GridSearchCV(ImageVotes(LogisticRegression(), SHAPE), {"crop": [3, 5], "estimator__C": [0.1, 1.0]}, cv=2)
-    model = search.fit(X, y).best_estimator_
-    assert model.n_features_in_ == 60 and len(model.estimator_.coef_[0]) == 2 * search.best_params_["crop"] ** 2
-    given, alone = array_api_strict.asarray(X), ImageVotes(LogisticRegression(), SHAPE)
-    np.testing.assert_array_equal(clone(alone).fit(given, y).predict(given), alone.fit(X, y).predict(X))
 
 
 @pytest.mark.parametrize(

@@ -98,13 +98,6 @@ def test_a_wrong_path_is_refused(path, message):
         shallows.KernelRidgeRegressor().set_params(**{path: 1.0})
 
 
-def test_frozen_objects_keep_what_is_not_changed():
-    outer = frozen.with_parameters(Options(memory="1GB"), {"dtype": "float32"})
-    assert outer == Options(memory="1GB", dtype="float32")
-    with pytest.raises(ValueError, match="Options has no parameter 'threads'"):
-        frozen.with_parameters(outer, {"threads": 2})
-
-
 @dataclasses.dataclass(frozen=True)
 class Rule(settings.Checked):
     decrease: float = setting(settings.positive(0.5))

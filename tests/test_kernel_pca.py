@@ -13,7 +13,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from component_example import points, sine_squared
 from flat import flat
-from shallows import kernels
 from shallows.decomposition import (
     DoublyStochasticKernelCCA,
     DoublyStochasticKernelPCA,
@@ -61,15 +60,6 @@ def test_the_components_are_those_of_scikit_learns_kernel_pca(method, scaling):
         assert np.std(ours) == pytest.approx(np.std(theirs), rel=0.05)
 
 
-def test_without_centring_the_components_are_those_of_the_kernel_matrix_itself():
-    x = points(500)
-    model = DoublyStochasticKernelPCA(3, bandwidth=2.0, center=False, random_state=0).fit(x)
-    K = kernels.matrix(kernels.make("gaussian", 2.0), np.column_stack([x, (x**2).sum(axis=1), np.ones(500)]))
-    values, vectors = np.linalg.eigh(K / 500)
-    assert sine_squared(vectors[:, -3:], model.transform(x)) < 3e-3
-    assert np.abs(model.eigenvalues_ / values[::-1][:3] - 1).max() < 0.05
-
-
 # ------------------------------------------------------------------------------------------------------ streams
 
 
@@ -106,15 +96,15 @@ def test_a_stream_that_ends_early_is_told_and_an_empty_one_refused():
         brief().partial_fit(iter(()))
 
 
-# --------------------------------------------------------------------------------------- progress and checkpoints
-
-
 def test_observers_see_components_during_the_training():
     x = points(300)
     curve = Curve([1, 20], lambda s: {"shape": s.transform(x).shape[1], "n": s.n_random_features}, unit="iteration")
     brief(block_size=16).fit(x, observers=[curve])
     assert [row["shape"] for row in curve.rows] == [2, 2]
     assert curve.rows[0]["n"] < curve.rows[1]["n"]
+
+
+# --------------------------------------------------------------------------------------- progress and checkpoints
 
 
 # --------------------------------------------------------------------------------------------------- what is refused
@@ -127,17 +117,6 @@ def test_a_step_of_the_users_that_diverges_is_told_and_an_old_model_kept():
     with pytest.raises(DivergenceError, match="step_size=1e\\+06"):
         model.set_params(solver__step_size=1e6, solver__scaling=None).fit(points())
     assert np.array_equal(model.transform(points()), before)
-
-
-def test_an_error_about_several_old_arguments_shows_the_new_call():
-    with pytest.raises(TypeError) as raised:
-        DoublyStochasticKernelPCA(n_components=3, n_iter=5, device="cpu", center=False)
-    assert str(raised.value).endswith(
-        " The call is now DoublyStochasticKernelPCA(solver=Oja(n_iter=5), n_components=3, center=False, "
-        "options=Options(device='cpu'))."
-    )
-    with pytest.raises(TypeError, match=r"Options\(device='cpu'\)\.$"):
-        DoublyStochasticKernelPCA(device="cpu", spread=3)
 
 
 def largest_coefficients(model):

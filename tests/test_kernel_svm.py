@@ -7,7 +7,6 @@ import itertools
 import numpy as np
 import pytest
 import scipy.sparse
-from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
@@ -24,7 +23,6 @@ from shallows.solvers.support_vectors.dense_problem import DenseProblem
 from shallows.solvers.support_vectors.interior_point import InteriorPointStepper
 from shallows.solvers.support_vectors.primal_newton import KernelNewtonStepper
 from shallows.solvers.support_vectors.smo import SMOStepper
-from shallows.svm import CoreVectorMachineClassifier, CoreVectorMachineRegressor
 from shallows.training import OwnRows, Stopping, train
 
 
@@ -199,32 +197,6 @@ def test_too_few_iterations_warn_and_still_give_the_function_of_the_coefficients
     assert model.n_iter_ == 2
     expected = naive_kernel("gaussian", 1.0, x, x) @ coefficients_of(model, 240) + model.intercept_[0]
     assert np.abs(model.decision_function(x) - expected).max() < 1e-6
-
-
-@pytest.mark.parametrize(
-    "model",
-    [
-        KernelSVMClassifier(),
-        KernelSVMClassifier(solver="decomposition"),
-        KernelSVMClassifier(solver="lasvm"),
-        CoreVectorMachineClassifier(),
-        CoreVectorMachineRegressor(),
-    ],
-    ids=repr,
-)
-def test_support_counts_rows_of_weight_zero_too(model):
-    x, y = two_classes(120)
-    weights = np.tile([0.0, 1.0, 1.0], 40)
-    model.set_params(bandwidth=1.0, random_state=0).fit(x, y, sample_weight=weights.tolist())
-    assert weights[model.support_].all() and model.support_.max() >= 80
-    fitted = [model]
-    if hasattr(model, "partial_fit"):  # the rows of all parts of a stream are counted
-        fitted.append(clone(model))
-        for rows in (slice(60), slice(60, 120)):
-            fitted[1].partial_fit(x[rows], y[rows], sample_weight=weights[rows])
-    for one in fitted:
-        expected = naive_kernel("gaussian", 1.0, x, x) @ coefficients_of(one, 120) + one.intercept_[0]
-        np.testing.assert_allclose(getattr(one, "decision_function", one.predict)(x), expected, atol=1e-8)
 
 
 @pytest.mark.parametrize("sparse", [False, True])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
 from sklearn.svm import SVC
@@ -88,33 +86,6 @@ def test_gradients_and_bounds_hold_after_every_batch_and_the_objective_never_fal
         assert state.objective >= before - 1e-9
         before = state.objective
     assert len(slots) < 400
-
-
-def test_the_batch_size_changes_the_cost_but_not_the_result():
-    x, y = two_classes(400)
-    states = []
-    for size in (1, 50, 400):
-        solver, task = LASVMStepper(1e-5), problem(x, y, 2.0)
-        state = solver.init(task)
-        for start in [*range(0, 400, size)] * 3:
-            state = solver.step(task, state, slice(start, start + size))
-        states.append(solver.finish(state))
-    # Ties between equal gradients fall as the slots are ordered, so that the ways there differ.
-    for state in states[1:]:
-        assert state.objective == pytest.approx(states[0].objective, rel=1e-6)
-    assert states[0].n_evaluations < states[1].n_evaluations < states[2].n_evaluations
-
-
-def test_a_stream_in_parts_is_the_same_stream_in_one(monkeypatch):
-    monkeypatch.setattr("shallows.estimators.streaming.ENOUGH", 128)
-    x, y = two_classes(400)
-    whole, parts = (KernelSVMClassifier(solver="lasvm", bandwidth=1.0, C=2.0, random_state=0) for _ in range(2))
-    for model, starts in ((whole, [0, 128, 256, 384]), (parts, [0, 128, 192, 256, 320, 384])):
-        for start, end in itertools.pairwise(starts):
-            model.partial_fit(x[start:end], y[start:end], classes=[-1.0, 1.0])
-    assert np.allclose(whole.decision_function(x), parts.decision_function(x), atol=1e-9)
-    assert whole.support_.max() > 300
-    assert whole.score(x, y) > 0.85
 
 
 def test_a_run_that_is_stopped_at_every_batch_ends_the_same_to_the_bit(tmp_path):

@@ -18,7 +18,7 @@ from forms import (
     kernel_ridge_regressor,
     ridge,
 )
-from shallows import KernelRidgeRegressor, arrays, kernels
+from shallows import KernelRidgeRegressor, kernels
 from shallows.errors import ShallowsError
 from shallows.spectrum.kernel_ridge_choice import join_copies
 from shallows.spectrum.leave_one_out import FACTORS, REGULARIZATIONS, START, RidgePath, choose_ridge
@@ -89,27 +89,6 @@ def test_the_choice_has_the_least_error_of_its_neighbours_and_tells_how_sure_it_
     assert 0 < told["standard_error"] < told["error"] < 1
 
 
-@pytest.mark.parametrize(
-    ("frequency", "threads"), [(0.05, 2), (2.0, 3), (20.0, 2)]
-)  # The best bandwidth is wide, near the start, narrow.
-def test_threads_evaluate_bandwidths_ahead_and_change_nothing(monkeypatch, frequency, threads):
-    x = np.random.default_rng(0).uniform(-1, 1, (150, 1))
-    y = np.sin(frequency * x) - np.sin(frequency * x).mean()
-    at_once = []
-
-    def chosen(n_threads):
-        monkeypatch.setattr(arrays, "n_threads", lambda: n_threads)
-        monkeypatch.setattr(arrays, "in_threads", lambda work, n: at_once.append(n) or [work(k) for k in range(n)])
-        return choose_ridge(lambda width: matrix_of(x, width), y, median=1.0)
-
-    alone, found = chosen(1), chosen(threads)
-    assert found.summary() == alone.summary() and found.bandwidths == alone.bandwidths
-    assert found.bandwidth == alone.bandwidth and found.regularization == alone.regularization
-    of_one, of_several = at_once[: len(alone.bandwidths)], at_once[len(alone.bandwidths) :]
-    assert set(of_one) == {1} and set(of_several) <= {threads, threads - 1}
-    assert len(of_several) <= -(-len(alone.bandwidths) // threads) + 1  # Hardly any was evaluated in vain.
-
-
 @pytest.mark.parametrize("unit", [1.0, 4.0])
 def test_the_error_of_a_choice_is_the_weighted_one_and_the_unit_of_the_weights_changes_the_regularisation_alone(unit):
     x, y = sample(40), sample(40, 2, seed=1)
@@ -158,19 +137,6 @@ def test_eigenpro_with_a_regularisation_ends_at_ridge_regression(Estimator, n):
     ours, truth = model.predict(X[n:]), exact.predict(X[n:])
     # Averaged steps over batches come near; steps over all rows arrive.
     assert np.abs(ours - truth).max() < (1e-2 if n > 1000 else 1e-4) * np.abs(truth - y.mean()).max()
-
-
-@pytest.mark.filterwarnings("ignore:After max_epochs")
-def test_features_with_a_regularisation_end_at_ridge_regression_on_them():
-    X, y = make_friedman1(400, 5, noise=2.0, random_state=0)
-    given = {"bandwidth": 1.0, "regularisation": 1.0, "random_state": 0, "n_features": 100}
-    model = feature_eigenpro_regressor(max_epochs=400, tol=0, **given).fit(X, y)
-    inputs = X - X.mean(axis=0)
-    blocks = model._model.blocks
-    phi = np.hstack([blocks.block(inputs, k) for k in range(len(blocks.spans))])
-    centred = model._targets.encode(y)[:, 0]
-    truth = np.linalg.solve(phi.T @ phi + np.eye(phi.shape[1]), phi.T @ centred)
-    assert np.abs(model.coef_[0] - truth).max() < 1e-3 * np.abs(truth).max()
 
 
 @pytest.mark.filterwarnings("ignore:After max_epochs")

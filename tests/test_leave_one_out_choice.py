@@ -59,14 +59,6 @@ def test_no_bandwidth_above_the_widest_is_chosen():
     assert narrow.regularization == choose(X, y, median, regularizes=True).regularization
 
 
-def test_a_given_bandwidth_is_not_told_as_chosen_and_equal_targets_choose_nothing(sine):
-    choice = choose(*sine, 0.5, regularizes=True)
-    assert choice.bandwidth is None
-    assert "bandwidths_as_good" not in choice.summary()
-    assert choose(*sine, 0.5) is None
-    assert choose(sine[0], np.ones(60)) is choose(sine[0], np.zeros(60)) is None
-
-
 @pytest.mark.parametrize("name", DUAL[::2] + BUDGETED + RISK[:2])
 def test_classifiers_tell_what_they_chose(name):
     X, y = make_moons(200, noise=0.25, random_state=0)

@@ -16,9 +16,7 @@ from shallows.solvers.linear_svm.newton import PrimalNewtonStepper
 from shallows.solvers.linear_svm.problem import (
     HINGE,
     SQUARED_HINGE,
-    LinearState,
     LinearSVMProblem,
-    SideBySide,
     dual_objective,
 )
 from shallows.solvers.linear_svm.rows import as_rows, draws, key_of
@@ -41,18 +39,6 @@ def test_dual_coordinate_descent_ends_at_the_solution_of_liblinear(loss, sparse,
     assert dual_objective(problem, state.dual) == pytest.approx(best, rel=1e-8)
     expected = (state.dual * y) @ X / (problem.regularization * problem.n)
     np.testing.assert_allclose(state.coefficients, expected, atol=1e-10)
-
-
-@BOTH
-def test_the_dual_objective_never_falls_and_bounds_the_primal_one(loss):
-    X, y = points()
-    problem, solver = problem_of(X, y, 1e-3, loss), DualCoordinateDescentStepper(0.0)
-    state, before = solver.init(problem), 0.0
-    for _ in range(30):
-        state = solver.step(problem, state, 1)
-        value = dual_objective(problem, state.dual)
-        assert before - 1e-14 <= value <= problem.objective(state.coefficients)
-        before = value
 
 
 def test_shrinking_sets_variables_aside_on_the_way():
@@ -110,12 +96,6 @@ def test_the_inverse_hessian_of_lbfgs_is_that_of_all_pairs_it_remembers():
             left = np.eye(12) - np.outer(s, v) / (s @ v)
             H = left @ H @ left.T + np.outer(s, s) / (s @ v)
         np.testing.assert_allclose(solver._times_inverse_hessian(state), H @ state.gradient, rtol=1e-8)
-
-
-def test_more_than_ten_machines_take_up_each_its_own():
-    made, other = (SideBySide([LinearState(np.full(2, sign * k)) for k in range(12)]) for sign in (1.0, -1.0))
-    other.recall(*made.remember())
-    np.testing.assert_array_equal(other.coefficients, [np.arange(12.0)] * 2)
 
 
 @pytest.mark.parametrize("make", [LinearSVMProblem, LogisticProblem])

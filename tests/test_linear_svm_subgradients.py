@@ -84,19 +84,6 @@ def test_an_average_of_iterates_is_that_of_the_formula(sparse, averaging, share)
     np.testing.assert_allclose(run(solver, problem_of(X, y, LAM), 500, 4).coefficients, mean, atol=1e-9)
 
 
-@pytest.mark.parametrize("averaging", ["none", "uniform", "weighted"])
-def test_long_first_steps_lose_no_digits(averaging):
-    # Rows of length 4 and λ = 1e-7: first steps of 4e7 are projected back to a length of 3,000, again and again.
-    X, y = points()
-    X, lam, w, mean = 4 * X, 1e-7, np.zeros(12), np.zeros(12)
-    for t, i in enumerate(visits("uniform", 0, 0, 3000, len(y), {}), start=1):
-        w = (1 - 1 / t) * w + (y[i] * (X[i] @ w) < 1) * y[i] * X[i] / (lam * t)
-        w *= min(1.0, 1 / (np.sqrt(lam) * np.linalg.norm(w))) if w.any() else 1.0
-        mean += {"none": 1.0, "uniform": 1 / t, "weighted": 4 / (t + 3)}[averaging] * (w - mean)
-    found = run(LinearPegasosStepper(projection=True, averaging=averaging), problem_of(X, y, lam), 3000, 1).coefficients
-    np.testing.assert_allclose(found, mean, rtol=1e-6, atol=1e-6 * np.linalg.norm(mean))
-
-
 @pytest.mark.parametrize(
     ("solver", "within"),
     [
@@ -133,18 +120,6 @@ def test_a_first_step_of_bottou_has_the_least_weighted_objective_after_its_pass(
     assert values[found] <= min(values[found - 1 : found + 2])
     unweighted = problem_of(X, y, LAM, loss)
     assert best_first_step(unweighted, 7) != best_first_step(problem, 7)
-
-
-@pytest.mark.parametrize("solver", [LinearPegasosStepper, FOLOSStepper])
-def test_batches_that_do_not_divide_the_rows_skip_none_in_the_passes_that_follow(solver):
-    X, y = points(n=50)
-    state = run(solver(batch_size=20, sampling="in_order"), problem_of(X, y, LAM), 50, 3)
-    rows = [slice(0, 20), slice(20, 40), slice(40, 50)] * 3
-    w = np.zeros(X.shape[1])
-    for t, batch in enumerate(rows, start=1):
-        along = (y[batch] * (y[batch] * (X[batch] @ w) < 1)) @ X[batch] / (LAM * t * len(y[batch]))
-        w = (1 - 1 / t) * w + along if solver is LinearPegasosStepper else (w + along) / (1 + 1 / t)
-    np.testing.assert_allclose(state.coefficients, w, rtol=1e-10)
 
 
 def test_each_way_of_sampling_is_what_its_name_says():

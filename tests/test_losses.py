@@ -167,16 +167,6 @@ def test_probabilities_sum_to_one_and_follow_the_decision(name, n_outputs):
 # -------------------------------------------------------------------------------------------------- coding
 
 
-def test_targets_are_coded_as_told():
-    labels = np.array([0, 2, 1])
-    signs, indicator = losses.make("hinge"), losses.make("softmax")
-    assert signs.encode(labels, 3).tolist() == [[1, -1, -1], [-1, -1, 1], [-1, 1, -1]]
-    assert indicator.encode(labels, 3).tolist() == [[1, 0, 0], [0, 0, 1], [0, 1, 0]]
-    assert losses.make("square").encode(labels, 3).tolist() == signs.encode(labels, 3).tolist()
-    assert signs.encode(np.array([0, 1]), 2).tolist() == [[-1], [1]]
-    assert indicator.encode(np.array([0, 1]), 2).tolist() == [[1, 0], [0, 1]]
-
-
 def test_losses_are_made_by_name_with_checked_parameters():
     assert losses.make("huber", delta=2.0) == losses.Huber(2.0)
     assert losses.make(losses.Huber(2.0)) == losses.Huber(2.0)
@@ -217,9 +207,3 @@ def test_an_intercept_is_the_constant_with_the_least_loss(name, weighted):
     least = minimize(mean_loss, found + 0.1, method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-13}).fun
     assert mean_loss(found) <= least + 1e-6
     assert mean_loss(found) < mean_loss(np.zeros(3)) or name in ("square", "huber", "epsilon_insensitive")
-
-
-@pytest.mark.parametrize("name", ["logistic", "softmax"])
-def test_a_class_without_examples_counts_as_half_an_example(name):
-    constant = make(name).constant(make(name).encode(np.zeros(100, dtype=int), 2))
-    assert make(name).probabilities(constant[None, :])[0, 1] == pytest.approx(0.5 / 100, rel=0.01)

@@ -5,15 +5,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sklearn.base import is_classifier
 from sklearn.datasets import make_gaussian_quantiles
 
-from feature_forms import feature_eigenpro_regressor
-from forms import centers_regressor, eigenpro_classifier, eigenpro_regressor
-from shallows import FeatureRidgeClassifier, FeatureRidgeRegressor, kernels
-from shallows.fitting import choices, feature_choice, narrower_bandwidth
+from shallows import FeatureRidgeRegressor, kernels
+from shallows.fitting import narrower_bandwidth
 from shallows.fitting.narrower_bandwidth import narrower, scores_of_centers
-from shallows.kernel_approximation import FourierFeatures, NystroemFeatures
+from shallows.kernel_approximation import FourierFeatures
 from shallows.spectrum.leave_one_out import choose_ridge
 
 N, FEW, NOISE = 12_000, 150, 0.3
@@ -82,15 +79,6 @@ def test_features_are_looked_at_themselves_and_their_bandwidth_falls_no_further(
     assert model.report_["bandwidth"] == pytest.approx(min(tried, key=tried.get), rel=1e-2)
 
 
-def test_landmarks_are_looked_at_as_the_centres_that_they_are():
-    # Ridge regression on n/2 landmarks fits noise, and a useless bandwidth errs less.
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(6000, 3)).astype(np.float32)
-    y = np.sin(9 * X[:, 0]) + 0.1 * rng.normal(size=6000)
-    model = FeatureRidgeRegressor(NystroemFeatures(n_features=600), random_state=0)
-    assert model.fit(X[:3000], y[:3000]).score(X[3000:], y[3000:]) > 0.2
-
-
 def test_rows_that_know_no_more_than_those_that_chose_keep_it():
     X, y = rough(3000)
     few, more = looked_at(X, y)
@@ -127,48 +115,3 @@ def test_a_row_of_six_times_the_weight_is_a_row_that_is_there_six_times(of_class
     weighted = error(points, targets, weights)
     assert error(points[copied], targets[copied], None) == pytest.approx(weighted, rel=1e-3)
     assert error(points, targets, None) != pytest.approx(weighted, rel=1e-2)
-
-
-@pytest.mark.parametrize(
-    ("Machine", "where", "n_units"),
-    [
-        (eigenpro_regressor, choices, np.inf),
-        (centers_regressor, choices, 1788),
-        (feature_eigenpro_regressor, choices, 4000),
-        (FeatureRidgeRegressor, feature_choice, 1000),
-        (eigenpro_classifier, choices, np.inf),
-        (FeatureRidgeClassifier, feature_choice, 1000),
-    ],
-)
-def test_each_machine_asks_with_its_own_rows_and_size(Machine, where, n_units, monkeypatch):
-    X, y = smooth(2000)
-    has_classes = is_classifier(Machine())
-    y = y > y.mean() if has_classes else y
-    seen = {}
-
-    def asked(choice, scores_of, first_rows, n, d, budget, units, *, of_classes, falls_on=True):
-        seen.update(rows=first_rows(1200), sizes=(n, d, units), of_classes=of_classes)
-        points, targets, _ = first_rows(1200)
-        seen["scores"] = scores_of(0.3, points, targets[:800], None, 60, 1.0)
-        return replace(choice, bandwidth=0.3, narrowing={"rows": 7})
-
-    monkeypatch.setattr(where, "narrower", asked)
-    told = Machine(random_state=0).fit(X + 5.0, y).report_
-    points, targets, weights = seen["rows"]
-    assert points.shape == (1200, 4)
-    assert targets.shape == (1200, 1)
-    assert weights is None
-    assert np.abs(points[:, :2].mean(axis=0)).max() < 0.05
-    assert seen["sizes"] == (2000, 2, n_units)
-    assert seen["of_classes"] == has_classes
-    assert seen["scores"].shape == (400, 1)
-    assert told["bandwidth"] == 0.3
-    assert told["selection"]["narrowing"] == {"rows": 7}
-
-
-def test_losses_are_weighted_and_shares_of_those_of_a_constant():
-    # A third of the six rows measures: squares of 1 and 1, of which zero has 1 and 4.
-    targets, scores = np.array([[9.0], [9], [9], [9], [1], [2]]), np.array([[0.0], [1]])
-    w = np.array([[9.0], [9], [9], [9], [1], [3]])
-    assert narrower_bandwidth._losses(scores, targets, None) == pytest.approx([1 / 2.5, 1 / 2.5])
-    assert narrower_bandwidth._losses(scores, targets, w) == pytest.approx([1 / 6.5, 3 / 6.5])

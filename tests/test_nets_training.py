@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 
@@ -12,7 +10,7 @@ from resumed_example import StopAt
 from shallows import training
 from shallows.errors import DivergenceError, ShallowsError, TrainingInterrupted
 from shallows_papers.nets import NeuralNetClassifier, NeuralNetRegressor
-from shallows_papers.nets.architectures import Architecture, Dense
+from shallows_papers.nets.architectures import Architecture
 from shallows_papers.nets.descent import Coding
 
 # Training
@@ -73,31 +71,6 @@ def test_a_resumed_training_is_the_uninterrupted_one(tmp_path, iteration):
 
 
 @needs_torch
-def test_a_curve_at_the_last_mark_is_what_the_finished_net_says():
-    x, y = bars()
-    curve = training.Curve(
-        [1, 3],
-        lambda net: {
-            "error": np.mean(net.predict(x) != y),
-            "training_error": np.mean(net.predict_training() != y),
-            "cross_entropy": net.mean_loss(x, y),
-            "loss": net.training_square_loss(y),
-            "norm": net.coefficient_norm(),
-        },
-    )
-    net = tiny().fit(x, y, observers=[curve])
-    assert [row["epoch"] for row in curve.rows] == [1, 3]
-    last = curve.rows[-1]
-    assert last["error"] == last["training_error"] == np.mean(net.predict(x) != y)
-    signs = np.where(y[:, None] == net.classes_, 1.0, -1.0)
-    assert last["loss"] == pytest.approx(np.mean((2 * net.predict_proba(x) - 1 - signs) ** 2))
-    cross_entropy = -np.log(net.predict_proba(x)[np.arange(len(y)), y]).mean()
-    assert last["cross_entropy"] == pytest.approx(cross_entropy, rel=1e-6)
-    norm = math.sqrt(sum((value.astype(float) ** 2).sum() for value in net.weights_.values()))
-    assert last["norm"] == pytest.approx(norm, rel=1e-6)
-
-
-@needs_torch
 def test_training_ends_after_so_many_steps_or_seconds():
     x, y = bars()
     net = tiny(n_iter=11).fit(x, y)
@@ -122,21 +95,6 @@ def test_a_step_that_diverges_is_halved_unless_it_was_asked_for():
 
 
 @needs_torch
-def test_regression_finds_a_smooth_function_in_the_units_of_its_targets():
-    rng = np.random.default_rng(0)
-    x, x_test = rng.uniform(-2, 2, size=(600, 2)), rng.uniform(-2, 2, size=(200, 2))
-
-    def truth(x):
-        return np.stack([-1500 + 200 * np.sin(x[:, 0]) * x[:, 1], 3e-3 * x[:, 0] ** 2], axis=1)
-
-    net = NeuralNetRegressor("molecules_plain", max_epochs=40, batch_size=32, step_size=0.03, random_state=0)
-    net.fit(x, truth(x))
-    error = np.sqrt(np.mean((net.predict(x_test) - truth(x_test)) ** 2, axis=0))
-    assert (error < 0.1 * truth(x_test).std(axis=0)).all()
-    assert net.fit(x, truth(x)[:, 0]).predict(x_test).shape == (200,)
-
-
-@needs_torch
 @pytest.mark.parametrize("name", ["cuda_convnet", "cuda_convnet_local"])
 def test_the_nets_for_small_photos_train_on_pieces_and_predict(name):
     rng = np.random.default_rng(0)
@@ -151,15 +109,6 @@ def test_the_nets_for_small_photos_train_on_pieces_and_predict(name):
 
 
 # The face
-
-
-@needs_torch
-@pytest.mark.parametrize("kind", [NeuralNetClassifier, NeuralNetRegressor])
-def test_scikit_learn_accepts_the_nets(kind):
-    from sklearn.utils.estimator_checks import check_estimator
-
-    net = Architecture(body=(Dense(8),))
-    check_estimator(kind(net, max_epochs=15, batch_size=8, step_size=0.05, random_state=0))
 
 
 @needs_torch
@@ -180,23 +129,3 @@ def test_a_wrong_parameter_is_told(changes, message):
 
 
 # Fits that fail
-
-
-class Interrupt(training.Observer):
-    def on_batch(self, run):
-        raise KeyboardInterrupt
-
-
-@needs_torch
-@pytest.mark.parametrize("how", ["NaN", "Ctrl-C", "a parameter"])
-def test_a_net_that_is_fitted_again_and_fails_is_the_one_it_was(how):
-    x, y = bars()
-    net = tiny().fit(x, y)
-    before, names = net.decision_function(x), set(vars(net))
-    other = np.hstack([x, x])
-    if how == "NaN":
-        other[0, 0] = np.nan
-    with pytest.raises((ValueError, KeyboardInterrupt, ShallowsError)):
-        net.set_params(momentum=2.0 if how == "a parameter" else 0.9).fit(other, y, observers=[Interrupt()])
-    assert np.array_equal(net.decision_function(x), before)
-    assert set(vars(net)) == names

@@ -12,7 +12,6 @@ import scipy.stats
 from engine_example import naive_kernel, sample
 from shallows import features, kernels
 from shallows.errors import ShallowsError
-from shallows.features import pivoted_cholesky as module
 from shallows.features.pivoted_cholesky import pivoted_cholesky
 
 both = pytest.mark.parametrize("random", [False, True], ids=["greedy", "random"])
@@ -114,29 +113,7 @@ def test_it_runs_on_other_array_libraries(random):
     assert np.abs(ours.factor - np.asarray(theirs.factor)).max() < 1e-12
 
 
-@both
-def test_the_size_of_the_blocks_changes_nothing_but_rounding(random, monkeypatch):
-    points = kernels.augmented(sample(100, 3))
-    whole = pivoted_cholesky(kernels.Laplace(1.0), points, 40, random=random)
-    monkeypatch.setattr(module, "ROWS", 7)
-    cut = pivoted_cholesky(kernels.Laplace(1.0), points, 40, random=random)
-    assert whole.pivots.tolist() == cut.pivots.tolist()
-    assert np.abs(whole.factor - cut.factor).max() < 1e-12
-
-
 # ------------------------------------------------------------------------------------ bad input
-
-
-@both
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_points_that_coincide_are_one_pivot(random, dtype):
-    x = np.tile(5.0 + sample(40, 3), (3, 1)).astype(dtype)
-    kernel, points = kernels.Gaussian(0.5), kernels.augmented(x)
-    found = pivoted_cholesky(kernel, points, 100, random=random)
-    assert sorted(found.pivots % 40) == list(range(40))
-    assert found.factor.shape == (120, 40)
-    tolerance = 1e-4 if dtype == np.float32 else 1e-6
-    assert np.abs(found.factor @ found.factor.T - kernels.matrix(kernel, points)).max() < tolerance
 
 
 @both

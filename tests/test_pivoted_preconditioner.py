@@ -82,18 +82,6 @@ def options(preconditioner, **others):
     } | others
 
 
-@each
-def test_estimators_reach_the_factorisation_with_weights_and_several_outputs(preconditioner):
-    x, y = regression()
-    w = np.random.default_rng(0).uniform(0.0, 4.0, size=300) * (np.arange(300) % 10 > 0)
-    model = ridge(KernelRidgeRegressor, **options(preconditioner)).fit(x, y, w)
-    direct = ridge(KernelRidgeRegressor, **options(None, solver="cholesky", solver_params=None)).fit(x, y, w)
-    np.testing.assert_allclose(model.predict(x), direct.predict(x), atol=1e-6)
-    assert model.report_["preconditioner"] == preconditioner
-    assert model.report_["rank"] == 80
-    assert model.report_["n_subsample"] == 0
-
-
 @pytest.mark.parametrize("preconditioner", ["nystrom", "randomly_pivoted"])
 def test_a_fit_that_was_stopped_goes_on_from_its_checkpoint_to_the_same_solution(preconditioner, tmp_path):
     x, y = regression()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-
 import numpy as np
 import pytest
 from sklearn.base import is_classifier
@@ -76,16 +74,6 @@ def test_rows_of_weight_zero_and_other_weights_are_those_of_the_points(name):
     of_matrix.fit(K(X, X), y, weights)
     of_points.fit(X, y, weights)
     assert np.abs(outputs(of_matrix, K(new, X)) - outputs(of_points, new)).max() < 1e-8
-
-
-@pytest.mark.parametrize("name", TAKERS[::3])
-def test_a_model_keeps_no_matrix(name):
-    X, y, new = table(name, 400)
-    model, _ = pair(name)
-    model.fit(K(X, X), y[:400])
-    kept = pickle.dumps(model)
-    assert len(kept) < 400 * 400 * 8 / 3
-    assert np.array_equal(outputs(pickle.loads(kept), K(new, X)), outputs(model, K(new, X)))
 
 
 # ----------------------------------------------------------------------------------------- refusals

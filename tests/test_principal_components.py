@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,11 +12,9 @@ from sklearn.decomposition import PCA
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
-import forms
 import shallows
 from engine_example import sample
-from shallows import kernels, spectrum, streams, training
-from shallows.errors import ShallowsError
+from shallows import training
 from shallows.kernel_approximation import FourierFeatures
 from shallows.spectrum.principal_components import (
     components_are_surely_no_worse,
@@ -111,17 +108,6 @@ def test_components_are_taken_for_a_sure_gain_or_a_sure_equality_alone():
     assert not components_are_surely_no_worse(losses, losses[:-1])
 
 
-@each_fit
-@pytest.mark.parametrize("case", ["bandwidth", "sparse", "few inputs", "None"])
-def test_inputs_stay_where_nothing_is_compared(name, case):
-    X, y, _ = table(d=60 if case == "few inputs" else 100)
-    options = {"None": {"n_components": None}}.get(case, {})
-    if case == "bandwidth":
-        options = {"features": FourierFeatures(bandwidth=3.0)} if name == "FeatureRidge" else {"bandwidth": 3.0}
-    model = make_model(name, **options).fit(scipy.sparse.csr_array(X) if case == "sparse" else X, y)
-    assert model.report_["n_components"] is None and components_of(model) is None
-
-
 @pytest.mark.parametrize("name", NAMES[:3])
 def test_observers_and_held_out_rows_see_the_models_own_outputs(name):
     X, y, new = table()
@@ -135,27 +121,6 @@ def test_observers_and_held_out_rows_see_the_models_own_outputs(name):
     assert np.allclose(seen[-1][0], model.predict(new)) and np.allclose(seen[-1][1], model.predict(X), atol=1e-4)
     held = make_model(name, n_components=8, early_stopping=True).fit(X, y)
     assert held.best_validation_score_ > 0.2
-
-
-def test_given_centres_are_points_of_the_inputs():
-    X, y, new = table()
-    of_table = make_model("EigenProCenters", centres=X[:50], n_components=8, bandwidth=4.0).fit(X, y)
-    Z = components_of(of_table)(X[:50])
-    apart = make_model("EigenProCenters", centres=Z, n_components=None, bandwidth=4.0).fit(
-        components_of(of_table)(X), y
-    )
-    assert np.abs(of_table.predict(new) - apart.predict(components_of(of_table)(new))).max() < 1e-6
-
-
-def test_a_preconditioner_that_is_handed_in_was_made_of_the_inputs():
-    X, y, _ = table()
-    order = streams.permutation(0, "order", 0, len(X))
-    points = kernels.augmented((X - X.mean(axis=0))[order])
-    given = spectrum.make_preconditioner(kernels.Gaussian(4.0), points, rank=10, n_subsample=100, seed=0)
-    given = replace(given, indices=order[given.indices])
-    assert make_model("EigenPro", preconditioner=given).fit(X, y).report_["n_components"] is None
-    with pytest.raises(ShallowsError, match="n_components=None"):
-        make_model("EigenPro", n_components=8, preconditioner=given).fit(X, y)
 
 
 def test_a_kernel_matrix_has_no_components():
@@ -192,18 +157,3 @@ def test_that_a_given_bandwidth_ends_the_choice_is_said_and_how_to_go_on(name, g
     assert "all 80 inputs" in said and "n_components=50" in said and "n_components=None" in said
     assert not warnings_of(Estimator(random_state=0, n_components=None, **given))
     assert not warnings_of(Estimator(random_state=0, n_components=50, **given))
-
-
-@pytest.mark.parametrize(
-    ("given", "X"),
-    [
-        ({}, WIDE),
-        ({"bandwidth": 5.0}, WIDE[:, :60]),
-        ({"bandwidth": 5.0}, WIDE[:40]),
-        ({"bandwidth": 5.0}, scipy.sparse.csr_array(WIDE)),
-        ({"kernel": "linear"}, WIDE),
-        ({"kernel": "precomputed"}, WIDE @ WIDE.T),
-    ],
-)
-def test_nothing_is_said_of_components_where_none_would_be_compared(given, X):
-    assert not warnings_of(forms.kernel_ridge_regressor(random_state=0, **given), X)

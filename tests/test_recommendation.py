@@ -109,19 +109,6 @@ def test_differences_are_taken_on_the_same_rows():
     assert recommendation.recommend(results(best, worse)).chosen.method == "best"
 
 
-def test_of_given_test_rows_the_losses_of_the_rows_are_compared(tmp_path):
-    rng = np.random.default_rng(0)
-    true = rng.integers(0, 2, 1000)
-    found = []
-    for name, wrong, cost in (("best", 20, 9.0), ("near", 24, 0.5), ("far", 40, 0.1)):
-        predicted = true.copy()
-        predicted[rng.choice(1000, wrong, replace=False)] ^= 1
-        (tmp_path / name).mkdir()
-        np.savez(tmp_path / name / "predictions.npz", true=true, predicted=predicted, classes=["a", "b"])
-        found.append(method(name, [wrong / 10], cost, folders=[tmp_path / name]))
-    assert recommendation.recommend(results(*found, n_test=1000)).chosen.method == "near"
-
-
 @pytest.mark.parametrize(
     ("first", "second", "words"),
     [

@@ -94,12 +94,6 @@ def test_a_level_is_a_line_across(tmp_path):
     assert [text.get_text() for text in ax.texts] == ["1 − δ"]
 
 
-def test_what_is_not_finite_ends_a_line(tmp_path):
-    rows = [row("norm", value, f"m={m}") for m, value in ((1, 1.0), (2, 0.5), (3, "inf"))]
-    (ax,) = draw_curves(tmp_path, rows, {"y": ["norm"]}).axes
-    assert points(ax.lines[0])[0] == [1.0, 2.0]
-
-
 def test_what_was_not_measured_is_named_in_a_line_or_the_legend(tmp_path):
     rows = [*batches(), row("norm", "", "k=3")]
     figure = draw_curves(tmp_path, rows, {"y": ["norm"], "columns": "k"})

@@ -44,32 +44,11 @@ def described(path, **changes):
     meta.write_text(json.dumps(json.loads(meta.read_text()) | changes))
 
 
-def cell(path, epochs="1", metric="train_error", kernel="gaussian", method="EigenPro"):
-    return tables.pivot(read(path)).cells[(epochs, metric), (kernel, method)]
-
-
 def test_a_setting_is_read_into_keys():
     assert parse_setting("kernel=gaussian; epochs=5") == {"kernel": "gaussian", "epochs": "5"}
     assert parse_setting("") == {}
     with pytest.raises(ShallowsError, match="'epochs'"):
         parse_setting("kernel=gaussian; epochs")
-
-
-def test_numbers_are_aligned_without_zeros_that_were_not_printed():
-    padded = tables.aligned(["15", "15.3", "0.25", ""])
-    assert [text.rstrip("\u2007\u2008") for text in padded] == ["15", "15.3", "0.25", ""]
-    after = [text[-3:].replace("\u2008", ".").replace("\u2007", "0") for text in padded[:3]]
-    assert after == [".00", ".30", ".25"]  # a space for the point, a space for each digit
-
-
-def test_measured_values_carry_the_digits_of_the_printed_ones(errors):
-    changed(errors, lambda row, _: {"derived": "77/7 of another table"} if row["published"] else None)
-    assert cell(errors).measured == "1.9 ± 0.04"  # one decimal where the printed number is derived
-    changed(errors, first_row(measured_mean="-0.0004"))
-    assert cell(errors).measured == "0.0 ± 0.04"  # no sign of what rounds to zero
-    changed(errors, first_row(measured_mean="1.91"))
-    changed(errors, lambda row, _: {"derived": "", "published": "1.8e-2"} if row["published"] else None)
-    assert cell(errors).measured == "1.9e0 ± 4.3e-2"
 
 
 @pytest.mark.parametrize("ending", ["md", "html"])

@@ -20,7 +20,6 @@ from shallows import (
     DoublyStochasticRegressor,
     KernelRidgeRegressor,
     RegularizedRiskClassifier,
-    kernels,
 )
 from shallows.errors import ShallowsError
 from shallows.solvers import DoublyStochastic
@@ -116,27 +115,6 @@ def test_a_stream_of_several_labels_goes_on_and_is_saved(tmp_path):
 
 
 # -------------------------------------------------------------------------------------------- kernels
-
-TAKERS = ["EigenPro", "EigenProCenters", "KernelRidge", "FeatureEigenPro", "RegularizedRisk", "saga: RegularizedRisk"]
-
-
-@pytest.mark.parametrize("name", TAKERS)
-@pytest.mark.parametrize("kind", ["function", "polynomial"])
-def test_a_kernel_function_and_a_polynomial_are_taken(name, kind):
-    y = X[:, 0] + X[:, 1] ** 2
-    options = {"features": "nystrom"} if name in ("FeatureEigenPro", "saga: RegularizedRisk") else {}
-    if kind == "function":
-        kernel = kernels.FunctionKernel(rbf_kernel, {"gamma": 0.125})
-        given = unfitted(f"{name}Regressor", kernel=kernel, **options).fit(X, y)
-        same = unfitted(f"{name}Regressor", bandwidth=2.0, **options).fit(X - X.mean(axis=0), y)
-        # The named one is of centered points, and its diagonal is exact.
-        assert np.abs(given.predict(NEW) - same.predict(NEW - X.mean(axis=0))).max() < 1e-3
-    else:
-        options |= {"max_epochs": 50, "n_features": 10}
-        kernel = kernels.Polynomial(degree=2, scale=0.3)
-        given = unfitted(f"{name}Regressor", kernel=kernel, **options).fit(X, y)
-        assert given.score(X, y) > 0.8
-        assert given.report_["kernel"] == "polynomial"
 
 
 def test_who_cannot_have_a_kernel_function_says_why():

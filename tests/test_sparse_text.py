@@ -17,7 +17,6 @@ from shallows.kernel_approximation import NystroemFeatures
 from shallows.models import centering
 from shallows.models.centering import Centering, TrainingRows
 from shallows.solvers import LASVM, SMO
-from solved_by import constructor
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
@@ -109,17 +108,6 @@ def test_no_fit_and_no_prediction_makes_rows_dense(name):
         tracemalloc.stop()
     # 300 dense rows take 240 MB in float64, and 50 centers of K-means 40 MB.
     assert peak < 100e6
-
-
-REFUSED = ["DoublyStochasticClassifier", "FeatureRidgeClassifier", "FourierFeatures", "TensorSketch"]
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_random_features_of_wide_sparse_rows_are_refused_with_what_to_do(name):
-    X, y = texts(50, 30_000)
-    model = constructor(name)(random_state=0)
-    with pytest.raises(ShallowsError, match=r"30,000 columns.*TruncatedSVD.*KernelSVMClassifier.*nystrom"):
-        model.fit(X, y.astype(float) if name.endswith("Regressor") else y)
 
 
 KERNELS = [

@@ -9,10 +9,8 @@ import numpy as np
 import pytest
 
 from engine_example import preconditioning_matrix, problem
-from shallows import gram, kernels, spectrum, training
 from shallows.solvers.least_squares import step_rules
 from shallows.solvers.least_squares.eigenpro import EigenProStepper
-from shallows.solvers.least_squares.kernel_problem import KernelProblem
 from step_rules_example import FACTS, N
 
 pytestmark = pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.exceptions.ConvergenceWarning")
@@ -87,19 +85,6 @@ def test_noise_makes_up_the_share_of_the_loss_that_the_rule_is_told(m, noise):
     assert second * w / (2 - second) == pytest.approx(noise / 2)
 
 
-@pytest.mark.parametrize("m", [3, 64, 900])
-def test_where_no_targets_are_fitted_exactly_the_share_of_noise_falls_from_epoch_to_epoch(m):
-    p = SimpleNamespace(**{**vars(FACTS), "n_functions": N - 1})
-    cycle = step_rules.Certified().cycle(p, m, N)
-    w = (0.6 - 0.02) * (N - m) / (N - 1) / (m * 0.02)
-    for epoch in (0, 1, 9):
-        s = np.array([cycle.at(epoch * cycle.length + t)[0] for t in range(cycle.length)])
-        s *= p.step_size(m) * m * 0.02
-        share = s * w / (2 - s)
-        assert share.max() <= 0.6 / (1 + epoch) + 1e-12
-        assert epoch == 0 or share.max() == pytest.approx(0.6 / (1 + epoch))
-
-
 @pytest.mark.parametrize("memory", [2.0, 0.02], ids=["long", "of next to nothing"])
 def test_the_model_is_the_average_of_the_iterates_and_steps_go_on_from_the_last(memory):
     p = problem(n=60, rank=5, n_subsample=30, kernel="gaussian", d=3)
@@ -136,34 +121,3 @@ def test_the_bound_of_a_batch_is_its_step_nearest_to_the_functions_that_fit_it(b
 
     assert distance(after) < distance(0 * after)
     assert all(distance(after) < distance(factor * after) for factor in (0.8, 1.2))
-
-
-@pytest.mark.parametrize(("batch_size", "seed"), [(4, 0), (16, 1)])
-def test_points_in_one_place_with_different_labels_do_not_make_training_diverge(batch_size, seed):
-    rng = np.random.default_rng(seed)
-    x = 3 * rng.normal(size=(400, 6))
-    x[200:206] = 20.0  # One place with six points, which come in one batch: nothing that batches have in the mean.
-    points, kernel = kernels.augmented(x), kernels.make("gaussian", 3.0)
-    matrix = gram.Gram(kernel, points, budget=2**30)
-    p = spectrum.make_preconditioner(kernel, points, rank=40, n_subsample=100, seed=seed)
-    held = KernelProblem(matrix, rng.choice([-1.0, 1.0], size=(400, 1)), None, p)
-    size, cycle = step_rules.planned("certified", p, batch_size, 400)
-    batches, stopping = training.Batches(400, batch_size, seed), training.Stopping(max_epochs=15)
-    run = training.train(EigenProStepper(size, cycle), held, batches, stopping, may_shrink=False)
-    assert max(run.losses) < 1.5
-
-
-@pytest.mark.parametrize("batch_size", [16])
-def test_the_average_is_below_the_noise_of_the_last_iterate_where_labels_are_noisy(batch_size):
-    p = problem(n=400, rank=20, n_subsample=100, kernel="gaussian", d=5)
-    noise = np.random.default_rng(0).normal(size=(400, 1))
-    held = replace(p.problem, targets=np.sin(2 * p.x[:, :1]) + noise)
-    size, cycle = step_rules.planned("certified", p.preconditioner, batch_size, 400)
-
-    def loss(solver):
-        state = training.train(
-            solver, held, training.Batches(400, batch_size, 0), training.Stopping(max_epochs=3)
-        ).state
-        return float(np.mean((p.K @ state.coefficients - held.targets) ** 2))
-
-    assert loss(EigenProStepper(size, cycle)) < loss(EigenProStepper(size, replace(cycle, memory=0.0)))

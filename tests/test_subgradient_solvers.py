@@ -97,34 +97,6 @@ def test_projected_pegasos_stays_in_the_balls_that_the_optimum_lies_in(make):
 # --------------------------------------------------------------------------------------------------------- NORMA
 
 
-@pytest.mark.parametrize(
-    ("schedule", "loss", "weights"),
-    [("constant", "hinge", True), ("root", "square", False), ("inverse", "logistic", True)],
-)
-def test_norma_is_gradient_descent_in_the_space_of_the_kernel(schedule, loss, weights):
-    p = kernel_risk(loss, weights=weights, c=2)
-    solver, alpha = NORMAStepper(0.7, schedule), np.zeros((N, 2))
-    w = np.ones((N, 1)) if p.w is None else p.w
-    state = solver.init(p.problem)
-    for t, batch in enumerate(batches_of(N, 7, 2), start=1):
-        eta = 0.7 / {"constant": 1, "root": math.sqrt(t), "inverse": t}[schedule]
-        slopes = w[batch] * p.loss.derivative(p.K[batch] @ alpha, p.y[batch])
-        alpha *= 1 - eta * p.reg
-        alpha[batch] -= eta / len(slopes) * slopes
-        state = solver.step(p.problem, state, batch)
-        assert np.abs(state.coefficients - alpha).max() < 1e-11
-
-
-def test_truncation_keeps_the_examples_seen_last():
-    p = kernel_risk("square")
-    order = batches_of(N, 6, 1)
-    state = run(NORMAStepper(0.5, truncation=18), p.problem, order)
-    kept = np.flatnonzero(state.coefficients[:, 0])
-    assert kept.tolist() == sorted(i for batch in order[-3:] for i in range(batch.start, batch.stop))
-    everything = run(NORMAStepper(0.5, truncation=N), p.problem, order)
-    assert np.array_equal(everything.coefficients, run(NORMAStepper(0.5), p.problem, order).coefficients)
-
-
 def test_columns_that_nobody_visited_are_not_made(monkeypatch):
     p = kernel_risk("hinge", budget=0)
     made = []

@@ -209,9 +209,6 @@ def test_a_truncated_preconditioner_keeps_the_first_directions(data):
     assert all(math.isfinite(value) for value in found.curve["overhead"])
 
 
-# Data
-
-
 def test_facts_are_those_of_the_data(data):
     found = data_summary.summarise(data).numbers
     assert (found["n"], found["d"], found["n_labels"]) == (240, 5, 3)
@@ -220,6 +217,9 @@ def test_facts_are_those_of_the_data(data):
     assert (found["n_test"], found["smallest_target"], found["largest_target"]) == (7, 0, 2)
     several = SimpleNamespace(x_train=np.zeros((4, 2)), y_train=np.zeros((4, 7)), x_test=np.zeros((3, 2)))
     assert data_summary.summarise(several).numbers["n_labels"] == 7
+
+
+# Data
 
 
 # What would contradict a bound

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from engine_example import naive_kernel, sample
-from shallows import kernels, streams
+from shallows import kernels
 from shallows.gram.row_slab import KernelRowSlab
 from shallows_papers.papers.lecture import kernel_machines
-from shallows_papers.papers.lecture.kernel_machines import DualCoordinateAscent, KernelPegasos
+from shallows_papers.papers.lecture.kernel_machines import DualCoordinateAscent
 
 
 def data(n=500):
@@ -22,27 +22,6 @@ def data(n=500):
 
 def slab(x, capacity):
     return KernelRowSlab(kernels.make("gaussian", 1.0), kernels.augmented(x), budget=capacity * len(x) * 8)
-
-
-@pytest.mark.parametrize("capacity", [2, 60])
-def test_kernel_pegasos_is_the_recurrence_of_the_lecture(capacity):
-    # w ← (1 − 1/t) w + [y⟨w, φ(x)⟩ < 1] y φ(x)/(λt), from w = 0, as a function on the points.
-    x, regularisation = sample(60, 3), 0.05
-    y = np.where(x[:, 0] > 0, 1.0, -1.0)
-    K, f = naive_kernel("gaussian", 1.0, x, x), np.zeros(60)
-    machine = KernelPegasos(slab(x, capacity), y, regularisation, seed=3)
-    machine.advance(70)
-    machine.advance(50)
-    drawn = np.concatenate([streams.integers(3, "pegasos", k, m) % np.uint64(60) for k, m in enumerate((70, 50))])
-    beta = np.zeros(60)
-    for t, i in enumerate(drawn.astype(int), start=1):
-        violated = y[i] * f[i] < 1
-        beta *= 1 - 1 / t
-        if violated:
-            beta[i] += y[i] / (regularisation * t)
-        f = K @ beta
-    assert np.abs(machine.coefficients - beta).max() < 1e-9
-    assert (machine.counts == np.round(machine.counts)).all() and machine.counts.sum() > 20
 
 
 @pytest.mark.parametrize("capacity", [2, 60])

@@ -86,14 +86,6 @@ def test_the_level_is_kept_by_rows_by_blocks_and_by_signs(monkeypatch, n, m, nul
     assert scipy.stats.kstest([one.pvalue for one in found], "uniform").pvalue > 1e-3
 
 
-def test_the_order_of_a_sorted_array_does_not_matter_to_blocks(monkeypatch):
-    monkeypatch.setattr(two_samples, "MOST_BLOCKS", 64)
-    monkeypatch.setattr(two_samples, "LEAST_BLOCKS", 16)
-    both = np.sort(sample(1000, 1), axis=0)
-    found = two_sample_test(both[::2], both[1::2] + 0.3, random_state=0, **SMALL)
-    assert found.null == "permutations" and found.pvalue < 0.02
-
-
 @pytest.mark.parametrize(
     ("given", "options", "error", "says"),
     [

@@ -12,8 +12,7 @@ from shallows.errors import DivergenceError
 from shallows.solvers.components.kernel_cca import TwoViewCCAStepper
 from shallows.solvers.components.kernel_svd import TwoViewSVDStepper
 from shallows.solvers.components.two_view_state import TwoViewProblem, ViewExpansion, random_feature_pairs
-from shallows.solvers.examples import Examples
-from shallows.training import Batches, Stopping, Stream, train
+from shallows.training import Batches, Stopping, train
 
 K = 2
 
@@ -181,18 +180,6 @@ def test_a_step_that_diverges_is_caught_told_and_halved():
 
 
 # ------------------------------------------------------------------------------------------ resuming, places
-
-
-def test_views_that_are_handed_in_as_a_stream_are_the_same():
-    (x, y), (f, g) = two_views(), maps()
-    held = problem_on(x, y, f, g)
-    streamed = TwoViewProblem(f, g, K, held.start, held.second_start)
-    stream, solver = Stream(lambda: iter([Examples(x, second_view=y)])), TwoViewCCAStepper(0.5, max_blocks=3)
-    one, other = (
-        train(solver, problem, batches, Stopping(5, tolerance=-np.inf)).state.first.coefficients
-        for problem, batches in ((held, Batches(200, 200, 0)), (streamed, stream))
-    )
-    assert np.array_equal(one, other)
 
 
 @pytest.mark.parametrize(

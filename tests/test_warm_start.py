@@ -134,15 +134,6 @@ def test_the_validation_score_is_that_of_rows_that_were_not_trained_on(name):
         assert model.best_validation_score_ == pytest.approx(type(model).score(model, X[out], y[out]))
 
 
-@each_risk
-def test_training_stops_at_a_tolerance(name):
-    X, y, _ = table(name)
-    model = unfitted(name, tol=0.7, max_epochs=200).fit(X, y)
-    assert model.losses_[-1] <= 0.7
-    assert model.report_["stopped_by"] == "tolerance"
-    assert all(loss > 0.7 for loss in model.losses_[:-1])
-
-
 def test_early_stopping_goes_with_a_matrix_and_several_labels():
     X, _, new = table("RegularizedRiskClassifier")
     Y = (X > 0).astype(int)

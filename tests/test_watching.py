@@ -117,22 +117,6 @@ def test_settings_of_a_file_have_the_same_two_forms_in_compare_and_fit(tmp_path,
 
 
 @pytest.mark.parametrize(
-    ("words", "options"),
-    [
-        (["--target", "21:28"], {"target": "21:28"}),
-        (["target=on", "na_values=?,-999"], {"target": "on", "na_values": "?,-999"}),
-        (["--set", "rank=5", "missing=0.5", "na_values=[]"], {"missing": 0.5, "na_values": []}),
-    ],
-)
-def test_settings_of_a_file_are_read_as_in_a_comparison(tmp_path, monkeypatch, words, options):
-    called = []
-    monkeypatch.setattr(file_fit, "fit_file", lambda *given: called.append(given))
-    monkeypatch.chdir(tmp_path)
-    assert cli.main(["fit", "my.csv", *words]) == 0
-    assert called[0][3:5] == ({"rank": 5} if "--set" in words else {}, options)
-
-
-@pytest.mark.parametrize(
     ("words", "sentence"),
     [
         (["--missing", "median", "missing=mean"], "The setting missing is given twice."),
