@@ -73,6 +73,23 @@ def test_the_verdict_on_a_claim_follows_from_those_on_its_rows(tmp_path, targets
     assert summary.claim.verdict == words and summary.claim.counts == dict.fromkeys(sorted(verdicts), 1)
 
 
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_the_demo_judges_a_claim_by_limits_of_measured_values(tmp_path, targets, place):
+    where = {"method": "EigenPro", "kernel": "gaussian", "metric": "test_error"}
+    values = sorted(row.measured_mean for row in summaries.find(targets["invented_errors"].rows, where))[:2]
+    assert values[0] < values[1]
+    limit = [values[0] - 1, sum(values) / 2, 1e3][place]
+    ledger = yaml.safe_load(report_example.SUMMARY)["ledger"] | {
+        "demo": {"claim": "Small.", "rows": [{"target": "invented_errors", "where": where}], "at_most": limit}
+    }
+    claim = summaries.read(written(tmp_path, ledger=ledger), targets)[0].claim
+    words = ["does not hold on the demo's data", "holds on part of the demo's data", "holds on the demo's data"]
+    assert (claim.text, claim.verdict) == ("Small.", words[place])
+    assert claim.measured.endswith(f"needed at most {limit:g}".replace("-", "−"))
+    laptop = {name: dataclasses.replace(one, meta=one.meta | {"scale": "laptop"}) for name, one in targets.items()}
+    assert summaries.read(written(tmp_path, ledger=ledger), laptop)[0].claim.text == "EigenPro errs least."
+
+
 def test_a_number_that_no_run_came_to_is_told(tmp_path, targets):
     errors = targets["invented_errors"]
     rows = tuple(dataclasses.replace(row, measured_mean=None, passed=0) for row in errors.rows)

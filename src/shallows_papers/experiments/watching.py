@@ -35,6 +35,9 @@ from .running import snakemake_process
 
 #: The most lines of jobs that are shown.
 _MOST_LINES = 100
+SMOKE_TEST = """\
+This was a smoke test on small data: everything runs. Most printed numbers belong to larger data and are not judged.
+The real comparison, in a minute and without training: make report SCALE=laptop"""
 #: What Snakemake writes to its standard error in each run, before its logger plugin is asked.
 _CHATTER = re.compile(r"Using .*profile|$")
 
@@ -47,6 +50,19 @@ def new_kinds(lines: Iterable[str]) -> Iterator[str]:
         if not _CHATTER.match(kind) and kind not in seen and len(seen) < _MOST_LINES:
             seen.add(kind)
             yield line.rstrip() if len(seen) < _MOST_LINES else "(further lines are in the logs of the jobs)"
+
+
+def claims(results: Path, summaries: Iterable[Path]) -> Iterator[str]:
+    """Yield a line for the central claim of each paper, with what the runs say."""
+    from shallows_papers.report import summaries as in_short
+    from shallows_papers.report.target import read
+
+    targets = {path.stem: read(path) for path in (results / "tables").glob("*.csv")}
+    with suppress(ShallowsError):  # a part of the targets was made
+        for one in in_short.read(summaries, targets):
+            claim = one.claim
+            values = f" ({claim.measured})" * bool(claim.measured)
+            yield f"{one.name}: {claim.verdict}. {claim.text.rstrip('.')}{values}."
 
 
 def outcome(results: Path) -> Iterator[str]:
@@ -187,6 +203,10 @@ def main(words: Sequence[str] | None = None) -> int:
     status = watch(["--cores", cores, *more, "--config", f"scale={options.scale}"])
     if status == 0:
         print(*outcome(results), sep="\n")
+        for line in claims(results, sorted(project().glob("config/papers/*/summary.yaml"))):
+            print(textwrap.fill(line, 100, subsequent_indent="    "))
+        if options.scale == "demo":
+            print(SMOKE_TEST)
         records = [one.record for one in other_versions.find_runs(options.scale)]
         if note := other_versions.note(records, options.scale):
             print(note)

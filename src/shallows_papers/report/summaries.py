@@ -53,6 +53,7 @@ class Claim:
     verdict: str  # as text, see `in_words`
     counts: Mapping[Verdict, int]  # of the printed rows that decide it
     targets: tuple[Target, ...]  # whose tables have these rows
+    measured: str = ""  # at the demo scale: the measured values and their limits
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ def read(paths: Iterable[str | Path], targets: Mapping[str, Target]) -> list[Pap
 
     given = [yaml.safe_load(Path(path).read_text(encoding="utf-8")) for path in paths]
     for one in given:
-        rows = [*one["numbers"].values(), *one["ledger"]["rows"]]
+        rows = [*one["numbers"].values(), *one["ledger"]["rows"], *one["ledger"].get("demo", {"rows": ()})["rows"]]
         for name in (one["picture"], *(row["target"] for row in rows)):
             if name not in targets:
                 raise UnknownNameError("target", name, targets)
@@ -89,21 +90,42 @@ def read(paths: Iterable[str | Path], targets: Mapping[str, Target]) -> list[Pap
 def _summary(given: Mapping[str, Any], targets: Mapping[str, Target]) -> PaperSummary:
     headlines = {name: _headline(one, targets[one["target"]]) for name, one in given["numbers"].items()}
     picture, ledger = targets[given["picture"]], given["ledger"]
-    named = tuple(targets[one["target"]] for one in ledger["rows"])
-    found = [find(target.rows, one["where"]) for one, target in zip(ledger["rows"], named, strict=True)]
-    counts = Counter(row.verdict for rows in found for row in rows)
+    named, found = _rows(ledger, targets)
+    counts = Counter(row.verdict for row in found if row.published)
+    claim = Claim(ledger["claim"], in_words(counts), {one: counts[one] for one in Verdict if one in counts}, named)
+    if picture.scale == "demo" and "demo" in ledger:
+        claim = _demo_claim(ledger["demo"], targets)
     return PaperSummary(
         name=given["name"],
         title=str(picture.meta.get("paper", "")),
         citation=str(picture.meta.get("citation", "")),
         claimed=given["claimed"],
-        claim=Claim(ledger["claim"], in_words(counts), {one: counts[one] for one in Verdict if one in counts}, named),
+        claim=claim,
         review=tuple((heading, given[key]) for key, heading in REVIEW.items()),
         target_id=picture.id,
         found=tuple(filter(None, (_filled(sentence, headlines) for sentence in given["found"]))),
         numbers=tuple(headlines.values()),
         picture=picture if picture.has_picture else None,
     )
+
+
+def _rows(given: Mapping[str, Any], targets: Mapping[str, Target]) -> tuple[tuple[Target, ...], list[Row]]:
+    named = tuple(targets[one["target"]] for one in given["rows"])
+    return named, [row for one, of in zip(given["rows"], named, strict=True) for row in find(of.rows, one["where"])]
+
+
+def _demo_claim(given: Mapping[str, Any], targets: Mapping[str, Target]) -> Claim:
+    """Return the form of a claim that small data can decide: measured values within limits."""
+    named, found = _rows(given, targets)
+    values = [row.measured_mean for row in found if row.measured_mean is not None]
+    least, most = given.get("at_least", -math.inf), given.get("at_most", math.inf)
+    within = sum(least <= value <= most for value in values)
+    words = {0: "does not hold on the demo's data", len(values): "holds on the demo's data"}
+    verdict = words.get(within, "holds on part of the demo's data") if values else "not run"
+    limits = [f"at {word} {number:g}" for word, number in (("least", least), ("most", most)) if math.isfinite(number)]
+    measured = ", ".join(f"{round(value, 2) + 0.0:g}" for value in values)
+    text = f"measured {measured}; needed {' and '.join(limits)}" if values else ""
+    return Claim(given["claim"], verdict, {}, named, text.replace("-", "−"))
 
 
 def in_words(verdicts: Iterable[Verdict]) -> str:
@@ -137,7 +159,7 @@ def _filled(sentence: str, headlines: Mapping[str, Headline]) -> tuple[tuple[str
 
 
 def _headline(given: Mapping[str, Any], target: Target) -> Headline:
-    rows = find(target.rows, given["where"])
+    rows = [row for row in find(target.rows, given["where"]) if row.published]
     if len(rows) > 1:
         raise ShallowsError(f"{len(rows)} printed rows of {target.id} fit {given['where']}; one is wanted.")
     if not rows:
@@ -161,7 +183,7 @@ def _headline(given: Mapping[str, Any], target: Target) -> Headline:
 
 
 def find(rows: Sequence[Row], where: Mapping[str, str | Sequence[str]]) -> list[Row]:
-    """Return the rows of printed items whose keys have the requested values; a list allows any of its values.
+    """Return the rows whose keys have the requested values; a list allows any of its values.
 
     A dataset is given by its own name, without the paper's word that may follow it in brackets.
     """
@@ -172,4 +194,4 @@ def find(rows: Sequence[Row], where: Mapping[str, str | Sequence[str]]) -> list[
             value = value.removesuffix(f" ({'; '.join(row.printed_data)})")
         return value in ([wanted] if isinstance(wanted, str) else wanted)
 
-    return [row for row in rows if row.published and all(fits(row, key, wanted) for key, wanted in where.items())]
+    return [row for row in rows if all(fits(row, key, wanted) for key, wanted in where.items())]

@@ -201,7 +201,8 @@ def summary_paths(loaded: Configuration) -> list[str]:
         with placed(path.as_posix()):
             check(summary, loaded.root / "workflow" / "schemas" / "summary.schema.yaml", "a summary")
             targets = look_up("paper", summary["paper"], loaded.papers)["targets"]
-            for number in [*summary["numbers"].values(), *summary["ledger"]["rows"]]:
+            ledger = summary["ledger"]
+            for number in [*summary["numbers"].values(), *ledger["rows"], *ledger.get("demo", ledger)["rows"]]:
                 look_up("target", number["target"], targets)
             if not look_up("target", summary["picture"], targets).get("figure"):
                 raise ConfigurationError(f"The picture {summary['picture']} has no figure.")
