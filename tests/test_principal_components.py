@@ -104,6 +104,8 @@ def test_components_are_taken_for_a_sure_gain_or_a_sure_equality_alone():
     assert components_are_surely_no_worse(losses, losses - 0.1 + 0.3 * noise)
     assert components_are_surely_no_worse(losses, losses - 0.001 + 0.01 * noise)
     assert not components_are_surely_no_worse(losses, losses - 0.02 + 0.3 * noise)
+    # A gain of 0.002 with an uncertainty of 0.0225, which is one and a half hundredths of the loss.
+    assert not components_are_surely_no_worse(losses, losses - 0.002 + 0.15 * (noise - noise.mean()))
     assert not components_are_surely_no_worse(losses, losses + 0.1)
     assert not components_are_surely_no_worse(losses, losses[:-1])
 
