@@ -152,11 +152,8 @@ def test_the_budget_makes_no_difference_to_what_comes_out(tmp_path, numbers):
         ([{"keep_classes": {"classes": [1]}}], DatasetError, "two or more different names"),
         ([{"signs": {}}, {"keep_classes": {"classes": [1, 2]}}], DatasetError, "it comes before signs"),
         ([{"grayscale": {}}], DatasetError, "features of 'table' are not known to be pixels"),
-        ([{"grayscale": {"height": 5, "width": 1}}], DatasetError, "needs three channels, but the images have 1"),
-        ([{"halves": {"height": 2, "width": 2}}], DatasetError, "5 features are not images of 2 x 2"),
         ([{"zscore": {}}, {"impute": {}}], DatasetError, "must be the first that changes features"),
         ([{"impute": {"strategy": "guess"}}], DatasetError, "one of mean, median, most_frequent, or a number"),
-        ([{"pca": {"n_components": 2, "method": "exact"}}], UnknownNameError, "no method of the step pca 'exact'"),
         (["zscore"], DatasetError, "a name with its parameters"),
     ],
 )

@@ -105,7 +105,7 @@ def features_of(tmp_path, steps, name="out", **changes):
     return datasets.load(tmp_path / name)
 
 
-STEP = {"net_features": {"architecture": "lenet", "epochs": 2, "batch_size": 16, "seed": 4}}
+STEP = {"net_features": {"architecture": "lenet", "epochs": 2, "seed": 4}}
 
 
 @needs_torch
@@ -115,7 +115,7 @@ def test_prepared_features_are_the_transform_of_a_net_trained_on_the_training_pa
     assert data.x_train.shape == (60, n_features) == (60, 2 * 2 * 32)
     assert data.x_test.shape == (30, n_features)
     x, y = bars(90)
-    net = NeuralNetClassifier("lenet", max_epochs=2, batch_size=16, random_state=4).fit(x[:60], y[:60])
+    net = NeuralNetClassifier("lenet", max_epochs=2, random_state=4).fit(x[:60], y[:60])
     np.testing.assert_allclose(data.x_train, net.transform(x[:60]), rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(data.x_test, net.transform(x[60:]), rtol=1e-4, atol=1e-5)
     np.testing.assert_array_equal(data.y_train, y[:60])
@@ -150,7 +150,6 @@ def test_the_fixed_net_is_the_top_layers_on_prepared_features(tmp_path):
         ({}, DatasetError, "needs architecture"),
         ({"architecture": "lenet", "epochs": 0}, DatasetError, "epochs must be a positive whole number"),
         ({"architecture": "lenet", "rows": 1.5}, DatasetError, "rows must be a positive whole number or null"),
-        ({"architecture": "lenet", "step_size": 0}, DatasetError, "step_size must be a positive number or null"),
         ({"architecture": "lenet", "seed": -1}, DatasetError, "seed must be"),
     ],
 )

@@ -124,7 +124,7 @@ class Dataset:
     generator : mapping
         Name and parameters of the generator of a generated dataset.
     picture : mapping
-        For images: ``height``, ``width``, ``channels`` and ``order`` ("planar" or "interleaved") of a row.
+        For images: ``height``, ``width``, ``channels`` and ``order`` of a row ("planar": one color after the other).
     licence_url, notes : str
     """
 

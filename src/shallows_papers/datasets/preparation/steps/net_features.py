@@ -14,16 +14,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from shallows.errors import MissingExtraError, ShallowsError
 from shallows_papers.datasets.files import DatasetError
-from shallows_papers.datasets.parameter_rules import COUNT, COUNT_OR_NULL, SEED, is_number, rule
+from shallows_papers.datasets.parameter_rules import COUNT, COUNT_OR_NULL, SEED
 from shallows_papers.datasets.preparation.step import DataSize, FeatureStep
 from shallows_papers.lazy_numpy import np
 from shallows_papers.nets import architectures
 
 if TYPE_CHECKING:
     from shallows_papers.datasets.preparation.working_table import Table
-
-_STEP_SIZE = rule(lambda value: value is None or (is_number(value) and value > 0), "a positive number or null")
-_DEVICE = rule(lambda device: device in ("auto", "cpu", "gpu"), "auto, cpu or gpu")
 
 
 @dataclass
@@ -40,12 +37,9 @@ class NetFeatures(FeatureStep):
     extra: ClassVar[str | None] = "nets"
     architecture: str  # A name of `shallows_papers.nets.ARCHITECTURES`
     epochs: int = field(default=10, metadata=COUNT)
-    batch_size: int = field(default=128, metadata=COUNT)
-    step_size: float | None = field(default=None, metadata=_STEP_SIZE)  # None: the default of `shallows_papers.nets`
     # Size of the seeded draw of training rows for the net, which must fit into memory. None: all rows
     rows: int | None = field(default=None, metadata=COUNT_OR_NULL)
     seed: int = field(default=0, metadata=SEED)
-    device: str = field(default="auto", metadata=_DEVICE)  # ``"auto"``, ``"cpu"`` or ``"gpu"``
 
     def check(self) -> str | None:
         architectures.find(self.architecture)
@@ -65,17 +59,14 @@ class NetFeatures(FeatureStep):
         from shallows_papers.nets import NeuralNetClassifier, NeuralNetRegressor, backend
 
         found = architectures.find(self.architecture)
-        image_shape, self.order_ = _images(table)
-        x, y = _training_rows(self, table, self.order_)
+        image_shape = table.image and tuple(table.image[key] for key in ("channels", "height", "width"))
+        x, y = _training_rows(self, table)
         of_classes = table.class_codes("train") is not None
         self.net_ = net = (NeuralNetClassifier if of_classes else NeuralNetRegressor)(
             self.architecture,
             image_shape=image_shape if found.of_images else None,
-            step_size=self.step_size,
-            batch_size=self.batch_size,
             max_epochs=self.epochs,
             random_state=self.seed,
-            device=self.device,
         )
         try:
             with _one_thread():
@@ -100,18 +91,18 @@ class NetFeatures(FeatureStep):
             **{key: net.report_[key] for key in used},
             **quality,
             "weights_sha256": _sha256(net.weights_),
-            "threads": 1 if backend.resolve_device(self.device).type == "cpu" else None,
+            "threads": 1 if backend.resolve_device("auto").type == "cpu" else None,
         }
 
     def transform(self, block: np.ndarray) -> np.ndarray:
         with _one_thread():
-            return self.net_.transform(block[:, self.order_].astype(np.float32)).astype(np.float64)
+            return self.net_.transform(block.astype(np.float32)).astype(np.float64)
 
     def describe_output(self, table: Table) -> None:
         table.replace_features(self.net_.report_["n_net_features"])
 
 
-def _training_rows(step: NetFeatures, table: Table, order: np.ndarray | slice) -> tuple[np.ndarray, np.ndarray]:
+def _training_rows(step: NetFeatures, table: Table) -> tuple[np.ndarray, np.ndarray]:
     """Return the training rows of the net, in float32 like the prepared arrays, and their targets."""
     from shallows_papers.datasets.preparation.row_draws import draw_rows
 
@@ -129,17 +120,7 @@ def _training_rows(step: NetFeatures, table: Table, order: np.ndarray | slice) -
         )
     kept = np.arange(n) if step.rows is None else draw_rows(n, step.rows, step.seed, "net_features", codes)
     table.make_dense()
-    return table.gather(kept, np.float32)[:, order], y[kept]
-
-
-def _images(table: Table) -> tuple[tuple[int, int, int] | None, np.ndarray | slice]:
-    """Return the shape of the images, if known, and the order of columns that groups them by channel."""
-    if table.image is None:
-        return None, slice(None)
-    height, width, channels = (table.image[key] for key in ("height", "width", "channels"))
-    planar = channels == 1 or table.image["order"] == "planar"
-    columns = np.arange(table.n_features).reshape(height, width, channels)
-    return (channels, height, width), slice(None) if planar else columns.transpose(2, 0, 1).ravel()
+    return table.gather(kept, np.float32), y[kept]
 
 
 @contextmanager
