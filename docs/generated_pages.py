@@ -6,6 +6,7 @@ tests can check its pages without it.
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import inspect
 import re
@@ -17,6 +18,7 @@ from typing import Any
 import yaml
 
 import shallows
+from shallows_papers import cli
 from shallows_papers.experiments.comparing.table_rows import number_in
 from shallows_papers.experiments.comparing.verdicts import criterion
 from shallows_papers.experiments.planning.plan import Plan
@@ -72,6 +74,7 @@ def write_all(project: Path, source: Path) -> None:
     pages = {**claim_pages(project), **erratum_pages(project), **finding_pages(project), **reference_pages()}
     pages["promises.rst"] = promises_page(project)
     pages["solvers.rst"] = solvers_page()
+    pages["command_line.rst"] = command_line_page()
     pages["methods_of_the_papers.rst"] = methods_page(project)
     for path in folder.iterdir():
         if path.name not in pages:
@@ -396,6 +399,23 @@ def _takes(estimator: type) -> list[str]:
     for method in ("predict_proba", "partial_fit"):
         marks.append("yes" if hasattr(made, method) else "(yes)" if hasattr(estimator, method) else "")
     return marks
+
+
+def command_line_page() -> str:
+    """The help of every command, as the commands print it in 80 columns."""
+    lines = [*heading("The command line", "="), "Every command has these texts: ``shallows COMMAND --help``.", ""]
+    for name, parser in [("shallows", cli.parser()), *_commands(cli.parser())]:
+        lines += [*heading(name, "-"), ".. code-block:: text", ""]
+        lines += [f"   {line}".rstrip() for line in parser.format_help().splitlines()] + [""]
+    return "\n".join(lines)
+
+
+def _commands(parser: argparse.ArgumentParser) -> Iterable[tuple[str, argparse.ArgumentParser]]:
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for one in action.choices.values():
+                yield one.prog, one
+                yield from _commands(one)
 
 
 # -- reference -------------------------------------------------------------------------------------------------------
