@@ -12,6 +12,7 @@ _NAMES = (
     "FourierFeatures",
     "HiddenUnits",
     "NystroemFeatures",
+    "PartialWhitening",
     "PolynomialFeatures",
     "QuasiMonteCarloFeatures",
     "RBFNetwork",

@@ -104,6 +104,7 @@ QUICK = {
     "KernelSlicedInverseRegression": COMPONENTS,
     "LowRankLinearizedSVMClassifier": {"budget": 30},
     "NystroemFeatures": {"n_features": 40},
+    "PartialWhitening": {"rank": 2},
     "QuasiMonteCarloFeatures": {"n_features": 40},
     "RBFNetwork": {"n_features": 40},
     "RandomBinning": {"n_grids": 10, "n_bins": 64},

@@ -62,6 +62,7 @@ ESTIMATORS = LazyTable(
         "LinearSVMClassifier": ".linear_svm.linear_svm_classifier",
         "LowRankLinearizedSVMClassifier": ".budgeted.low_rank_svm",
         "NystroemFeatures": ".feature_maps.landmarks",
+        "PartialWhitening": ".feature_maps.partial_whitening",
         "PolynomialFeatures": ".feature_maps.polynomial",
         "QuasiMonteCarloFeatures": ".feature_maps.quasi_monte_carlo",
         "RBFNetwork": ".feature_maps.landmarks",
