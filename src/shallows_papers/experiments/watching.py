@@ -52,19 +52,6 @@ def new_kinds(lines: Iterable[str]) -> Iterator[str]:
             yield line.rstrip() if len(seen) < _MOST_LINES else "(further lines are in the logs of the jobs)"
 
 
-def claims(results: Path, summaries: Iterable[Path]) -> Iterator[str]:
-    """Yield a line for the central claim of each paper, with what the runs say."""
-    from shallows_papers.report import summaries as in_short
-    from shallows_papers.report.target import read
-
-    targets = {path.stem: read(path) for path in (results / "tables").glob("*.csv")}
-    with suppress(ShallowsError):  # a part of the targets was made
-        for one in in_short.read(summaries, targets):
-            claim = one.claim
-            values = f" ({claim.measured})" * bool(claim.measured)
-            yield f"{one.name}: {claim.verdict}. {claim.text.rstrip('.')}{values}."
-
-
 def outcome(results: Path) -> Iterator[str]:
     """Yield the results, a line for each paper: its printed items by verdict."""
     papers: dict[str, list[Row]] = {}
@@ -203,8 +190,8 @@ def main(words: Sequence[str] | None = None) -> int:
     status = watch(["--cores", cores, *more, "--config", f"scale={options.scale}"])
     if status == 0:
         print(*outcome(results), sep="\n")
-        for line in claims(results, sorted(project().glob("config/papers/*/summary.yaml"))):
-            print(textwrap.fill(line, 100, subsequent_indent="    "))
+        if (claims := results / "report" / "claims.txt").exists():
+            print(claims.read_text(encoding="utf-8"), end="")
         if options.scale == "demo":
             print(SMOKE_TEST)
         records = [one.record for one in other_versions.find_runs(options.scale)]

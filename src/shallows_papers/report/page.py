@@ -10,6 +10,7 @@ import json
 import math
 import os
 import re
+import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -58,7 +59,8 @@ def write(
 
     ``targets`` are in the order of the page, each with its tidy CSV and its figure or None. ``leaderboards`` are pages
     by the titles of their datasets. ``title`` replaces the title of the scale. ``origin`` is a sentence about the
-    origin of results that are not the user's own. ``log`` is the log of verdicts, which is copied next to the page.
+    origin of results that are not the user's own. ``log`` is the log of verdicts, which is copied next to the page. The
+    central claims and what the runs say of them go into ``claims.txt``.
     """
     folder = Path(out_html).parent
     sections = [_section(*paths, folder) for paths in targets]
@@ -106,6 +108,9 @@ def write(
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii"),
     )
     write_text(out_html, text)
+    if in_short:
+        lines = [textwrap.fill(one.sentence, 100, subsequent_indent="    ") for one in in_short]
+        write_text(folder / "claims.txt", "\n".join(lines) + "\n")
     if log:
         write_text(folder / Path(log).name, Path(log).read_text(encoding="utf-8"))
 

@@ -73,6 +73,12 @@ class PaperSummary:
     numbers: tuple[Headline, ...]
     picture: Target | None  # None if nothing of it was measured
 
+    @property
+    def sentence(self) -> str:
+        """What the runs say of the central claim, in a line."""
+        values = f" ({self.claim.measured})" * bool(self.claim.measured)
+        return f"{self.name}: {self.claim.verdict}. {self.claim.text.rstrip('.')}{values}."
+
 
 def read(paths: Iterable[str | Path], targets: Mapping[str, Target]) -> list[PaperSummary]:
     """Read the summaries in the order of their ``place``, with the numbers in the tables."""
