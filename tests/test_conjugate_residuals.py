@@ -118,15 +118,14 @@ def test_the_residual_of_the_recursion_stays_the_true_one_in_float32(monkeypatch
 def test_it_is_the_solver_of_the_certified_rule_where_an_epoch_has_few_batches():
     p = problem(rank=6, n_subsample=25).preconditioner
 
-    def choose(m, n_outputs, rule="certified"):
-        return solver_for(*step_rules.planned(rule, p, m, N), m, n_outputs)
+    def choose(m, n_outputs):
+        return solver_for(p.step_size(m), step_rules.Certified().cycle(p, m, N), m, n_outputs)
 
     assert choose(N, 50) == ConjugateResiduals(p.step_size(N), 1)
     assert choose(30, 2) == ConjugateResiduals(p.step_size(30), 2)
     assert choose(10, 1) == ConjugateResiduals(p.step_size(10), 6)
     assert type(choose(10, 2)) is EigenProStepper  # 10 directions of 2 outputs, and their images, are more than 10 rows
     assert type(choose(3, 0)) is EigenProStepper  # twenty batches
-    assert type(choose(N, 1, "paper")) is EigenProStepper
     assert type(solver_for(0.1, None, N, 1)) is EigenProStepper
 
 

@@ -83,7 +83,11 @@ def restore_attributes(estimator: Any, attributes: dict[str, Any]) -> None:
 
 def check_kinds(estimator: Any) -> None:
     """Refuse a value of the wrong kind; the name or the default of a parameter shows which kind it needs."""
-    refuse_names_of_others(estimator)
+    named = getattr(estimator, "_named", {})
+    for name, other in (("kernel", "solver"), ("solver", "kernel")):
+        value, own, its = getattr(estimator, name, None), *(named.get(key, {}) for key in (name, other))
+        if isinstance(value, str) and value in its and value not in own and hasattr(estimator, other):
+            raise ShallowsError(f"There is no {name} {value!r}. It is a {other}: {other}={value!r}.")
     for name, parameter in inspect.signature(type(estimator)).parameters.items():
         value, default = getattr(estimator, name), parameter.default
         if name == "random_state":
@@ -99,7 +103,14 @@ def check_kinds(estimator: Any) -> None:
             kind = (f"a whole number from 1 to {MOST:,}, " if whole else "") + "'auto' or None"
         elif name.endswith("bandwidth"):
             right = is_positive(value) or (isinstance(value, str) and value in (default, "median"))
-            refuse_ignored_bandwidth(estimator, name, value, default)
+            kernel = getattr(estimator, name.replace("bandwidth", "kernel"), None)
+            has_own = isinstance(kernel, kernels.Kernel) and kernel.takes_bandwidth and kernel.bandwidth is not None
+            # `kernels.make` refuses a number next to such a kernel.
+            if has_own and isinstance(value, str) and value != default:
+                raise ShallowsError(
+                    f"{kernel!r} has its own bandwidth, so {name}={value!r} would be ignored. Leave {name} out, or "
+                    "give the kernel without a bandwidth."
+                )
             kind = "a positive number or 'median', the median distance"
             kind = kind if default == "median" else "a positive number, 'auto' or 'median'"
         elif isinstance(default, bool) or name == "orthogonal":
@@ -112,26 +123,6 @@ def check_kinds(estimator: Any) -> None:
             kind += ", or an object of shallows.solvers" if name == "solver" else ""
         if not right and not (value is None and default is None):
             raise ShallowsError(f"{name} must be {kind}, got {value!r}.")
-
-
-def refuse_ignored_bandwidth(estimator: Any, name: str, value: Any, default: Any) -> None:
-    """Refuse "median" next to a kernel object that has its own bandwidth; `kernels.make` refuses numbers."""
-    kernel = getattr(estimator, name.replace("bandwidth", "kernel"), None)
-    own = kernel.bandwidth if isinstance(kernel, kernels.Kernel) and kernel.takes_bandwidth else None
-    if own is not None and isinstance(value, str) and value != default:
-        raise ShallowsError(
-            f"{kernel!r} has its own bandwidth, so {name}={value!r} would be ignored. Leave {name} out, or give the "
-            "kernel without a bandwidth."
-        )
-
-
-def refuse_names_of_others(estimator: Any) -> None:
-    """Refuse the name of a solver as the kernel, and of a kernel as the solver."""
-    named = getattr(estimator, "_named", {})
-    for name, other in (("kernel", "solver"), ("solver", "kernel")):
-        value, own, its = getattr(estimator, name, None), *(named.get(key, {}) for key in (name, other))
-        if isinstance(value, str) and value in its and value not in own and hasattr(estimator, other):
-            raise ShallowsError(f"There is no {name} {value!r}. It is a {other}: {other}={value!r}.")
 
 
 class Estimator(BaseEstimator):
@@ -276,7 +267,8 @@ class Estimator(BaseEstimator):
                 X, y, weights, rows, _ = TrainingSet(X, y, weights, rows).take(np.flatnonzero(weights))
         if whole:
             self._warn_of_units(X)
-        weights = apply_class_weight(getattr(self, "class_weight", None), y, weights, whole=whole)
+        if getattr(self, "class_weight", None) is not None:
+            weights = apply_class_weight(self.class_weight, y, weights, whole=whole)
         if weights is not None:
             least, largest = float(weights.min()), float(weights.max())
             if not len(weights) * largest < np.finfo(np.float64).max or least / largest < LEAST_WEIGHT:

@@ -143,7 +143,7 @@ def fit_expansion(
     ``max_seconds`` is the limit of a call on a stream.
     """
     phases, device, n = Phases(), options.fit_device(), rows.X.shape[0]
-    codes = None if isinstance(targets, NoveltyTargets) else targets.encode(rows.targets)
+    codes = None if isinstance(targets, NoveltyTargets) else targets.encode(rows.y)
     dtype = options.precision(n)
     budget = ranks.share_of(options.budget(device, LEAST_MEMORY), options.memory)
     options.warn_of_too_little_memory(device, LEAST_MEMORY)

@@ -76,8 +76,8 @@ def fit_feature_eigenpro(
     phases, device = Phases(), options.fit_device()
     rows, held_out = split_rows(rows, early_stopping, seed, of_labels=of_classes, of_every_class=calibrates)
     start = begin(*warm, rows, seed)
-    targets = learn_square_targets(rows.targets, rows.weights, of_classes=of_classes, fit_intercept=fit_intercept)
-    codes, unit = targets.encode(rows.targets), 1.0 if rows.weights is None else float(rows.weights.max())
+    targets = learn_square_targets(rows.y, rows.weights, of_classes=of_classes, fit_intercept=fit_intercept)
+    codes, unit = targets.encode(rows.y), 1.0 if rows.weights is None else float(rows.weights.max())
     (n, c), dtype, budget = codes.shape, options.precision(len(codes)), options.budget(device)
     named = feature_map if isinstance(feature_map, str) else ""
     takes_kernel = named not in ("", "linear")

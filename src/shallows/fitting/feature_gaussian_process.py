@@ -84,11 +84,9 @@ def fit_feature_gaussian_process(
 ) -> FittedGaussianProcess:
     """Fit to checked rows; ``transformer`` is unfitted, and has the kernel, the bandwidth and the seed."""
     phases, n = Phases(), len(rows.rows)
-    y = rows.targets.astype(np.float64).reshape(n, -1)
-    targets = SquareValueTargets(
-        rows.targets.ndim == 1, np.average(y, axis=0, weights=rows.weights), np.ones(y.shape[1])
-    )
-    codes = targets.encode(rows.targets)
+    y = rows.y.astype(np.float64).reshape(n, -1)
+    targets = SquareValueTargets(rows.y.ndim == 1, np.average(y, axis=0, weights=rows.weights), np.ones(y.shape[1]))
+    codes = targets.encode(rows.y)
     refuse_wide(rows.X)
     some = streams.permutation(seed, "rows to choose with", 0, n)[:ROWS_TO_CHOOSE_WITH]
     points = rows.X[some].toarray() if scipy.sparse.issparse(rows.X) else np.asarray(rows.X[some])

@@ -56,8 +56,8 @@ def fit_feature_ridge(
     """Fit to checked rows; ``transformer`` is unfitted, and ``searches`` says whether its bandwidth is chosen."""
     phases, budget = Phases(), options.budget(arrays.Device("cpu"))
     of_targets = {"of_classes": of_classes, "fit_intercept": fit_intercept, "in_unit": False}
-    targets = learn_square_targets(rows.targets, rows.weights, **of_targets)
-    codes = targets.encode(rows.targets)
+    targets = learn_square_targets(rows.y, rows.weights, **of_targets)
+    codes = targets.encode(rows.y)
     kernel = transformer._make_kernel() if "kernel" in transformer.get_params(deep=False) else None
     components = choose_components(n_components, kernel, rows, codes, seed, budget, searches_bandwidth=searches)
     X = rows.X if components is None else components(rows.X)

@@ -72,8 +72,8 @@ def fit_kernel_ridge(
     phases, device, ranks = Phases(), options.fit_device(), solver.ranks
     rows, held_out = split_rows(rows, early_stopping, seed, of_labels=of_classes, of_every_class=calibrates)
     start = begin(*warm, rows, seed)
-    targets = learn_square_targets(rows.targets, rows.weights, of_classes=of_classes)
-    codes, unit = targets.encode(rows.targets), 1.0 if rows.weights is None else float(rows.weights.max())
+    targets = learn_square_targets(rows.y, rows.weights, of_classes=of_classes)
+    codes, unit = targets.encode(rows.y), 1.0 if rows.weights is None else float(rows.weights.max())
     (n, c), budget = codes.shape, ranks.share_of(options.budget(device), options.memory)
     solver = solver.for_size(n, budget)
     dtype = np.dtype(np.float64) if options.dtype == "auto" and solver.is_direct else options.precision(n)

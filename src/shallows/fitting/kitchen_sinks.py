@@ -31,8 +31,8 @@ def fit_kitchen_sinks(
     options: Options,
 ) -> FittedOnFeatures:
     """Fit to checked rows; ``transformer`` are unfitted hidden units with the seed."""
-    phases, targets = Phases(), learn_square_targets(rows.targets, rows.weights, of_classes=of_classes, in_unit=False)
-    codes, scales = targets.encode(rows.targets), np.ones(1)
+    phases, targets = Phases(), learn_square_targets(rows.y, rows.weights, of_classes=of_classes, in_unit=False)
+    codes, scales = targets.encode(rows.y), np.ones(1)
     if not of_classes:
         scales = np.sqrt(np.average(codes**2, axis=0, weights=rows.weights))
         scales = np.where(scales > 0, scales, 1.0)

@@ -60,7 +60,7 @@ def fit_lasvm(
     observers: Sequence[training.Observer],
 ) -> tuple[FittedMachines, OnlineMachines]:
     """Train on checked rows; the returned machines can continue with further examples."""
-    phases, y = Phases(), single_column(rows.targets)
+    phases, y = Phases(), single_column(rows.y)
     rows, targets = rows._replace(y=y), Machines.of(y, multiclass)
     machines = begin_machines(rows, targets, kernel, C, seed, options, searches_bandwidth=searches_bandwidth)
     phases.end("preparation")
@@ -96,7 +96,7 @@ def begin_machines(
     """Choose the kernel and the shift of the points by the first rows; the machines have no examples yet."""
     arrays.memory_budget(options.memory)  # Refuses values that are no size.
     n, cpu = len(rows.rows), arrays.Device("cpu")
-    dtype, codes = options.precision(n), targets.ridge_codes(rows.targets)
+    dtype, codes = options.precision(n), targets.ridge_codes(rows.y)
     centering, _, kernel, choice = leave_one_out_choice.place_and_choose(
         rows.X, None, np.arange(n), kernel, codes, rows.weights, seed, cpu, dtype,
         searches_bandwidth=searches_bandwidth, widest=np.inf, regularization=1.0 / C,
@@ -118,9 +118,9 @@ def visit_examples(
     observers: Sequence[training.Observer] = (),
 ) -> None:
     """Let every machine visit the examples in ``n_epochs`` random orders, or with 0 once in their own order."""
-    n, classes = len(rows.rows), machines.targets.numbers(rows.targets)
+    n, classes = len(rows.rows), machines.targets.numbers(rows.y)
     points = machines.centering.training_points(rows.X, np.arange(n), arrays.Device("cpu"), machines.dtype)
-    for state, two in zip(machines.states, machines.targets.problems(rows.targets, rows.weights), strict=True):
+    for state, two in zip(machines.states, machines.targets.problems(rows.y, rows.weights), strict=True):
         m = len(two.rows)
         for epoch in range(max(1, n_epochs) if m else 0):
             order = streams.permutation(machines.seed, "order", epoch, m) if n_epochs else np.arange(m)

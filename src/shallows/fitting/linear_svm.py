@@ -60,7 +60,7 @@ def fit_linear_svm(
     checkpoint: training.Checkpoint | None,
 ) -> FittedLinearSVM:
     """Train on checked rows, in the user's order."""
-    phases, y = Phases(), single_column(rows.targets)
+    phases, y = Phases(), single_column(rows.y)
     targets, n, cpu = Machines.of(y, "one_vs_rest"), len(y), Device("cpu")
     offsets = column_scales.far_offsets(rows.X) if fit_intercept else np.zeros(rows.X.shape[1])
     X, ridge = column_scales.shift_columns(rows.X, offsets), ridge_of(regularization, n)

@@ -57,14 +57,14 @@ def fit_regularized_risk(
     start = begin(*warm, rows, seed)
     targets: ClassTargets | ValueTargets
     if of_classes:
-        targets = ClassTargets.of(rows.targets, rows.weights, loss, fit_intercept=fit_intercept)
+        targets = ClassTargets.of(rows.y, rows.weights, loss, fit_intercept=fit_intercept)
     else:
-        targets = ValueTargets.of(rows.targets, rows.weights, loss)
+        targets = ValueTargets.of(rows.y, rows.weights, loss)
     n, dtype, budget = len(rows.rows), options.precision(len(rows.rows)), options.budget(device)
     options.warn_of_too_little_memory(device)
     with device.active():
         order = streams.permutation(seed, "order", 0, n)
-        codes = arrays.to_device(targets.encode(rows.targets)[order], device, dtype)
+        codes = arrays.to_device(targets.encode(rows.y)[order], device, dtype)
         weights = of_choice = None
         if rows.weights is not None:
             of_choice = rows.weights[order]
@@ -74,7 +74,7 @@ def fit_regularized_risk(
         choice: RidgeChoice | None = None
         if feature_map is None or (isinstance(feature_map, str) and feature_map != "linear"):
             centering, points, made, choice = leave_one_out_choice.place_and_choose(
-                rows.X, rows.matrix, order, kernel, targets.ridge_codes(rows.targets[order]), of_choice,
+                rows.X, rows.matrix, order, kernel, targets.ridge_codes(rows.y[order]), of_choice,
                 seed, device, dtype, searches_bandwidth=searches_bandwidth, feature_map=feature_map, widest=1.0,
                 regularizes=is_automatic(regularization),
             )  # fmt: skip

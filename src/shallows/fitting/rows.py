@@ -30,17 +30,10 @@ class TrainingSet(NamedTuple):
     """
 
     X: Any
-    y: np.ndarray | None
+    y: Any  # None without targets
     weights: np.ndarray | None
     rows: np.ndarray
     matrix: Any = None
-
-    @property
-    def targets(self) -> np.ndarray:
-        """Labels or values, of a fit that has them."""
-        if self.y is None:
-            raise ValueError("This fit needs y.")
-        return self.y
 
     def take(self, rows: np.ndarray) -> TrainingSet:
         """Some of the rows."""
@@ -129,11 +122,11 @@ def split_rows(
     if early_stopping is None:
         return rows, None
     fraction = early_stopping.fraction
-    n, by_class = rows.X.shape[0], of_labels and rows.targets.ndim == 1
+    n, by_class = rows.X.shape[0], of_labels and rows.y.ndim == 1
     order = streams.permutation(seed, "validation rows", 0, n)
     taken = np.zeros(n, dtype=bool)
     if by_class:
-        _, label = np.unique(rows.targets, return_inverse=True)
+        _, label = np.unique(rows.y, return_inverse=True)
         # The rows of each class in random order. Shares are rounded so that their sum is right.
         counts = np.bincount(label)
         wanted = fraction * counts
@@ -159,7 +152,7 @@ def split_rows(
         )
     held_out, training_rows = np.flatnonzero(taken), np.flatnonzero(~taken)
     apart = rows.take(held_out)
-    validation = HeldOut(apart.X, apart.targets, apart.weights, held_out, training_rows, of_labels)
+    validation = HeldOut(apart.X, apart.y, apart.weights, held_out, training_rows, of_labels)
     return rows.take(training_rows), validation
 
 
@@ -264,14 +257,12 @@ def refuse_balanced(class_weight: Any) -> None:
         )
 
 
-def apply_class_weight(class_weight: Any, y: Any, weights: np.ndarray | None, *, whole: bool) -> np.ndarray | None:
-    """Sample weights times class weights, shape (n,); None if there are neither. Missing classes have weight 1.
+def apply_class_weight(class_weight: Any, y: Any, weights: np.ndarray | None, *, whole: bool) -> np.ndarray:
+    """Sample weights times class weights, shape (n,). Missing classes have weight 1.
 
     "balanced" is n/(k nⱼ) for a class with nⱼ of the n rows, of k classes; n and nⱼ are sums of sample weights.
     ``whole``: whether ``y`` has all classes that a mapping may name.
     """
-    if class_weight is None:
-        return weights
     balanced = isinstance(class_weight, str) and class_weight == "balanced"
     if not (balanced or isinstance(class_weight, Mapping)):
         raise ShallowsError(

@@ -60,9 +60,9 @@ def choose_for_rows(rows: TrainingSet, options: Options, *, of_classes: bool, in
     n, d = rows.X.shape
     if scipy.sparse.issparse(rows.X):
         d = -(-rows.X.nnz // n)
-    n_outputs = 1 if rows.targets.ndim == 1 else rows.targets.shape[1]
-    if of_classes and rows.targets.ndim == 1:
-        n_classes = len(set(rows.targets.tolist()))
+    n_outputs = 1 if rows.y.ndim == 1 else rows.y.shape[1]
+    if of_classes and rows.y.ndim == 1:
+        n_classes = len(set(rows.y.tolist()))
         n_outputs = n_classes if n_classes > 2 else 1
     budget = options.budget(options.fit_device())
     found = choose_solver(n, d, n_outputs, budget, max_seconds=options.max_seconds, in_epochs=in_epochs)

@@ -78,7 +78,7 @@ def fit_kernel_svm(
 ) -> FittedMachines:
     """Train on checked rows, in the user's order."""
     phases, device = Phases(), options.fit_device()
-    y = single_column(rows.targets)
+    y = single_column(rows.y)
     targets = Machines.of(y, multiclass)
     n, dtype, budget = len(rows.rows), options.precision(len(rows.rows)), options.budget(device)
     options.warn_of_too_little_memory(device)
@@ -149,7 +149,7 @@ def fit_core_vector_regression(
     phases, device = Phases(), options.fit_device()
     n, dtype, budget = len(rows.rows), options.precision(len(rows.rows)), options.budget(device)
     weights = np.ones(n) if rows.weights is None else rows.weights / rows.weights.mean()
-    targets, mean, unit = standardize(rows.targets, weights)
+    targets, mean, unit = standardize(rows.y, weights)
     options.warn_of_too_little_memory(device)
     with device.active():
         automatic = is_automatic(regularization)

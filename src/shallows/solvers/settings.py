@@ -171,22 +171,18 @@ def resolve(solver: Any, solvers: Mapping[str, type[Any]], estimator: str) -> An
         raise ShallowsError(
             f"solver must be one of {names}, or an object of shallows.solvers such as {usual}(); got {solver!r}."
         )
-    if _name_of_class(type(solver), solvers) is None:
+    if not name_of(solver, solvers):
         raise ShallowsError(f"{estimator} cannot use the solver {type(solver).__name__}. Its solvers are {names}.")
     found = with_plain_numbers(solver)
     found.check()
     return found
 
 
-def name_of(solver: Settings, solvers: Mapping[str, type[Any]]) -> str:
-    """The name of a solver in a table."""
-    return str(_name_of_class(type(solver), solvers))
-
-
-def _name_of_class(cls: type[Any], solvers: Mapping[str, type[Any]]) -> str | None:
+def name_of(solver: Any, solvers: Mapping[str, type[Any]]) -> str:
+    """The name of a solver in a table; "" if the table does not have its class."""
     if isinstance(solvers, LazyTable):
-        return solvers.name_of(cls)
-    return next((name for name in solvers if solvers[name] is cls), None)
+        return solvers.name_of(type(solver)) or ""
+    return next((name for name in solvers if solvers[name] is type(solver)), "")
 
 
 def has_online_solver(solver: Any, solvers: Mapping[str, type[Any]]) -> bool:

@@ -152,7 +152,11 @@ def train(
         raise ShallowsError(f"max_epochs must be at least 1, got {stopping.max_epochs!r}.")
     state = solver.init(problem) if state is None else state
     run = Run(state, len(batches), stopping.max_epochs, make_snapshot=snapshot, max_iterations=stopping.max_iterations)
-    training = _Training(solver, problem, batches, stopping, observers, checkpoint, not may_shrink, run)
+    streamed, given = isinstance(batches, Stream), not may_shrink
+    may_shrink = may_shrink and not streamed and hasattr(state, "step_size")
+    at_epoch_start = None if streamed else keep(state)
+    of_run = run, Monitor(problem, state), at_epoch_start, streamed, given, may_shrink
+    training = _Training(solver, problem, batches, stopping, observers, checkpoint, *of_run)
     if checkpoint is not None:
         checkpoint.acquire()
     try:
@@ -188,14 +192,13 @@ class _Training:
     stopping: Stopping
     observers: Sequence[Observer]
     checkpoint: Checkpoint | None
-    step_is_given: bool
     run: Run
-
-    def __post_init__(self) -> None:
-        state, self.streamed = self.run.state, isinstance(self.batches, Stream)
-        self.may_shrink = not (self.step_is_given or self.streamed) and hasattr(state, "step_size")
-        self.monitor, self.best = Monitor(self.problem, state), BestState()
-        self.at_epoch_start = None if self.streamed else keep(state)
+    monitor: Monitor
+    at_epoch_start: Kept | None  # None on a stream
+    streamed: bool
+    step_is_given: bool
+    may_shrink: bool
+    best: BestState = field(default_factory=BestState)
 
     def device_failure(self, error: Exception) -> DeviceError:
         """The error for a GPU that failed during the training, with what to do."""

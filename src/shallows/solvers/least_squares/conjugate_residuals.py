@@ -134,7 +134,7 @@ class ConjugateResiduals:
         image = _with_ridge(problem, s, image, direction)
         self._make_room(s)
         energy, square = dots(gradient, image[batch, :]), dots(gradient, gradient)
-        eps, p = float(xp.finfo(s.coefficients.dtype).eps), problem.flattening
+        eps, p = float(xp.finfo(s.coefficients.dtype).eps), problem.preconditioner
         noise = eps * (batch.stop - batch.start) * p.top_eigenvalue
 
         turned = arrays.contiguous(_weighted(problem, image).T)
@@ -166,7 +166,7 @@ class ConjugateResiduals:
 
 def _applied(problem: KernelProblem, s: ConjugateResidualState, g: Array, batch: slice) -> tuple[Array, Array]:
     """The coefficients d of P Σ gᵢ k(xᵢ, ·), shape (n, c), and K d."""
-    gram, p, xp = problem.gram, problem.flattening, arrays.namespace(g)
+    gram, p, xp = problem.gram, problem.preconditioner, arrays.namespace(g)
     whole = batch.start == 0 and batch.stop == gram.n
     if s.projection is None and whole:
         s.projection, values = _projection(problem, g)
@@ -214,7 +214,7 @@ def _norms(problem: KernelProblem, r: Array) -> Array:
 
 def _projection(problem: KernelProblem, g: Array) -> tuple[Array, Array]:
     """Ψ = K(·, M) V, shape (n, q), and K g, from one pass over the rows."""
-    gram, p, xp = problem.gram, problem.flattening, arrays.namespace(g)
+    gram, p, xp = problem.gram, problem.preconditioner, arrays.namespace(g)
     psi, values = xp.empty((gram.n, p.rank), dtype=g.dtype), xp.empty(g.shape, dtype=g.dtype)
     for rows in arrays.blocks(gram.n, gram.tile):
         values[rows, :], columns = gram.rows_dot(rows, g, head=p.n_subsample)

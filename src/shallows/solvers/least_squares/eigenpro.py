@@ -256,7 +256,7 @@ class EigenProStepper:
         return AveragedState(arrays.namespace(problem.targets).zeros_like(problem.targets), self.step_size)
 
     def step(self, problem: KernelProblem, state: AveragedState, batch: slice) -> AveragedState:
-        return gradient_step(problem, state, batch, self.cycle, problem.flattening)
+        return gradient_step(problem, state, batch, self.cycle, problem.preconditioner)
 
 
 def solver_for(

@@ -175,16 +175,9 @@ class KernelProblem:
     targets: Array  # (n, c)
     # (n, 1) or (n, c): Sample weights, for all outputs or for each. None: all are one. A weight of zero removes a row.
     weights: Array | None = None
-    preconditioner: Preconditioner | None = None
+    preconditioner: Preconditioner = NOTHING
     # λ: minimize Σᵢ wᵢ ‖f(xᵢ) − yᵢ‖² + λ ‖f‖². Rows of weight zero must lie outside the preconditioner's subsample.
     regularization: float = 0.0
-
-    @property
-    def flattening(self) -> Preconditioner:
-        """The preconditioner of a solver that needs one."""
-        if self.preconditioner is None:
-            raise ValueError("This solver needs a problem with a preconditioner.")
-        return self.preconditioner
 
     def inverse_weights(self, rows: slice) -> Array | float:
         """1/w of some rows, and 0 for w = 0: the factor of λ in K + λW⁻¹."""
@@ -294,11 +287,7 @@ class AveragedState(DeviceState):
 
     @property
     def coefficients(self) -> Array:
-        """The model, shape (n, c), computed at every call."""
-        return self.model()
-
-    def model(self) -> Array:
-        """The average of the iterates, or the last one."""
+        """The model, shape (n, c), computed at every call: the average of the iterates, or the last one."""
         if self.lag is None:
             return self.iterate
         average = self.lag * -self.scale

@@ -8,9 +8,8 @@ from typing import Any, ClassVar
 from ... import arrays, spectrum
 from ...arrays import Array
 from ..settings import at_least_zero, count, flag, setting
-from . import step_rules
 from .kernel_problem import AveragedState, KernelFit, KernelProblem, KernelSolver, gradient_step, gram_of_rows
-from .step_rules import Cycle, StepPlan, given_step, named_step, one_step, report_steps
+from .step_rules import Certified, Cycle, StepPlan, given_step, named_step, one_step, report_steps
 
 RULES = ("certified", "constant")
 
@@ -66,7 +65,7 @@ class KernelSGD(KernelSolver):
         )
         batch_size = min(n, self.batch_size or max(16, round(bare.critical_batch_size())))
         if self.step == "certified" and not fit.all_equal:
-            step_size, cycle = step_rules.planned("certified", bare, batch_size, n)
+            step_size, cycle = bare.step_size(batch_size), Certified().cycle(bare, batch_size, n)
             return StepPlan(kernel, bare, batch_size, step_size, bare.top_eigenvalue, bare.largest_diagonal, cycle)
         step_size = given_step(self) or CONSTANT * bare.step_size(batch_size)
         plan = StepPlan(kernel, None, batch_size, step_size, bare.top_eigenvalue, bare.largest_diagonal)

@@ -73,7 +73,7 @@ class LiftedProblem(KernelProblem):
 
 def lifted(problem: KernelProblem, batch_size: int) -> LiftedProblem:
     """The problem with the values of the flattened directions at all points, from one product with the matrix."""
-    p, xp = problem.flattening, arrays.namespace(problem.targets)
+    p, xp = problem.preconditioner, arrays.namespace(problem.targets)
     directions = p.vectors * xp.sqrt(xp.clip(p.scale, 0.0, None))[None, :]
     functions = problem.gram.columns_dot(0, p.n_subsample, directions)
     ridge = with_ridge = None
@@ -121,7 +121,7 @@ class LiftedState(AveragedState):
     def coefficients(self) -> Array:
         """The coefficients of the points, shape (n, c), computed at every call."""
         n = self.iterate.shape[0] - self.directions.shape[1]
-        stacked = self.model()
+        stacked = super().coefficients
         points = arrays.contiguous_copy(stacked[:n, :])
         points[: self.directions.shape[0], :] += self.directions @ stacked[n:, :]
         return points
@@ -246,7 +246,7 @@ class LiftedEigenPro:
 
 def with_functions(problem: KernelProblem) -> LiftedProblem:
     """As `lifted`, for eigenvectors of length n and without regularization."""
-    p = problem.flattening
+    p = problem.preconditioner
     directions = p.vectors * arrays.namespace(p.vectors).sqrt(p.scale)[None, :]
     return LiftedProblem(**vars(problem), directions=directions, functions=problem.gram.dot(directions))
 

@@ -282,13 +282,6 @@ def any_step() -> Parameter:
     return Step("certified", expected, classes=RULES)
 
 
-def planned(rule: str | StepRule, p: Any, batch_size: int, n: int) -> tuple[float, Cycle | None]:
-    """The step of a rule, and the cycle of its factors if it has one."""
-    rule = make(rule)
-    cycle = rule.cycle(p, batch_size, n) if hasattr(rule, "cycle") else None
-    return rule(p, batch_size, n), cycle
-
-
 @dataclass(frozen=True)
 class StepPlan:
     """The batches and steps of a fit, decided before any large array exists."""
@@ -339,7 +332,8 @@ def plan_steps(
         if isinstance(rule, Certified) and batch_size == n == p.n_subsample and n <= SMALL:
             # A small problem, where every batch has all rows, is regularized by the number of epochs: SMALL_FLOOR.
             rule = Exact()
-        step_size, cycle = planned(rule, p, batch_size, n)
+        step_size = rule(p, batch_size, n)
+        cycle = rule.cycle(p, batch_size, n) if hasattr(rule, "cycle") else None
     is_exact = isinstance(rule, Exact)
     if rule is not None:
         step_size = 1.0 / (1.0 / step_size + (1.0 if is_exact else 0.5) * added)
