@@ -19,10 +19,12 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from .. import arrays, kernels, training
 from ..arrays.user_arrays import largest_unit, read_points, to_host
 from ..errors import DeviceMemoryError, ShallowsError
+from ..fitting.fit_call import FitCall
 from ..fitting.machine import Options
 from ..fitting.rows import EarlyStopping, TrainingSet, apply_class_weight, refuse_missing_labels
 from ..kernels import precomputed
 from ..models.centering import check_scores
+from ..ranks import ALONE, Alone
 from ..solvers import settings
 from ..spectrum.kernel_ridge_choice import is_automatic
 from ..utils import frozen, progress
@@ -360,7 +362,23 @@ class Estimator(BaseEstimator):
         objects["early_stopping"] = EarlyStopping.of(self.early_stopping)
         return {**self.get_params(deep=False), **objects}
 
-    def _progress_observers(self) -> list[training.Observer]:
+    def _call(
+        self,
+        observers: Sequence[training.Observer] = (),
+        checkpoint: training.Checkpoint | None = None,
+        *,
+        parameters: Mapping[str, Any] | None = None,
+        seed: int | None = None,
+        max_seconds: float | None = None,
+        ranks: Alone = ALONE,
+    ) -> FitCall:
+        """How a fit runs, for its function in `shallows.fitting`."""
+        seed = ranks.from_first(self._seed() if seed is None else seed)
+        stopping, before = EarlyStopping.of(getattr(self, "early_stopping", False)), vars(self).get("_ended")
+        observers = [*([] if ranks.rank else self._progress()), *observers]
+        return FitCall(seed, self._options(), observers, checkpoint, stopping, parameters, before, max_seconds)
+
+    def _progress(self) -> list[training.Observer]:
         return [training.Progress(type(self).__name__)] if self._options().verbose else []
 
     def _set_course(self, run: training.Run) -> None:
@@ -398,7 +416,7 @@ def fit_rows(self: _Trained, X: Any, y: Any, sample_weight: Any = None) -> _Trai
     """
     self._check_parameters()
     rows = self._validated_training_set(X, y, sample_weight)
-    self._store(self._train(rows, self._seed()))
+    self._store(self._train(rows, self._call()))
     return self
 
 
@@ -434,6 +452,5 @@ def fit_in_epochs(
     """
     self._check_parameters()
     rows = self._validated_training_set(X, y, sample_weight)
-    observers = [*self._progress_observers(), *observers]
-    self._store(self._train(rows, self._seed(), observers=observers, checkpoint=checkpoint))
+    self._store(self._train(rows, self._call(observers, checkpoint)))
     return self

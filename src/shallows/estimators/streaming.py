@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse
@@ -14,7 +14,7 @@ from ..arrays.user_arrays import LEAST_ROWS, to_host
 from ..errors import ShallowsError
 from ..fitting import stream_training
 from ..fitting.rows import check_classes, refuse_balanced, refuse_missing_labels, single_column
-from ..fitting.stream_training import Batch, StreamState, copy_batch, join_batches, n_rows, next_beginning
+from ..fitting.stream_training import Batch, StreamCall, StreamState, copy_batch, join_batches, n_rows, next_beginning
 from ..fitting.targets import Machines
 from ..utils.plain_numbers import plain_numbers
 from .base import Estimator, keeps_model_on_failure, restore_attributes
@@ -174,15 +174,6 @@ class OnlineClassifier(LabelPredictions, Estimator):
 # --------------------------------------------------------------------- models of random features that may grow
 
 
-class StreamCall(NamedTuple):
-    """Limits, observers and checkpoint of a call of ``partial_fit``."""
-
-    n_iter: int | None
-    max_seconds: float | None
-    observers: Sequence[training.Observer]
-    checkpoint: training.Checkpoint | None
-
-
 class GrowingModel(Estimator):
     """Base of the estimators that keep their model and the waiting rows of a stream in ``_stream``."""
 
@@ -198,20 +189,18 @@ class GrowingModel(Estimator):
 
         If a batch fails, the batches before it are kept, unless ``is_whole``: then the call changes nothing.
         """
-        attributes, limit = dict(vars(self)), plain_numbers(call.max_seconds)
+        attributes, limits = dict(vars(self)), (plain_numbers(call.n_iter), plain_numbers(call.max_seconds))
+        call = StreamCall(*limits, [*self._progress(), *call.observers], call.checkpoint)
         try:
             continued = stream_training.continue_stream(
                 vars(self).get("_stream"),
                 source,
                 is_whole=is_whole,
                 check=check,
-                begin=partial(begin, max_seconds=limit),
-                n_iter=plain_numbers(call.n_iter),
-                max_seconds=limit,
+                begin=partial(begin, max_seconds=call.max_seconds),
+                call=call,
                 options=self._options(),
                 may_shrink=self._chooses_step(),
-                observers=[*self._progress_observers(), *call.observers],
-                checkpoint=call.checkpoint,
             )
             stream = continued.stream
             self._store(stream, continued.run, {"preparation": continued.preparation})

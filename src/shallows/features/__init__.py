@@ -14,7 +14,7 @@ from ..arrays import Array
 from ..errors import ShallowsError
 from ..utils.lazy_tables import LazyTable
 from ..utils.plain_numbers import takes_numpy_integers
-from .base import FeatureMap
+from .base import FeatureMap, MapRequest
 from .design import Blocks, Design
 
 FEATURE_MAPS = LazyTable(
@@ -62,7 +62,7 @@ _CLASSES = LazyTable(
 )
 
 
-__all__ = [*_CLASSES, "FEATURE_MAPS", "Blocks", "Design", "FeatureMap", "in_blocks", "make", "name_of"]
+__all__ = [*_CLASSES, "FEATURE_MAPS", "Blocks", "Design", "FeatureMap", "MapRequest", "in_blocks", "make", "name_of"]
 
 
 def __getattr__(name: str) -> Any:

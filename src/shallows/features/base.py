@@ -7,6 +7,8 @@ For Fourier features (`FourierStream`) they use projections, and compute the cos
 from __future__ import annotations
 
 import numbers
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 import scipy.sparse
@@ -14,6 +16,7 @@ import scipy.sparse
 from .. import arrays
 from ..arrays import Array, Device
 from ..errors import ShallowsError
+from ..kernels import Kernel
 
 
 @runtime_checkable
@@ -74,6 +77,17 @@ class FourierStream(FeatureStream, Protocol):
 
     def phases(self, i: int, like: Array) -> Array:
         """Phases of block i, shape (F,), for the form with phases."""
+
+
+@dataclass(frozen=True)
+class MapRequest:
+    """Which map an estimator trains on; the arguments of `shallows.features.in_blocks` that do not depend on data."""
+
+    features: Any  # A key of `shallows.features.FEATURE_MAPS`, a map of the user, or None: no explicit features
+    kernel: Kernel
+    searches_bandwidth: bool
+    n_features: int | None = None  # None: the estimator decides
+    parameters: Mapping[str, Any] = field(default_factory=dict)  # Further arguments of the function that makes the map
 
 
 class FeatureMap:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -19,7 +18,8 @@ from ..spectrum.kernel_ridge_choice import choose_kernel_ridge, is_automatic
 from ..spectrum.leave_one_out import RidgeChoice, report_of_choice
 from ..utils.checks import warn_user
 from . import column_scales, leave_one_out_choice
-from .machine import Options, Phases
+from .fit_call import FitCall
+from .machine import Phases
 from .targets import Machines
 
 BATCH = 4096
@@ -57,12 +57,10 @@ def fit_budgeted_svm(
     regularization: float | str,
     streamed: bool,
     before: FittedBudgeted | None,
-    seed: int,
-    options: Options,
-    observers: Sequence[training.Observer],
+    call: FitCall,
 ) -> FittedBudgeted:
     """Train a `BudgetedSGD` for some epochs; with ``streamed``, visit the rows once, starting from the fit before."""
-    phases, n = Phases(), len(y)
+    phases, n, seed = Phases(), len(y), call.seed
     offsets = column_scales.far_offsets(X) if before is None else before.model.offsets
     X = column_scales.shift_columns(X, offsets)
     rows = make_rows(X, targets.numbers(y), weights, len(targets.classes), streamed=streamed)
@@ -80,7 +78,7 @@ def fit_budgeted_svm(
         arrays.check_room(
             f"{most:,} support vectors take",
             8 * most * (X.shape[1] + 2 + (most if solver.maintenance == "projection" else 0)),
-            options.budget(Device("cpu")),
+            call.options.budget(Device("cpu")),
             "Take a smaller budget, or give more memory.",
         )
     else:
@@ -94,9 +92,7 @@ def fit_budgeted_svm(
         state.fill(points, before.model.coefficients)
         state.n_steps = before.n_steps
     phases.end("preparation")
-    run = train_on_rows(
-        stepper, rows, state, seed, None if streamed else solver.max_epochs, options.max_seconds, observers
-    )
+    run = train_on_rows(stepper, rows, state, None if streamed else solver.max_epochs, call)
     state = run.state
     model = GaussianSum(np.ascontiguousarray(state.centers + offsets), state.coefficients.copy(), width, offsets)
     chosen = {
@@ -108,7 +104,7 @@ def fit_budgeted_svm(
         "lost": state.lost,
         **selection,
     }
-    return describe_fit(model, ridge, run, phases, chosen, seed, streamed=streamed)
+    return describe_fit(model, ridge, run, phases, chosen, call.seed, streamed=streamed)
 
 
 def fit_multi_hyperplane(
@@ -121,9 +117,7 @@ def fit_multi_hyperplane(
     regularization: float | str,
     streamed: bool,
     before: FittedBudgeted | None,
-    seed: int,
-    options: Options,
-    observers: Sequence[training.Observer],
+    call: FitCall,
 ) -> FittedBudgeted:
     """Train a `MultiHyperplane`, as `fit_budgeted_svm`."""
     phases, k, constant = Phases(), len(targets.classes), float(solver.constant)
@@ -138,7 +132,7 @@ def fit_multi_hyperplane(
     arrays.check_room(
         f"{solver.n_hyperplanes * k:,} hyperplanes take",
         8 * solver.n_hyperplanes * k * (X.shape[1] + 2),
-        options.budget(Device("cpu")),
+        call.options.budget(Device("cpu")),
         "Take a smaller n_hyperplanes, or give more memory.",
     )
     stepper = solver.build(ridge)
@@ -150,13 +144,11 @@ def fit_multi_hyperplane(
         state.classes[:m] = fitted.classes
         state.n_weights, state.n_steps, state.n_names = m, before.n_steps, len(state.names)
     phases.end("preparation")
-    run = train_on_rows(
-        stepper, rows, state, seed, None if streamed else solver.max_epochs, options.max_seconds, observers
-    )
+    run = train_on_rows(stepper, rows, state, None if streamed else solver.max_epochs, call)
     state = run.state
     model = hyperplanes_of(state, constant, k, offsets)
     chosen = {"n_hyperplanes": state.n_weights, "n_violations": state.n_violations, "pruned": state.pruned}
-    return describe_fit(model, ridge, run, phases, chosen, seed, streamed=streamed)
+    return describe_fit(model, ridge, run, phases, chosen, call.seed, streamed=streamed)
 
 
 # ------------------------------------------------------------------------------------------ the parts of both fits
@@ -205,20 +197,18 @@ def train_on_rows(
     stepper: Any,
     rows: SparseRows,
     state: Any,
-    seed: int,
     max_epochs: int | None,
-    max_seconds: float | None,
-    observers: Sequence[training.Observer],
+    call: FitCall,
 ) -> training.Run:
     """Train from a state or the zero function; without ``max_epochs``, visit the rows once, in their order."""
     n = rows.points.shape[0]
-    batches: Any = ShuffledRows(n, seed)
+    batches: Any = ShuffledRows(n, call.seed)
     if max_epochs is None:
         batches = training.Stream(np.arange(n)[some] for some in arrays.blocks(n, BATCH))
         stopping = training.Stopping(1, tolerance=-np.inf)
     else:
-        stopping = training.Stopping(max_epochs, max_seconds=max_seconds, tolerance=-np.inf)
-    return training.train(stepper, rows, batches, stopping, observers=observers, state=state)
+        stopping = training.Stopping(max_epochs, max_seconds=call.options.max_seconds, tolerance=-np.inf)
+    return training.train(stepper, rows, batches, stopping, observers=call.observers, state=state)
 
 
 def describe_fit(

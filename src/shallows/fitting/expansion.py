@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -19,6 +18,7 @@ from ..solvers.examples import Examples
 from ..solvers.expansions.doubly_stochastic import DoublyStochastic
 from ..solvers.expansions.expansion import ExpansionProblem, ExpansionState
 from .expansion_plan import ExpansionPlan, check_room, holds_points, plan_expansion
+from .fit_call import FitCall
 from .machine import Options, Phases
 from .rows import TrainingSet
 from .snapshot import RiskSnapshot
@@ -131,17 +131,11 @@ def fit_expansion(
     searches_bandwidth: bool,
     regularization: float | None,
     settings: DoublyStochastic,
-    seed: int,
-    options: Options,
-    observers: Sequence[training.Observer] = (),
-    checkpoint: training.Checkpoint | None = None,
-    max_seconds: float | None = None,
+    call: FitCall,
     ranks: Alone = ALONE,
 ) -> tuple[TrainedExpansion, training.Run, dict[str, float]]:
-    """Train on checked rows; returns the model, its training, and the seconds of each phase.
-
-    ``max_seconds`` is the limit of a call on a stream.
-    """
+    """Train on checked rows; returns the model, its training, and the seconds of each phase."""
+    seed, options = call.seed, call.options
     phases, device, n = Phases(), options.fit_device(), rows.X.shape[0]
     codes = None if isinstance(targets, NoveltyTargets) else targets.encode(rows.y)
     dtype = options.precision(n)
@@ -164,15 +158,15 @@ def fit_expansion(
 
         # Ten passes, and more of them for small data, which need no fewer steps to the solution.
         usual = max(10 * math.ceil(n / plan.batch_size), 50, min(200, math.ceil(200 * math.sqrt(1000 / n))))
-        stopping = stopping_rules(settings, n, plan.batch_size, usual, max_seconds or options.max_seconds)
+        stopping = stopping_rules(settings, n, plan.batch_size, usual, call.max_seconds or options.max_seconds)
         check_room(plan, settings, n, stopping, options.max_seconds)
         run = training.train(
             plan.stepper,
             problem,
             training.Batches(n, plan.batch_size, seed),
             stopping,
-            observers=observers,
-            checkpoint=checkpoint,
+            observers=call.observers,
+            checkpoint=call.checkpoint,
             snapshot=lambda state, epoch: snapshot_of(plan, problem, state, epoch, order, options, device),
             may_shrink=settings.step_size is None,
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -19,7 +18,8 @@ from ..solvers.feature_components.problem import (
     sample_components,
 )
 from .components import MOMENT_ROWS, ComponentPlan, NotCoded, TrainedComponents, View, even_batch_size
-from .machine import Options, Phases, report_of_machine
+from .fit_call import FitCall
+from .machine import Phases, report_of_machine
 from .snapshot import ComponentSnapshot
 from .stream_training import LEAST_MEMORY, check_finite, stopping_rules
 
@@ -46,14 +46,11 @@ def fit_feature_components(
     centered: bool,
     solver: FeaturePCASettings,
     chosen: dict[str, Any],
-    seed: int,
-    options: Options,
-    max_seconds: float | None,
-    observers: Sequence[training.Observer],
-    checkpoint: training.Checkpoint | None,
+    call: FitCall,
     phases: Phases,
 ) -> tuple[PrincipalFeatures, training.Run, dict[str, float]]:
     """Train on checked points; returns components, their training and the seconds of each phase."""
+    seed, options = call.seed, call.options
     device, n, k = options.fit_device(), X.shape[0], n_components
     dtype, budget = options.precision(n), options.budget(device, LEAST_MEMORY)
     options.warn_of_too_little_memory(device, LEAST_MEMORY)
@@ -77,9 +74,9 @@ def fit_feature_components(
             stepper,
             problem,
             training.Batches(n, size, seed),
-            stopping_rules(solver, n, size, usual, max_seconds or options.max_seconds),
-            observers=observers,
-            checkpoint=checkpoint,
+            stopping_rules(solver, n, size, usual, call.max_seconds or options.max_seconds),
+            observers=call.observers,
+            checkpoint=call.checkpoint,
             snapshot=lambda state, epoch: ComponentSnapshot(
                 FeatureComponents.of(blocks, centering, state, k), state, epoch, device
             ),

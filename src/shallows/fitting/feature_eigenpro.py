@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from .. import arrays, features, kernels, training
-from ..features import Blocks, Design
+from ..features import Blocks, Design, MapRequest
 from ..kernels import Kernel
 from ..models.centering import Centering, check_scale
 from ..models.functions import FeatureFunction
@@ -32,10 +31,11 @@ from .choices import (
     held_out_spans,
 )
 from .feature_blocks import number_of_features
+from .fit_call import FitCall, FittedFunction
 from .least_squares import check_memory, report_of_model, warn_if_unconverged
-from .machine import SMALL, Options, Phases, report_of_machine
-from .rows import EarlyStopping, TrainingSet, order_rows, split_rows
-from .snapshot import Ended, FittedFunction, LeastSquaresSnapshot, begin
+from .machine import SMALL, Phases, report_of_machine
+from .rows import TrainingSet, order_rows, split_rows
+from .snapshot import LeastSquaresSnapshot
 from .square_targets import SquareClassTargets, learn_square_targets
 
 GROWING = ("fourier", "orthogonal")
@@ -55,27 +55,20 @@ def fit_feature_eigenpro(
     rows: TrainingSet,
     *,
     of_classes: bool,
-    feature_map: Any,
-    map_parameters: Mapping[str, Any],
-    n_features: int | None,
-    kernel: Kernel,
-    searches_bandwidth: bool,
+    request: MapRequest,
     n_components: int | str | None,
     regularization: float | str,
     calibrates: bool,
     solver: FeatureEigenPro,
     fit_intercept: bool,
-    early_stopping: EarlyStopping | None,
-    warm: tuple[Any, Ended | None],
-    seed: int,
-    options: Options,
-    observers: Sequence[training.Observer],
-    checkpoint: training.Checkpoint | None,
+    call: FitCall,
 ) -> FittedFunction:
-    """Train on checked rows; ``feature_map``: a key of `shallows.features.FEATURE_MAPS`, or a map of the user."""
-    phases, device = Phases(), options.fit_device()
-    rows, held_out = split_rows(rows, early_stopping, seed, of_labels=of_classes, of_every_class=calibrates)
-    start = begin(*warm, rows, seed)
+    """Train on checked rows."""
+    seed, options, phases = call.seed, call.options, Phases()
+    feature_map, kernel, searches_bandwidth = request.features, request.kernel, request.searches_bandwidth
+    device = options.fit_device()
+    rows, held_out = split_rows(rows, call.early_stopping, seed, of_labels=of_classes, of_every_class=calibrates)
+    start = call.begin(rows)
     targets = learn_square_targets(rows.y, rows.weights, of_classes=of_classes, fit_intercept=fit_intercept)
     codes, unit = targets.encode(rows.y), 1.0 if rows.weights is None else float(rows.weights.max())
     (n, c), dtype, budget = codes.shape, options.precision(len(codes)), options.budget(device)
@@ -96,18 +89,18 @@ def fit_feature_eigenpro(
 
         calibrates = calibrates and of_classes and not centering.all_equal
         exclusive, used = of_classes and not targets.several, kernel if takes_kernel else None
-        request = Request(searches_bandwidth, regularization, exclusive, centering.all_equal, unit, seed)
+        wish = Request(searches_bandwidth, regularization, exclusive, centering.all_equal, unit, seed)
         most = MOST_FEATURES if named.startswith(GROWING) else LEAST_FEATURES
-        width = n_features or number_of_features(n, FEATURES_PER_ROOT, LEAST_FEATURES, most)
+        width = request.n_features or number_of_features(n, FEATURES_PER_ROOT, LEAST_FEATURES, most)
         room = budget - points.nbytes
         made, choices = used, Choices()
         if used is not None:
-            made, choices = choose_kernel(used, request, sample, room, n_units=width)
+            made, choices = choose_kernel(used, wish, sample, room, n_units=width)
         elif not (centering.all_equal or is_automatic(regularization)):
             choices = Choices(float(regularization) / unit)
         room = budget - points.nbytes
-        blocks = features.in_blocks(feature_map, made, points[:, :-2], width, seed, room, map_parameters)
-        choices = choose_on_features(request, choices, made, blocks, sample, named, calibrates=calibrates)
+        blocks = features.in_blocks(feature_map, made, points[:, :-2], width, seed, room, request.parameters)
+        choices = choose_on_features(wish, choices, made, blocks, sample, named, calibrates=calibrates)
         phases.end("selection")
 
         fit = KernelFit(
@@ -123,24 +116,19 @@ def fit_feature_eigenpro(
         problem = FeatureProblem(design, learned, weights, plan.preconditioner, choices.regularization)
         function = FeatureFunction(blocks, centering, learned[:, :c], components)
         stepper = FeatureEigenProStepper(float(plan.step_size), plan.cycle)
+        # With fewer features than rows the loss does not go to zero.
+        least_fall = 2.0 * solver.tol if choices.regularization and n > MANY else 0.0
         phases.end("kernel_matrix")
 
+        limits = solver.max_epochs, held_out, phases.seconds_left(options.max_seconds), solver.tol
         with arrays.own_threads() if workers_of(points, blocks.spans) > 1 else contextlib.nullcontext():
             run = training.train(
                 stepper,
                 problem,
                 training.Batches(n, plan.batch_size, seed, first_epoch=start.epoch),
-                training.Stopping(
-                    solver.max_epochs,
-                    max_seconds=options.max_seconds and phases.seconds_left(options.max_seconds),
-                    tolerance=solver.tol,
-                    validate=None if held_out is None else held_out.error,
-                    patience=(early_stopping or EarlyStopping()).patience,
-                    # With fewer features than rows the loss does not go to zero.
-                    least_fall=2.0 * solver.tol if choices.regularization and n > MANY else 0.0,
-                ),
-                observers=observers,
-                checkpoint=checkpoint,
+                call.stopping(*limits, least_fall),
+                observers=call.observers,
+                checkpoint=call.checkpoint,
                 snapshot=lambda state, epoch: LeastSquaresSnapshot(
                     replace(function, coefficients=state.coefficients[:, :c]),
                     *(targets, problem, state, epoch, order, held_out, options, device),

@@ -21,7 +21,8 @@ from ..spectrum import marginal_likelihood
 from ..spectrum.kernel_ridge_choice import is_automatic
 from .feature_blocks import blocks_of_rows, check_finite, check_room_of_system
 from .feature_choice import with_bandwidth
-from .machine import Options, Phases
+from .fit_call import FitCall
+from .machine import Phases
 from .rows import TrainingSet
 from .square_targets import SquareValueTargets
 
@@ -75,15 +76,10 @@ class Posterior(NamedTuple):
 
 
 def fit_feature_gaussian_process(
-    rows: TrainingSet,
-    *,
-    transformer: Any,
-    variances: Variances,
-    seed: int,
-    options: Options,
+    rows: TrainingSet, *, transformer: Any, variances: Variances, call: FitCall
 ) -> FittedGaussianProcess:
     """Fit to checked rows; ``transformer`` is unfitted, and has the kernel, the bandwidth and the seed."""
-    phases, n = Phases(), len(rows.rows)
+    phases, n, seed = Phases(), len(rows.rows), call.seed
     y = rows.y.astype(np.float64).reshape(n, -1)
     targets = SquareValueTargets(rows.y.ndim == 1, np.average(y, axis=0, weights=rows.weights), np.ones(y.shape[1]))
     codes = targets.encode(rows.y)
@@ -115,7 +111,7 @@ def fit_feature_gaussian_process(
     transformer = (transformer if width is None else with_bandwidth(transformer, width)).fit(rows.X)
     phases.end("features")
 
-    check_room_of_system(transformer._n_features_out, "features", options.budget(arrays.Device("cpu")))
+    check_room_of_system(transformer._n_features_out, "features", call.options.budget(arrays.Device("cpu")))
     # In units of s, βᵀh(x) has the prior β ~ N(0, I), and these are the variances of the noise of the rows.
     noise = np.full(n, choice.ratio)
     if rows.weights is not None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,8 @@ from .feature_blocks import (
     number_of_features,
 )
 from .feature_choice import choose_on_features, with_bandwidth
-from .machine import Options, Phases
+from .fit_call import FitCall
+from .machine import Phases
 from .rows import TrainingSet
 from .square_targets import learn_square_targets
 
@@ -49,12 +49,11 @@ def fit_feature_ridge(
     regularization: float | str,
     solver: NormalEquations | FeatureBlockDescent,
     fit_intercept: bool,
-    seed: int,
-    options: Options,
-    observers: Sequence[training.Observer],
+    call: FitCall,
 ) -> FittedOnFeatures:
     """Fit to checked rows; ``transformer`` is unfitted, and ``searches`` says whether its bandwidth is chosen."""
-    phases, budget = Phases(), options.budget(arrays.Device("cpu"))
+    phases, seed, options = Phases(), call.seed, call.options
+    budget = options.budget(arrays.Device("cpu"))
     of_targets = {"of_classes": of_classes, "fit_intercept": fit_intercept, "in_unit": False}
     targets = learn_square_targets(rows.y, rows.weights, **of_targets)
     codes = targets.encode(rows.y)
@@ -99,7 +98,7 @@ def fit_feature_ridge(
         problem = FeatureBlockProblem(columns, weighted, ridge, budget // 4 // (8 * widest * widest))
         n_blocks, most = len(columns.spans), int(solver.max_passes)
         batches, stopping = training.OwnRows(1, n_batches=n_blocks), training.Stopping(most)
-        run = training.train(solver.build(seed), problem, batches, stopping, observers=observers)
+        run = training.train(solver.build(seed), problem, batches, stopping, observers=call.observers)
         if not run.state.exhausted:
             warn_user(
                 f"After max_passes={most} the gradient is {run.state.gap:.1e} of that of zero, above "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -47,11 +47,12 @@ from .choices import (
     choose_on_all_rows,
     held_out_spans,
 )
+from .fit_call import FitCall, FittedFunction
 from .least_squares import report_of_model, warn_if_unconverged
-from .machine import SMALL, Options, Phases, report_of_machine
-from .rows import EarlyStopping, TrainingSet, order_rows, split_rows
+from .machine import SMALL, Phases, report_of_machine
+from .rows import TrainingSet, order_rows, split_rows
 from .rows_ahead import RowsAhead
-from .snapshot import Ended, FittedFunction, FunctionSnapshot, begin
+from .snapshot import FunctionSnapshot
 from .square_targets import SquareClassTargets, learn_square_targets
 
 ROWS_PER_CENTER = 50
@@ -100,18 +101,14 @@ def fit_kernel_centers(
     regularization: float | str,
     calibrates: bool,
     solver: ProjectedEigenPro | NystromConjugateGradients | None,
-    early_stopping: EarlyStopping | None,
-    warm: tuple[Any, Ended | None],
-    seed: int,
-    options: Options,
-    observers: Sequence[training.Observer],
-    checkpoint: training.Checkpoint | None,
+    call: FitCall,
     ranks: Alone = ALONE,
 ) -> FittedFunction:
     """Fit to checked rows. Without a ``solver``, conjugate gradients solve, unless λ is 0 or time is short."""
+    seed, options = call.seed, call.options
     phases, device = Phases(), options.fit_device()
-    rows, held_out = split_rows(rows, early_stopping, seed, of_labels=of_classes, of_every_class=calibrates)
-    start = begin(*warm, rows, seed)
+    rows, held_out = split_rows(rows, call.early_stopping, seed, of_labels=of_classes, of_every_class=calibrates)
+    start = call.begin(rows)
     targets = learn_square_targets(rows.y, rows.weights, of_classes=of_classes)
     codes, unit = targets.encode(rows.y), 1.0 if rows.weights is None else float(rows.weights.max())
     (n, c), dtype = codes.shape, options.precision(len(codes))
@@ -178,15 +175,9 @@ def fit_kernel_centers(
                 stepper,
                 problem,
                 announced(training.Batches(n, batch_size, seed, first_epoch=start.epoch), problem.points),
-                training.Stopping(
-                    solver.max_epochs,
-                    max_seconds=options.max_seconds and phases.seconds_left(options.max_seconds),
-                    tolerance=solver.tol,
-                    validate=None if held_out is None else held_out.error,
-                    patience=(early_stopping or EarlyStopping()).patience,
-                ),
-                observers=observers,
-                checkpoint=checkpoint,
+                call.stopping(solver.max_epochs, held_out, phases.seconds_left(options.max_seconds), solver.tol),
+                observers=call.observers,
+                checkpoint=call.checkpoint,
                 snapshot=lambda state, epoch: FunctionSnapshot(
                     replace(function, coefficients=state.coefficients[:, :c]),
                     *(targets, matrix, state, epoch, order, held_out, options, device),

@@ -16,6 +16,7 @@ from ..models.component_functions import ExpansionComponents, TwoViewComponents
 from ..solvers.components.component_steps import ComponentSettings
 from . import components
 from .components import ComponentPlan, TrainedComponents
+from .fit_call import FitCall
 from .machine import Options, Phases, report_of_machine
 from .snapshot import ComponentSnapshot, TwoViewSnapshot
 from .stream_training import LEAST_MEMORY, Batch, check_finite, stopping_rules
@@ -70,18 +71,15 @@ def fit_kernel_components(
     centered: bool,
     ridge: float | None,
     solver: ComponentSettings,
-    seed: int,
-    options: Options,
-    max_seconds: float | None,
-    observers: Sequence[training.Observer],
-    checkpoint: training.Checkpoint | None,
+    call: FitCall,
 ) -> tuple[KernelComponents, training.Run, dict[str, float]]:
     """Train on checked rows (X, second view or None); returns components, their training, the seconds of each phase.
 
     Each view has one of the ``kernels``, and ``coding`` encodes the second view. CCA has a ``ridge``, in units of
     k(x, x) = 1.
     """
-    phases, device, n, k = Phases(), options.fit_device(), rows[0].shape[0], n_components
+    phases, seed, options = Phases(), call.seed, call.options
+    device, n, k = options.fit_device(), rows[0].shape[0], n_components
     data = (rows[0], coding.encode(rows[1]))[: len(kernels)]
     # Sines and cosines of float32 are many times faster.
     dtype = np.dtype("float32" if options.dtype == "auto" else options.dtype)
@@ -130,9 +128,9 @@ def fit_kernel_components(
             stepper,
             problem,
             training.Batches(n, size, seed),
-            stopping_rules(solver, n, size, usual, max_seconds or options.max_seconds),
-            observers=observers,
-            checkpoint=checkpoint,
+            stopping_rules(solver, n, size, usual, call.max_seconds or options.max_seconds),
+            observers=call.observers,
+            checkpoint=call.checkpoint,
             snapshot=lambda state, epoch: untrained.snapshot(state, epoch, options, state.device),
             may_shrink=solver.step_size is None,
         )

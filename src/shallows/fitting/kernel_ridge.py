@@ -5,9 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import math
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -33,10 +31,11 @@ from .choices import (
     choose_on_all_rows,
     held_out_spans,
 )
+from .fit_call import FitCall, FittedFunction
 from .least_squares import check_memory, report_of_model, warn_if_unconverged
-from .machine import SMALL, Options, Phases, report_of_machine
-from .rows import EarlyStopping, HeldOut, TrainingSet, order_rows, split_rows
-from .snapshot import Ended, EvaluationCache, FittedFunction, LeastSquaresSnapshot, begin
+from .machine import SMALL, Phases, report_of_machine
+from .rows import HeldOut, TrainingSet, order_rows, split_rows
+from .snapshot import EvaluationCache, LeastSquaresSnapshot
 from .square_targets import SquareClassTargets, learn_square_targets
 
 MOST_LEFT_OUT = 1000
@@ -56,22 +55,18 @@ def fit_kernel_ridge(
     regularization: float | str | None,
     calibrates: bool,
     solver: KernelSolver,
-    seed: int,
-    options: Options,
-    observers: Sequence[training.Observer],
-    checkpoint: training.Checkpoint | None,
-    early_stopping: EarlyStopping | None = None,
-    warm: tuple[Any, Ended | None] = (None, None),
+    call: FitCall,
     before: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> FittedFunction:
     """Fit to checked rows.
 
-    ``regularization``: λ, "auto", or None if only an early end of the training regularizes. ``warm``: parameters of the
-    estimator, and where its last fit ended. ``before``: support and coefficients from which an exact solver starts.
+    ``regularization``: λ, "auto", or None if only an early end of the training regularizes. ``before``: support and
+    coefficients from which an exact solver starts.
     """
+    seed, options = call.seed, call.options
     phases, device, ranks = Phases(), options.fit_device(), solver.ranks
-    rows, held_out = split_rows(rows, early_stopping, seed, of_labels=of_classes, of_every_class=calibrates)
-    start = begin(*warm, rows, seed)
+    rows, held_out = split_rows(rows, call.early_stopping, seed, of_labels=of_classes, of_every_class=calibrates)
+    start = call.begin(rows)
     targets = learn_square_targets(rows.y, rows.weights, of_classes=of_classes)
     codes, unit = targets.encode(rows.y), 1.0 if rows.weights is None else float(rows.weights.max())
     (n, c), budget = codes.shape, ranks.share_of(options.budget(device), options.memory)
@@ -137,6 +132,8 @@ def fit_kernel_ridge(
         )
         of_points = matrix.kernel, centering, matrix.points, columns[:, :c], True, components
         function = KernelSum(*of_points, ranks=None if ranks is ALONE else ranks)
+        # The tolerance of exact solvers is for residuals, whose squares are the loss.
+        tolerance = solver.tol**2 if solver.is_exact else solver.tol
         phases.end("kernel_matrix")
 
         with arrays.own_threads() if solver.own_threads else contextlib.nullcontext():
@@ -144,16 +141,9 @@ def fit_kernel_ridge(
                 stepper,
                 problem,
                 training.Batches(n, plan.batch_size, seed, solver.shuffle, start.epoch),
-                training.Stopping(
-                    solver.max_epochs,
-                    max_seconds=options.max_seconds and phases.seconds_left(options.max_seconds),
-                    # The tolerance of exact solvers is for residuals, whose squares are the loss.
-                    tolerance=solver.tol**2 if solver.is_exact else solver.tol,
-                    validate=None if held_out is None else held_out.error,
-                    patience=(early_stopping or EarlyStopping()).patience,
-                ),
-                observers=observers,
-                checkpoint=checkpoint,
+                call.stopping(solver.max_epochs, held_out, phases.seconds_left(options.max_seconds), tolerance),
+                observers=call.observers,
+                checkpoint=call.checkpoint,
                 snapshot=lambda state, epoch: LeastSquaresSnapshot(
                     replace(function, coefficients=state.coefficients[:, :c], cache=cache),
                     *(targets, problem, state, epoch, order, held_out, options, device),

@@ -13,7 +13,8 @@ from ..solvers.least_squares.normal_equations import minimize_in_box
 from .calibration import calibrate_judged
 from .choices import held_out_spans
 from .feature_blocks import FittedOnFeatures, blocks_of_rows, check_room_of_system
-from .machine import Options, Phases
+from .fit_call import FitCall
+from .machine import Phases
 from .rows import TrainingSet, class_labels, with_every_class
 from .square_targets import SquareClassTargets, learn_square_targets
 
@@ -27,8 +28,7 @@ def fit_kitchen_sinks(
     tol: float,
     max_iterations: int,
     calibrates: bool,
-    seed: int,
-    options: Options,
+    call: FitCall,
 ) -> FittedOnFeatures:
     """Fit to checked rows; ``transformer`` are unfitted hidden units with the seed."""
     phases, targets = Phases(), learn_square_targets(rows.y, rows.weights, of_classes=of_classes, in_unit=False)
@@ -42,7 +42,7 @@ def fit_kitchen_sinks(
     phases.end("features")
 
     K = transformer._n_features_out
-    check_room_of_system(K, "units", options.budget(arrays.Device("cpu")))
+    check_room_of_system(K, "units", call.options.budget(arrays.Device("cpu")))
     gram, moments = np.zeros((K, K)), np.zeros((K, codes.shape[1]))
     root = None if rows.weights is None else np.sqrt(rows.weights)
     for H, T in blocks_of_rows(transformer, rows.X, codes / scales, root):
@@ -70,7 +70,8 @@ def fit_kitchen_sinks(
         def features(some: np.ndarray) -> np.ndarray:
             return transformer.transform(rows.X[some]).astype(np.float64)
 
-        order, labels = streams.permutation(seed, "calibration", 0, n), class_labels(codes, multilabel=targets.several)
+        order = streams.permutation(call.seed, "calibration", 0, n)
+        labels = class_labels(codes, multilabel=targets.several)
         left_out = np.sort(with_every_class(order, labels, slice(0), [slice(0, m)])[:m])
         H, T = features(left_out), codes[left_out]
         w = np.ones(m) if rows.weights is None else rows.weights[left_out]

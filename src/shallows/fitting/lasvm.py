@@ -18,7 +18,8 @@ from ..solvers.support_vectors.lasvm import LASVM, ExampleProblem, LASVMState
 from ..spectrum.leave_one_out import report_of_choice
 from ..training.steps import InOrderThenShuffled
 from . import leave_one_out_choice
-from .machine import Options, Phases
+from .fit_call import FitCall
+from .machine import Phases
 from .rows import TrainingSet, single_column
 from .support_vectors import FittedMachines, TimeLimit, warn_of_work_left
 from .targets import Machines
@@ -55,17 +56,15 @@ def fit_lasvm(
     C: float,
     solver: LASVM,
     multiclass: str,
-    seed: int,
-    options: Options,
-    observers: Sequence[training.Observer],
+    call: FitCall,
 ) -> tuple[FittedMachines, OnlineMachines]:
     """Train on checked rows; the returned machines can continue with further examples."""
-    phases, y = Phases(), single_column(rows.y)
+    phases, y, options = Phases(), single_column(rows.y), call.options
     rows, targets = rows._replace(y=y), Machines.of(y, multiclass)
-    machines = begin_machines(rows, targets, kernel, C, seed, options, searches_bandwidth=searches_bandwidth)
+    machines = begin_machines(rows, targets, kernel, C, call, searches_bandwidth=searches_bandwidth)
     phases.end("preparation")
-    clock = TimeLimit(options.max_seconds and phases.seconds_left(options.max_seconds))
-    visit_examples(machines, rows, C, solver, solver.max_epochs, clock, observers)
+    clock = TimeLimit(phases.seconds_left(options.max_seconds))
+    visit_examples(machines, rows, C, solver, solver.max_epochs, clock, call.observers)
     most = most_pair_steps(solver.max_steps, len(y))
     for state in machines.states if solver.finish and not clock.stopped else []:
         solver.build().finish(state, most)
@@ -88,12 +87,12 @@ def begin_machines(
     targets: Machines,
     kernel: Kernel,
     C: float,
-    seed: int,
-    options: Options,
+    call: FitCall,
     *,
     searches_bandwidth: bool,
 ) -> OnlineMachines:
     """Choose the kernel and the shift of the points by the first rows; the machines have no examples yet."""
+    seed, options = call.seed, call.options
     arrays.memory_budget(options.memory)  # Refuses values that are no size.
     n, cpu = len(rows.rows), arrays.Device("cpu")
     dtype, codes = options.precision(n), targets.ridge_codes(rows.y)

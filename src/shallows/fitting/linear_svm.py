@@ -19,6 +19,7 @@ from ..solvers.linear_svm.rows import as_rows
 from ..solvers.linear_svm.subgradients import StochasticSettings
 from ..utils.checks import warn_user
 from . import column_scales
+from .fit_call import FitCall
 from .machine import Options, Phases
 from .rows import TrainingSet, single_column
 from .snapshot import FunctionSnapshot
@@ -54,13 +55,10 @@ def fit_linear_svm(
     fit_intercept: bool,
     solver: LinearSettings,
     solver_name: str,
-    seed: int,
-    options: Options,
-    observers: Sequence[training.Observer],
-    checkpoint: training.Checkpoint | None,
+    call: FitCall,
 ) -> FittedLinearSVM:
     """Train on checked rows, in the user's order."""
-    phases, y = Phases(), single_column(rows.y)
+    phases, y, options = Phases(), single_column(rows.y), call.options
     targets, n, cpu = Machines.of(y, "one_vs_rest"), len(y), Device("cpu")
     offsets = column_scales.far_offsets(rows.X) if fit_intercept else np.zeros(rows.X.shape[1])
     X, ridge = column_scales.shift_columns(rows.X, offsets), ridge_of(regularization, n)
@@ -69,12 +67,12 @@ def fit_linear_svm(
     phases.end("preparation")
     max_epochs = solver.epochs(n)
     run = training.train(
-        OneVersusRest(solver.build(seed)),
+        OneVersusRest(solver.build(call.seed)),
         problems,
         training.OwnRows(n if solver.is_online else 1),
         training.Stopping(max_epochs, max_seconds=options.max_seconds),
-        observers=observers,
-        checkpoint=checkpoint,
+        observers=call.observers,
+        checkpoint=call.checkpoint,
         snapshot=lambda state, epoch: FunctionSnapshot(
             LinearFunctions.of(state.coefficients, offsets, fit_intercept),
             *(targets, None, state, epoch, np.arange(n), None, options, cpu),
@@ -117,8 +115,7 @@ def continue_linear_svm(
     regularization: float | str,
     fit_intercept: bool,
     solver: StochasticSettings,
-    seed: int,
-    options: Options,
+    call: FitCall,
 ) -> tuple[LinearFunctions, LinearStream]:
     """Visit further rows once, in their order; without a stream, begin with these rows."""
     begins = stream is None
@@ -126,8 +123,8 @@ def continue_linear_svm(
         offsets = column_scales.far_offsets(X) if fit_intercept else np.zeros(X.shape[1])
         stream = LinearStream(offsets, ridge_of(regularization, X.shape[0]), None)
     X = column_scales.shift_columns(X, stream.offsets)
-    problems = make_problems(X, y, weights, targets, loss, stream.regularization, fit_intercept, options)
-    stepper = OneVersusRest(replace(solver, sampling="in_order").build(seed))
+    problems = make_problems(X, y, weights, targets, loss, stream.regularization, fit_intercept, call.options)
+    stepper = OneVersusRest(replace(solver, sampling="in_order").build(call.seed))
     state = stepper.init(problems)
     if not begins:
         state.recall(*stream.kept)

@@ -187,8 +187,10 @@ class Phases:
             self.seconds["evaluation"], seconds = max(0.0, seconds - run.seconds), run.seconds
         self.seconds[name] = seconds
 
-    def seconds_left(self, max_seconds: float) -> float:
-        """Seconds that remain for the training; warns if no time remains."""
+    def seconds_left(self, max_seconds: float | None) -> float | None:
+        """Seconds that remain for the training, None without a limit; warns if no time remains."""
+        if max_seconds is None:
+            return None
         before = sum(self.seconds.values())
         if before > max_seconds:
             warn_user(

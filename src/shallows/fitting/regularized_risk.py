@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from .. import arrays, features, gram, streams, training
 from ..arrays import Array
-from ..features import Blocks, Design
+from ..features import Blocks, Design, MapRequest
 from ..kernels import Kernel
 from ..losses import Loss
 from ..models.centering import Centering, place_points
@@ -20,9 +19,10 @@ from ..spectrum.leave_one_out import RidgeChoice, report_of_choice
 from ..training.steps import InOrderThenDrawn, InOrderThenShuffled
 from ..utils.checks import warn_user
 from . import column_scales, leave_one_out_choice
-from .machine import Options, Phases, report_of_machine
-from .rows import EarlyStopping, TrainingSet, split_rows
-from .snapshot import Ended, FittedFunction, RiskSnapshot, begin
+from .fit_call import FitCall, FittedFunction
+from .machine import Phases, report_of_machine
+from .rows import TrainingSet, split_rows
+from .snapshot import RiskSnapshot
 from .targets import ClassTargets, ValueTargets
 
 N_FEATURES = 512
@@ -33,28 +33,20 @@ def fit_regularized_risk(
     rows: TrainingSet,
     *,
     of_classes: bool,
-    kernel: Kernel,
-    searches_bandwidth: bool,
-    feature_map: Any,
-    n_features: int | None,
-    map_parameters: Mapping[str, Any],
+    request: MapRequest,
     loss: Loss,
     regularization: float | str | None,
     solver: RiskSettings,
     solver_name: str,
     fit_intercept: bool,
-    early_stopping: EarlyStopping | None,
-    warm: tuple[Any, Ended | None],
-    seed: int,
-    options: Options,
-    observers: Sequence[training.Observer],
-    checkpoint: training.Checkpoint | None,
+    call: FitCall,
     name: str,
 ) -> FittedFunction:
     """Train on checked rows. The random order of the rows, features and landmarks depend on the seed alone."""
+    seed, options, feature_map = call.seed, call.options, request.features
     phases, device = Phases(), options.fit_device()
-    rows, held_out = split_rows(rows, early_stopping, seed, of_labels=of_classes)
-    start = begin(*warm, rows, seed)
+    rows, held_out = split_rows(rows, call.early_stopping, seed, of_labels=of_classes)
+    start = call.begin(rows)
     targets: ClassTargets | ValueTargets
     if of_classes:
         targets = ClassTargets.of(rows.y, rows.weights, loss, fit_intercept=fit_intercept)
@@ -74,20 +66,19 @@ def fit_regularized_risk(
         choice: RidgeChoice | None = None
         if feature_map is None or (isinstance(feature_map, str) and feature_map != "linear"):
             centering, points, made, choice = leave_one_out_choice.place_and_choose(
-                rows.X, rows.matrix, order, kernel, targets.ridge_codes(rows.y[order]), of_choice,
-                seed, device, dtype, searches_bandwidth=searches_bandwidth, feature_map=feature_map, widest=1.0,
+                rows.X, rows.matrix, order, request.kernel, targets.ridge_codes(rows.y[order]), of_choice,
+                seed, device, dtype, searches_bandwidth=request.searches_bandwidth, feature_map=feature_map, widest=1.0,
                 regularizes=is_automatic(regularization),
             )  # fmt: skip
             budget -= made.matrix_bytes
         else:  # The linear map and the user's own maps need no kernel.
-            centering, points = place_points(rows.X, order, kernel, device, dtype, feature_map)
+            centering, points = place_points(rows.X, order, request.kernel, device, dtype, feature_map)
         phases.end("preparation")
 
         blocks = None
         if feature_map is not None:
-            blocks = features.in_blocks(
-                feature_map, made, points[:, :-2], n_features or N_FEATURES, seed, budget, map_parameters
-            )
+            width = request.n_features or N_FEATURES
+            blocks = features.in_blocks(feature_map, made, points[:, :-2], width, seed, budget, request.parameters)
         phases.end("eigensystem")
 
         # Enough rows for fast products, and for few rows at least twenty batches an epoch.
@@ -107,15 +98,9 @@ def fit_regularized_risk(
             stepper,
             problem,
             source(n, size, seed, first_epoch=start.epoch),
-            training.Stopping(
-                solver.max_epochs,
-                max_seconds=options.max_seconds,
-                tolerance=solver.tol,
-                validate=None if held_out is None else held_out.error,
-                patience=(early_stopping or EarlyStopping()).patience,
-            ),
-            observers=observers,
-            checkpoint=checkpoint,
+            call.stopping(solver.max_epochs, held_out, options.max_seconds, solver.tol),
+            observers=call.observers,
+            checkpoint=call.checkpoint,
             snapshot=lambda state, epoch: RiskSnapshot(
                 function_of(problem, state, centering),
                 *(targets, problem, state, epoch, order, held_out, options, device),

@@ -13,7 +13,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse
@@ -125,6 +125,15 @@ class StreamState:
         return replace(self, model=self.model.on_host())
 
 
+class StreamCall(NamedTuple):
+    """Limits, observers and checkpoint of a call of ``partial_fit``."""
+
+    n_iter: int | None
+    max_seconds: float | None
+    observers: Sequence[training.Observer]
+    checkpoint: training.Checkpoint | None
+
+
 @dataclass(frozen=True)
 class Continued:
     """The result of a call on a stream."""
@@ -142,29 +151,26 @@ def continue_stream(
     is_whole: bool,
     check: Check,
     begin: Begin,
-    n_iter: int | None,
-    max_seconds: float | None,
+    call: StreamCall,
     options: Options,
     may_shrink: bool,
-    observers: Sequence[training.Observer],
-    checkpoint: training.Checkpoint | None,
 ) -> Continued:
     """Train on the batches of a call.
 
     ``is_whole``: it uses all batches or none. They are slices of an array, and a user could not know which were used.
     """
-    started = time.perf_counter()
+    started, n_iter = time.perf_counter(), call.n_iter
     if not (n_iter is None or checks.is_whole(n_iter)):
         raise ShallowsError(f"n_iter must be a whole number of at least 1 or None, got {n_iter!r}.")
-    if not (max_seconds is None or checks.is_positive(max_seconds)):
-        raise ShallowsError(f"max_seconds must be a positive number or None, got {max_seconds!r}.")
+    if not (call.max_seconds is None or checks.is_positive(call.max_seconds)):
+        raise ShallowsError(f"max_seconds must be a positive number or None, got {call.max_seconds!r}.")
     before = StreamState(None) if stream is None else stream
     reader = Reader(itertools.islice(source, n_iter), before, check, is_whole)
     now, run, failure = before, None, None
     if before.begins:
         now, run, failure = fit_first_rows(before, reader, begin)
     if not now.begins and failure is None:
-        now, later, failure = take_steps(now, reader, max_seconds, options, may_shrink, observers, checkpoint)
+        now, later, failure = take_steps(now, reader, call, options, may_shrink)
         run = run if later is None else later
     n_taken = now.n_batches - before.n_batches
     if failure is not None:
@@ -234,13 +240,7 @@ def fit_first_rows(
 
 
 def take_steps(
-    stream: StreamState,
-    reader: Reader,
-    max_seconds: float | None,
-    options: Options,
-    may_shrink: bool,
-    observers: Sequence[training.Observer],
-    checkpoint: training.Checkpoint | None,
+    stream: StreamState, reader: Reader, call: StreamCall, options: Options, may_shrink: bool
 ) -> tuple[StreamState, training.Run | None, BaseException | None]:
     """Train the model by a step whenever enough rows wait."""
     device = arrays.resolve_device(options.device)
@@ -254,10 +254,10 @@ def take_steps(
                     model.plan.stepper,
                     model.plan.problem,
                     training.Stream(itertools.chain([first], steps)),
-                    training.Stopping(1, None, max_seconds, tolerance=-math.inf),
+                    training.Stopping(1, None, call.max_seconds, tolerance=-math.inf),
                     # `steps` keeps the state. It comes before observers that may fail.
-                    observers=[steps, *observers],
-                    checkpoint=checkpoint,
+                    observers=[steps, *call.observers],
+                    checkpoint=call.checkpoint,
                     snapshot=lambda state, epoch: model.snapshot(state, epoch, options, device),
                     may_shrink=may_shrink,
                     # A copy, because the steps change it in place.

@@ -7,7 +7,6 @@ Machines minimize ½ ‖f‖² + C Σ wᵢ ℓ(yᵢ(f(xᵢ) + b)). Core vector r
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +21,8 @@ from ..spectrum.kernel_ridge_choice import is_automatic
 from ..spectrum.leave_one_out import RidgeChoice, report_of_choice
 from ..utils.checks import warn_user
 from . import leave_one_out_choice
-from .machine import LEAST_MEMORY, Options, Phases, report_of_machine
+from .fit_call import FitCall
+from .machine import LEAST_MEMORY, Phases, report_of_machine
 from .rows import TrainingSet, single_column
 from .square_targets import unit_of_targets
 from .targets import Machines
@@ -72,11 +72,10 @@ def fit_kernel_svm(
     squared: bool,
     solver: TwoClassSettings,
     multiclass: str,
-    seed: int,
-    options: Options,
-    observers: Sequence[training.Observer],
+    call: FitCall,
 ) -> FittedMachines:
     """Train on checked rows, in the user's order."""
+    seed, options = call.seed, call.options
     phases, device = Phases(), options.fit_device()
     y = single_column(rows.y)
     targets = Machines.of(y, multiclass)
@@ -92,13 +91,13 @@ def fit_kernel_svm(
         budget = max(LEAST_MEMORY, budget - points.nbytes - kernel.matrix_bytes)
         phases.end("preparation")
 
-        clock = TimeLimit(options.max_seconds and phases.seconds_left(options.max_seconds))
+        clock = TimeLimit(phases.seconds_left(options.max_seconds))
         coefficients, solutions = np.zeros((n, targets.n_problems)), []
         for column, two in enumerate(targets.problems(y, weights)):
             own = points if len(two.rows) == n else arrays.take_rows(points, two.rows)
             problem = solver.build_problem(kernel, own, two.signs, C * two.weights, squared, budget, seed)
             most = solver.most_steps(len(two.rows))
-            state = train_to_the_end(solver, problem, most, seed, clock, observers)
+            state = train_to_the_end(solver, problem, most, clock, call)
             solutions.append(solver.solution(problem, state))
             coefficients[two.rows, column] = solutions[-1].coefficients
             if not clock.stopped:
@@ -141,11 +140,10 @@ def fit_core_vector_regression(
     regularization: float | str,
     mu: float,
     solver: Any,
-    seed: int,
-    options: Options,
-    observers: Sequence[training.Observer],
+    call: FitCall,
 ) -> FittedTube:
     """Train an `EnclosingBall` in the user's order, with targets in units of their deviation about their mean."""
+    seed, options = call.seed, call.options
     phases, device = Phases(), options.fit_device()
     n, dtype, budget = len(rows.rows), options.precision(len(rows.rows)), options.budget(device)
     weights = np.ones(n) if rows.weights is None else rows.weights / rows.weights.mean()
@@ -165,8 +163,8 @@ def fit_core_vector_regression(
         signs, above = np.repeat([1.0, -1.0], n), targets * ridge
         own_ridge = np.tile(mu * n * ridge / weights, 2)
         problem = solver.build_ball(kernel, points, signs, np.concatenate([above, -above]), own_ridge, budget, seed)
-        clock = TimeLimit(options.max_seconds and phases.seconds_left(options.max_seconds))
-        state = train_to_the_end(solver, problem, solver.most_steps(n), seed, clock, observers)
+        clock = TimeLimit(phases.seconds_left(options.max_seconds))
+        state = train_to_the_end(solver, problem, solver.most_steps(n), clock, call)
         if not clock.stopped:
             warn_of_work_left(solver.uncertain(state, ridge))
         phases.end("training")
@@ -211,22 +209,15 @@ class TimeLimit:
         return {"stopped_by": "max_seconds"} if self.stopped else {}
 
 
-def train_to_the_end(
-    solver: TwoClassSettings,
-    problem: Any,
-    most: int,
-    seed: int,
-    clock: TimeLimit,
-    observers: Sequence[training.Observer],
-) -> Any:
+def train_to_the_end(solver: TwoClassSettings, problem: Any, most: int, clock: TimeLimit, call: FitCall) -> Any:
     """The state of a solver at its end, or after the largest number of steps or seconds that is allowed."""
     n_steps = min(solver.steps_of_a_call, most)
     run = training.train(
-        solver.build(seed),
+        solver.build(call.seed),
         problem,
         training.OwnRows(n_steps, solver.calls_of_an_epoch),
         training.Stopping(-(-most // n_steps), max_seconds=clock.left),
-        observers=observers,
+        observers=call.observers,
     )
     return clock.after(run).state
 

@@ -152,11 +152,10 @@ def train(
         raise ShallowsError(f"max_epochs must be at least 1, got {stopping.max_epochs!r}.")
     state = solver.init(problem) if state is None else state
     run = Run(state, len(batches), stopping.max_epochs, make_snapshot=snapshot, max_iterations=stopping.max_iterations)
-    streamed, given = isinstance(batches, Stream), not may_shrink
-    may_shrink = may_shrink and not streamed and hasattr(state, "step_size")
-    at_epoch_start = None if streamed else keep(state)
-    of_run = run, Monitor(problem, state), at_epoch_start, streamed, given, may_shrink
-    training = _Training(solver, problem, batches, stopping, observers, checkpoint, *of_run)
+    streamed = isinstance(batches, Stream)
+    of_call = solver, problem, batches, stopping, observers, checkpoint, run, streamed, not may_shrink
+    # The kept state has no other name here: the training replaces it, and its arrays are then released.
+    training = _Training(*of_call, Monitor(problem, state), None if streamed else keep(state))
     if checkpoint is not None:
         checkpoint.acquire()
     try:
@@ -193,11 +192,10 @@ class _Training:
     observers: Sequence[Observer]
     checkpoint: Checkpoint | None
     run: Run
-    monitor: Monitor
-    at_epoch_start: Kept | None  # None on a stream
     streamed: bool
     step_is_given: bool
-    may_shrink: bool
+    monitor: Monitor
+    at_epoch_start: Kept | None  # None on a stream
     best: BestState = field(default_factory=BestState)
 
     def device_failure(self, error: Exception) -> DeviceError:
@@ -263,8 +261,9 @@ class _Training:
         """Go back to the start of the epoch with half the step."""
         run, state = self.run, self.run.state
         step_size = getattr(state, "step_size", math.nan)
-        if not self.may_shrink or run.n_rollbacks >= MAX_ROLLBACKS:
-            tried = f" after {run.n_rollbacks} halvings" if self.may_shrink else ""
+        may_shrink = not (self.step_is_given or self.streamed) and hasattr(state, "step_size")
+        if not may_shrink or run.n_rollbacks >= MAX_ROLLBACKS:
+            tried = f" after {run.n_rollbacks} halvings" if may_shrink else ""
             place = f"epoch {run.epoch + 1}" if run.n_batches else f"batch {run.position + 1} of the stream"
             if math.isnan(step_size):
                 raise DivergenceError(

@@ -42,9 +42,7 @@ class BudgetedMachine(OnlineClassifier):
             regularization=self.regularization,
             streamed=streamed,
             before=before,
-            seed=self._seed(),
-            options=self._options(),
-            observers=self._progress_observers(),
+            call=self._call(),
         )
         self._store(found, targets)
 

@@ -11,6 +11,7 @@ from ... import arrays, kernels
 from ...arrays.user_arrays import follows_input
 from ...errors import ShallowsError
 from ...fitting.feature_gaussian_process import FittedGaussianProcess, Variances, fit_feature_gaussian_process
+from ...fitting.fit_call import FitCall
 from ...fitting.machine import Options
 from ...fitting.rows import TrainingSet
 from ...utils.checks import check_positive, is_whole
@@ -117,15 +118,14 @@ class FeatureGaussianProcessRegressor(ValuePredictions, TransformedEstimator):
                 f"got {transformer.kernel!r}. Such kernels are {kernels.names_that_define('frequencies')}."
             )
 
-    def _train(self, rows: TrainingSet, seed: int) -> FittedGaussianProcess:
+    def _train(self, rows: TrainingSet, call: FitCall) -> FittedGaussianProcess:
         variances = (None if isinstance(v, str) else float(v) for v in (self.signal_variance, self.noise_variance))
         try:
             return fit_feature_gaussian_process(
                 rows,
-                transformer=specification.transformer_of(self.features, seed, self.options),
+                transformer=specification.transformer_of(self.features, call.seed, self.options),
                 variances=Variances(*variances),
-                seed=seed,
-                options=self._options(),
+                call=call,
             )
         except (np.linalg.LinAlgError, OverflowError) as error:
             raise ShallowsError(

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from ...errors import ShallowsError
 from ...fitting.feature_eigenpro import fit_feature_eigenpro
 from ...fitting.feature_ridge import fit_feature_ridge
+from ...fitting.fit_call import FitCall, FittedFunction
 from ...fitting.machine import Options
 from ...fitting.rows import EarlyStopping, TrainingSet
-from ...fitting.snapshot import FittedFunction
 from ...solvers import settings
 from ...solvers.least_squares import FEATURE_RIDGE_SOLVERS
 from ...utils.checks import check_positive, is_number
@@ -73,9 +74,9 @@ class FeatureRidge(TransformedEstimator):
 
     fit = fit_in_epochs
 
-    def _train(self, rows: TrainingSet, seed: int, *, observers: Any, checkpoint: Any) -> Any:
+    def _train(self, rows: TrainingSet, call: FitCall) -> Any:
         solver = self._settings()
-        if checkpoint is not None and not solver.has_epochs:
+        if call.checkpoint is not None and not solver.has_epochs:
             self._refuse_without_epochs("checkpoint")
         shared: dict[str, Any] = {
             "of_classes": not self._y_is_numeric,
@@ -83,26 +84,16 @@ class FeatureRidge(TransformedEstimator):
             "regularization": self.alpha,
             "solver": solver,
             "fit_intercept": getattr(self, "fit_intercept", True),
-            "seed": seed,
-            "options": self._options(),
-            "observers": observers,
         }
         if not solver.has_epochs:
-            transformer = specification.transformer_of(self.features, seed, self.options)
+            transformer = specification.transformer_of(self.features, call.seed, self.options)
             searches = specification.searches_bandwidth(transformer)
-            return fit_feature_ridge(rows, transformer=transformer, searches=searches, **shared)
-        request = specification.map_request(self.features, type(self).__name__)
+            return fit_feature_ridge(rows, transformer=transformer, searches=searches, call=call, **shared)
         return fit_feature_eigenpro(
             rows,
-            feature_map=request.features,
-            map_parameters=request.parameters,
-            n_features=request.n_features,
-            kernel=request.kernel,
-            searches_bandwidth=request.searches_bandwidth,
+            request=specification.map_request(self.features, type(self).__name__),
             calibrates=getattr(self, "calibration", None) is not None,
-            early_stopping=EarlyStopping.of(self.early_stopping),
-            warm=(self._parameters_of_fit(solver) if self.warm_start else None, vars(self).get("_ended")),
-            checkpoint=checkpoint,
+            call=replace(call, parameters=self._parameters_of_fit(solver) if self.warm_start else None),
             **shared,
         )
 

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from ...errors import ShallowsError
 from ...fitting.feature_blocks import FittedOnFeatures
+from ...fitting.fit_call import FitCall
 from ...fitting.kitchen_sinks import fit_kitchen_sinks
 from ...fitting.machine import Options
 from ...fitting.rows import TrainingSet
@@ -87,17 +88,16 @@ class RandomKitchenSinks(TransformedEstimator):
     def _units(self) -> HiddenUnits:
         return cosine_units() if isinstance(self.features, str) else self.features
 
-    def _train(self, rows: TrainingSet, seed: int) -> FittedOnFeatures:
+    def _train(self, rows: TrainingSet, call: FitCall) -> FittedOnFeatures:
         return fit_kitchen_sinks(
             rows,
             of_classes=not self._y_is_numeric,
-            transformer=specification.transformer_of(self._units(), seed, self.options),
+            transformer=specification.transformer_of(self._units(), call.seed, self.options),
             bound=self.bound,
             tol=self.tol,
             max_iterations=self.max_iterations,
             calibrates=getattr(self, "calibration", None) is not None,
-            seed=seed,
-            options=self._options(),
+            call=call,
         )
 
 

@@ -14,6 +14,7 @@ from ...arrays.user_arrays import follows_input, read_points
 from ...errors import TooFewDirectionsError
 from ...fitting import stream_training
 from ...fitting.components import NotCoded
+from ...fitting.fit_call import FitCall
 from ...fitting.kernel_components import fit_kernel_components
 from ...fitting.machine import Options
 from ...fitting.stream_training import Batch, StreamState
@@ -100,8 +101,7 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Grow
         self._warn_of_units(views[0])
         if hasattr(self, "second_bandwidth"):
             self._warn_of_units(views[1], "y")
-        observers = [*self._progress_observers(), *observers]
-        model, run, seconds = self._train(views, self._seed(), observers=observers, checkpoint=checkpoint)
+        model, run, seconds = self._train(views, self._call(observers, checkpoint))
         self._store(StreamState(model, (), views[0].shape[0], 0, begins=False), run, seconds)
         return self
 
@@ -189,9 +189,7 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Grow
         """The coding of the second view, learned from checked training rows; see `shallows.fitting.components`."""
         return NotCoded()
 
-    def _train(
-        self, views: Batch, seed: int, max_seconds: float | None = None, observers: Any = (), checkpoint: Any = None
-    ) -> tuple[Any, training.Run, dict[str, float]]:
+    def _train(self, views: Batch, call: FitCall) -> tuple[Any, training.Run, dict[str, float]]:
         """Fit components to checked views. Returns them, their training and the seconds of each phase."""
         return fit_kernel_components(
             views,
@@ -201,18 +199,14 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Grow
             centered=bool(self.center),
             ridge=self.ridge,
             solver=self._settings(),
-            seed=seed,
-            options=self._options(),
-            max_seconds=max_seconds,
-            observers=observers,
-            checkpoint=checkpoint,
+            call=call,
         )
 
     def _begin(self, rows: Batch, n_before: int, max_seconds: float | None) -> tuple[Any, training.Run | None]:
         """Fit a model to the first rows of a stream. If they are too few and more may come, keep the old model."""
-        seed = self._seed_of_beginning(rows, n_before)
+        call = FitCall(self._seed_of_beginning(rows, n_before), self._options(), max_seconds=max_seconds)
         try:
-            return self._train(rows, seed, max_seconds=max_seconds)[:2]
+            return self._train(rows, call)[:2]
         except TooFewDirectionsError:
             if rows[0].shape[0] >= stream_training.FIRST_ROWS:
                 raise

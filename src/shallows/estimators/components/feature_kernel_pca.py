@@ -10,6 +10,7 @@ from sklearn.utils.metaestimators import available_if
 from ... import training
 from ...errors import ShallowsError
 from ...fitting.feature_components import PrincipalFeatures, fit_feature_components
+from ...fitting.fit_call import FitCall
 from ...fitting.machine import Options, Phases
 from ...fitting.stream_training import Batch
 from ...solvers import settings
@@ -104,12 +105,10 @@ class FeatureKernelPCA(ComponentEstimator):
     def _view_kernels(self) -> list[Any]:
         return []  # The features have the kernel.
 
-    def _train(
-        self, views: Batch, seed: int, max_seconds: float | None = None, observers: Any = (), checkpoint: Any = None
-    ) -> tuple[PrincipalFeatures, training.Run, dict[str, float]]:
-        phases, options, dtype = Phases(), self._options(), self._options().precision(views[0].shape[0])
+    def _train(self, views: Batch, call: FitCall) -> tuple[PrincipalFeatures, training.Run, dict[str, float]]:
+        phases, dtype = Phases(), call.options.precision(views[0].shape[0])
         of_features = replace(self.options or Options(), dtype=dtype.name)
-        transformer = specification.transformer_of(self.features, seed, of_features).fit(views[0])
+        transformer = specification.transformer_of(self.features, call.seed, of_features).fit(views[0])
         if transformer._blocks.is_sparse:
             raise ShallowsError(
                 f"FeatureKernelPCA needs features with dense rows, and the rows of {type(transformer).__name__} are "
@@ -127,11 +126,7 @@ class FeatureKernelPCA(ComponentEstimator):
                 "features": transformer._map_name,
                 "solver": settings.name_of(self._settings(), SOLVERS),
             },
-            seed=seed,
-            options=options,
-            max_seconds=max_seconds,
-            observers=observers,
-            checkpoint=checkpoint,
+            call=call,
             phases=phases,
         )
         self.transformer_, self.bandwidth_ = transformer, transformer.bandwidth_

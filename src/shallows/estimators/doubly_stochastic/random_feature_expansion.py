@@ -13,6 +13,7 @@ from ...errors import ShallowsError
 from ...features.random_features import check_draws_features
 from ...fitting import stream_training
 from ...fitting.expansion import TrainedExpansion, fit_expansion
+from ...fitting.fit_call import FitCall
 from ...fitting.machine import Options
 from ...fitting.rows import TrainingSet
 from ...fitting.stream_training import Batch, StreamState
@@ -134,8 +135,8 @@ class RandomFeatureExpansion(GrowingModel):
         """
         with checked(ranks).fit_together(self, (X, y, sample_weight), checkpoint) as checkpoint:
             self._check_parameters()
-            rows, seed = self._validated_training_set(X, y, sample_weight), ranks.from_first(self._seed())
-            model, run, seconds = self._train(rows, seed, None, ranks, observers=observers, checkpoint=checkpoint)
+            rows = self._validated_training_set(X, y, sample_weight)
+            model, run, seconds = self._train(rows, self._call(observers, checkpoint, ranks=ranks), None, ranks)
         self._store(StreamState(model, (), rows.X.shape[0], 0, begins=False), run, seconds)
         return self
 
@@ -213,19 +214,11 @@ class RandomFeatureExpansion(GrowingModel):
         self, rows: Batch, n_before: int, max_seconds: float | None, *, classes: Any
     ) -> tuple[TrainedExpansion, training.Run]:
         X, y, weights = rows
-        seed, checked = self._seed_of_beginning(rows, n_before), TrainingSet(X, y, weights, np.arange(X.shape[0]))
-        return self._train(checked, seed, classes, max_seconds=max_seconds)[:2]
+        call = self._call(seed=self._seed_of_beginning(rows, n_before), max_seconds=max_seconds)
+        return self._train(TrainingSet(X, y, weights, np.arange(X.shape[0])), call, classes)[:2]
 
     def _train(
-        self,
-        rows: TrainingSet,
-        seed: int,
-        classes: Any,
-        ranks: Alone = ALONE,
-        *,
-        observers: Sequence[training.Observer] = (),
-        checkpoint: training.Checkpoint | None = None,
-        max_seconds: float | None = None,
+        self, rows: TrainingSet, call: FitCall, classes: Any, ranks: Alone = ALONE
     ) -> tuple[TrainedExpansion, training.Run, dict[str, float]]:
         """Fit a model to checked rows. ``classes`` are all that may come, if a stream named them."""
         return fit_expansion(
@@ -235,11 +228,7 @@ class RandomFeatureExpansion(GrowingModel):
             searches_bandwidth=is_automatic(self.bandwidth),
             regularization=None if is_automatic(self.regularization) else self.regularization,
             settings=self._settings(),
-            seed=seed,
-            options=self._options(),
-            observers=[*([] if ranks.rank else self._progress_observers()), *observers],
-            checkpoint=checkpoint,
-            max_seconds=max_seconds,
+            call=call,
             ranks=ranks,
         )
 

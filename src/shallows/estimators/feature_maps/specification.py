@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from sklearn.base import clone
 
 from ... import kernels
 from ...errors import ShallowsError, UnknownNameError
-from ...features import FEATURE_MAPS
+from ...features import FEATURE_MAPS, MapRequest
 from ...fitting.machine import Options
 from ...utils.lazy_tables import LazyTable
 from .base import FeatureMapTransformer
@@ -42,17 +40,6 @@ TRANSFORMERS: LazyTable = LazyTable(
 
 KERNEL, BANDWIDTH = "gaussian", "auto"
 """The defaults of estimators that have features next to a kernel and a bandwidth."""
-
-
-@dataclass(frozen=True)
-class MapRequest:
-    """Which map an estimator trains on; the arguments of `shallows.features.in_blocks` that do not depend on data."""
-
-    features: Any  # A key of `shallows.features.FEATURE_MAPS`, a map of the user, or None: no explicit features
-    kernel: kernels.Kernel
-    searches_bandwidth: bool
-    n_features: int | None = None  # None: the estimator decides
-    parameters: Mapping[str, Any] = field(default_factory=dict)  # Further arguments of the function that makes the map
 
 
 def check(features: Any, estimator: str, *, own_maps: bool = False) -> None:

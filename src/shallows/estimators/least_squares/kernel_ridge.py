@@ -12,11 +12,11 @@ from ... import kernels
 from ...arrays.user_arrays import read_points
 from ...errors import ShallowsError, UnknownNameError
 from ...fitting.center_points import are_training_points
+from ...fitting.fit_call import FittedFunction
 from ...fitting.kernel_centers import fit_kernel_centers
 from ...fitting.kernel_ridge import fit_kernel_ridge
 from ...fitting.machine import Options
 from ...fitting.rows import EarlyStopping
-from ...fitting.snapshot import FittedFunction
 from ...fitting.solver_choice import choose_for_rows
 from ...fitting.square_targets import SquareClassTargets
 from ...kernels import KERNELS, Kernel, precomputed
@@ -124,39 +124,35 @@ class KernelRidgeMachine(Estimator):
         with checked(ranks).fit_together(self, (X, y, sample_weight), checkpoint) as checkpoint:
             self._check_parameters()
             rows = self._validated_training_set(X, y, sample_weight)
-            solver, options, stopping = self._settings(), self._options(), EarlyStopping.of(self.early_stopping)
-            on_centers = self._is_on_centers(solver)
+            solver, in_epochs = self._settings(), EarlyStopping.of(self.early_stopping) is not None
+            on_centers, of_classes = self._is_on_centers(solver), not self._y_is_numeric
             if solver is None and not on_centers:
-                of_choice = {"of_classes": not self._y_is_numeric, "in_epochs": stopping is not None}
-                solver = choose_for_rows(rows, options, all_points=self.centers is None, **of_choice)
+                of_choice = {"of_classes": of_classes, "in_epochs": in_epochs}
+                solver = choose_for_rows(rows, self._options(), all_points=self.centers is None, **of_choice)
                 on_centers = solver is None
+            continues = self.warm_start and (on_centers or not solver.is_exact)
+            parameters = self._parameters_of_fit(solver) if continues else None
             shared: dict[str, Any] = {
-                "of_classes": not self._y_is_numeric,
+                "of_classes": of_classes,
                 "kernel": kernels.make(self.kernel, self.bandwidth),
                 "searches_bandwidth": is_automatic(self.bandwidth),
                 "n_components": self.n_components,
                 "calibrates": getattr(self, "calibration", None) is not None,
-                "early_stopping": stopping,
-                "seed": ranks.from_first(self._seed()),
-                "options": options,
-                "observers": [*([] if ranks.rank else self._progress_observers()), *observers],
-                "checkpoint": checkpoint,
+                "call": self._call(observers, checkpoint, parameters=parameters, ranks=ranks),
             }
-            warm = self._parameters_of_fit(solver) if self.warm_start else None, vars(self).get("_ended")
             found: FittedFunction
             if on_centers:
                 centers = AUTO if self.centers is None else self.centers
                 if not are_training_points(centers):
                     centers = points_of(centers, self.n_features_in_)
                 found = fit_kernel_centers(
-                    rows, centers=centers, regularization=self.alpha, solver=solver, warm=warm, ranks=ranks, **shared
+                    rows, centers=centers, regularization=self.alpha, solver=solver, ranks=ranks, **shared
                 )
             else:
                 found = fit_kernel_ridge(
                     rows,
                     regularization=self.alpha if solver.takes_ridge else None,
                     solver=ranks.divide(solver),
-                    warm=(None, None) if solver.is_exact else warm,
                     before=(self.support_, self.dual_coef_) if solver.is_exact and self._has_coefficients() else None,
                     **shared,
                 )

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from ...errors import ShallowsError, UnknownNameError
+from ...fitting.fit_call import FitCall
 from ...fitting.linear_svm import FittedLinearSVM, continue_linear_svm, fit_linear_svm
 from ...fitting.machine import Options
 from ...fitting.rows import TrainingSet
@@ -102,7 +103,7 @@ class LinearSVMClassifier(OnlineClassifier):
 
     fit = fit_in_epochs
 
-    def _train(self, rows: TrainingSet, seed: int, *, observers: Any, checkpoint: Any) -> FittedLinearSVM:
+    def _train(self, rows: TrainingSet, call: FitCall) -> FittedLinearSVM:
         solver = self._settings()
         found = fit_linear_svm(
             rows,
@@ -111,10 +112,7 @@ class LinearSVMClassifier(OnlineClassifier):
             fit_intercept=bool(self.fit_intercept),
             solver=solver,
             solver_name=settings.name_of(solver, SOLVERS),
-            seed=seed,
-            options=self._options(),
-            observers=observers,
-            checkpoint=checkpoint,
+            call=call,
         )
         end_beginning(self, len(rows.rows))
         return found
@@ -140,8 +138,7 @@ class LinearSVMClassifier(OnlineClassifier):
             regularization=self.regularization,
             fit_intercept=bool(self.fit_intercept),
             solver=solver,
-            seed=self._seed(),
-            options=self._options(),
+            call=self._call(),
         )
         self._targets, self.coef_, self.intercept_ = targets, model.coef, model.intercept
         self.n_iter_ = getattr(self, "n_iter_", 0) + 1

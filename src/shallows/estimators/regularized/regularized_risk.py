@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ... import kernels, losses
 from ...errors import ShallowsError
+from ...features import MapRequest
+from ...fitting.fit_call import FitCall, FittedFunction
 from ...fitting.machine import Options
 from ...fitting.regularized_risk import fit_regularized_risk
 from ...fitting.rows import EarlyStopping, TrainingSet
-from ...fitting.snapshot import FittedFunction
 from ...kernels import precomputed
 from ...models.functions import FeatureFunction
 from ...solvers import settings
@@ -20,7 +22,7 @@ from ...solvers.regularized import SOLVERS
 from ...utils.checks import check_positive
 from ..base import Estimator, fit_in_epochs
 from ..constructors import stores_parameters, with_parameters
-from ..feature_maps.specification import TRANSFORMERS, MapRequest, map_request
+from ..feature_maps.specification import TRANSFORMERS, map_request
 from ..predictions import LossPredictions, ValuePredictions
 
 
@@ -71,29 +73,18 @@ class RegularizedRisk(Estimator):
 
     fit = fit_in_epochs
 
-    def _train(self, rows: TrainingSet, seed: int, *, observers: Any, checkpoint: Any) -> FittedFunction:
+    def _train(self, rows: TrainingSet, call: FitCall) -> FittedFunction:
         solver = self._settings()
-        parameters = self._parameters_of_fit(solver) if self.warm_start else None
-        request = self._map_request()
         return fit_regularized_risk(
             rows,
             of_classes=not self._y_is_numeric,
-            kernel=request.kernel,
-            searches_bandwidth=request.searches_bandwidth,
-            feature_map=request.features,
-            n_features=request.n_features,
-            map_parameters=request.parameters,
+            request=self._map_request(),
             loss=self._named_loss(),
             regularization=self.regularization,
             solver=solver,
             solver_name=settings.name_of(solver, SOLVERS),
             fit_intercept=getattr(self, "fit_intercept", True),
-            early_stopping=EarlyStopping.of(self.early_stopping),
-            warm=(parameters, vars(self).get("_ended")),
-            seed=seed,
-            options=self._options(),
-            observers=observers,
-            checkpoint=checkpoint,
+            call=replace(call, parameters=self._parameters_of_fit(solver) if self.warm_start else None),
             name=type(self).__name__,
         )
 

@@ -93,9 +93,7 @@ class CoreVectorMachineClassifier(SupportVectorClassifier):
             squared=True,
             solver=ball_of(self),
             multiclass=self.multiclass,
-            seed=self._seed(),
-            options=self._options(),
-            observers=self._progress_observers(),
+            call=self._call(),
         )
         self._store(found, rows.X)
         return self
@@ -185,9 +183,7 @@ class CoreVectorMachineRegressor(RegressorMixin, SupportVectorMachine):
             regularization=self.regularization,
             mu=self.mu,
             solver=ball_of(self),
-            seed=self._seed(),
-            options=self._options(),
-            observers=self._progress_observers(),
+            call=self._call(),
         )
         self._store_sum(found, np.arange(len(found.support)), rows.X)
         self.dual_coef_, self.intercept_, self.tube_ = found.coefficients.T, found.model.intercepts, found.tube

@@ -123,9 +123,7 @@ class KernelSVMClassifier(SupportVectorClassifier):
             "C": self.C,
             "solver": solver,
             "multiclass": self.multiclass,
-            "seed": self._seed(),
-            "options": self._options(),
-            "observers": self._progress_observers(),
+            "call": self._call(),
         }
         if not solver.is_online:
             loss = solver.losses[0] if self.loss == "auto" else self.loss
@@ -167,15 +165,15 @@ class KernelSVMClassifier(SupportVectorClassifier):
         n_seen = getattr(self, "_n_seen", 0)
         rows, begins = rows_to_learn(self, (points, labels, weights, n_seen + numbers))
         self._n_seen = n_seen + _num_samples(X)
-        rows, options = TrainingSet(*rows), self._options()
+        rows, call = TrainingSet(*rows), self._call()
         if begins:
             targets = Machines(self.classes_, self.multiclass)
-            machines = begin_machines(rows, targets, **self._kernel(), C=self.C, seed=self._seed(), options=options)
+            machines = begin_machines(rows, targets, **self._kernel(), C=self.C, call=call)
         else:
             # Steps change the states in place. If one fails, the estimator keeps the states before it.
             machines = self._machines.copied()
-        visit_examples(machines, rows, self.C, self._settings(), 0, TimeLimit(None), self._progress_observers())
-        found = functions_of(machines, options.device)
+        visit_examples(machines, rows, self.C, self._settings(), 0, TimeLimit(None), call.observers)
+        found = functions_of(machines, call.options.device)
         self._machines = machines
         self._store(replace(found, report={**found.report, "n_rows_begun_with": self._n_begun}), points)
         return self
