@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
@@ -39,23 +39,6 @@ class ValuePredictions(RegressorMixin, MultiOutputMixin):
 
 class LabelPredictions(ClassifierMixin):
     """The class of each point. A fit stores its targets in ``_targets``."""
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train on all rows.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-        y : array-like, shape (n_samples,)
-        sample_weight : array-like, shape (n_samples,), optional
-            Factors of the losses; rows of weight zero are left out. With λ next to a mean, only their ratios matter.
-
-        Raises
-        ------
-        ValueError, ShallowsError
-            NaN or infinity, a single class, a wrong parameter, or a kernel that is not positive semidefinite.
-        """
-        raise NotImplementedError
 
     @follows_input
     def decision_function(self, X: Any) -> np.ndarray:

@@ -3,52 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from ...fitting.budgeted import FittedBudgeted, outputs
-from ...fitting.rows import single_column
+from ...fitting.fit_call import FitCall
+from ...fitting.rows import TrainingSet, single_column
 from ...fitting.stream_training import Batch
 from ...fitting.targets import Machines
 from ...utils.checks import check_positive
-from ..base import keeps_model_on_failure
+from ..base import fit_rows
 from ..streaming import OnlineClassifier, end_beginning
 
 
 class BudgetedMachine(OnlineClassifier):
     """Base of the machines with a bounded number of support vectors or hyperplanes."""
 
-    @keeps_model_on_failure
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:  # noqa: D102
-        self._check_parameters()
-        rows = self._validated_training_set(X, y, sample_weight)
+    fit = fit_rows
+
+    def _train(self, rows: TrainingSet, call: FitCall) -> FittedBudgeted:
         y = single_column(rows.y)
-        self._train((rows.X, y, rows.weights), Machines.of(y, "one_vs_rest"))
+        self._targets = Machines.of(y, "one_vs_rest")
         end_beginning(self, len(y))
-        return self
+        return self._fit_function()(rows.X, y, rows.weights, **self._of_fit(call), streamed=False, before=None)
 
     def _learn(self, rows: Batch, targets: Machines, begins: bool) -> None:
-        self._train(rows, targets, streamed=True, before=None if begins else self._fitted)
+        self._targets, before = targets, None if begins else self._fitted
+        self._store(self._fit_function()(*rows, **self._of_fit(self._call()), streamed=True, before=before))
         self.report_ = self.report_ | {"n_rows_begun_with": self._n_begun}
 
-    def _train(
-        self, rows: Batch, targets: Machines, *, streamed: bool = False, before: FittedBudgeted | None = None
-    ) -> None:
-        found = self._fit_function()(
-            *rows,
-            targets=targets,
-            solver=self._solver(),
-            regularization=self.regularization,
-            streamed=streamed,
-            before=before,
-            call=self._call(),
-        )
-        self._store(found, targets)
+    def _of_fit(self, call: FitCall) -> dict[str, Any]:
+        given = {"targets": self._targets, "solver": self._solver(), "regularization": self.regularization}
+        return {**given, "call": call}
 
-    def _store(self, found: FittedBudgeted, targets: Machines) -> None:
+    def _store(self, found: FittedBudgeted) -> None:
         """Set the fitted attributes."""
-        self._fitted, self._targets, self.classes_ = found, targets, targets.classes
+        self._fitted, self.classes_ = found, self._targets.classes
         self.regularization_, self.n_steps_ = found.ridge, found.n_steps
         self.n_epochs_ = self.n_iter_ = found.n_epochs
         self.report_ = {**found.report, "timings": found.seconds}

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.svm import LinearSVC
@@ -12,14 +11,16 @@ from ... import arrays, kernels
 from ...errors import ShallowsError, UnknownNameError
 from ...features.landmarks import LANDMARKS
 from ...fitting import leave_one_out_choice
-from ...fitting.rows import single_column
+from ...fitting.fit_call import FitCall
+from ...fitting.machine import Phases
+from ...fitting.rows import TrainingSet, single_column
 from ...fitting.targets import Machines
 from ...kernels import precomputed
 from ...models.centering import Centering
 from ...spectrum.kernel_ridge_choice import choose_kernel_ridge, is_automatic
 from ...spectrum.leave_one_out import RidgeChoice, report_of_choice
 from ...utils.checks import check_positive, check_whole
-from ..base import Estimator, keeps_model_on_failure
+from ..base import Estimator, fit_rows
 from ..constructors import stores_parameters
 from ..feature_maps.landmarks import NystroemFeatures
 from ..predictions import LabelPredictions
@@ -120,13 +121,11 @@ class LowRankLinearizedSVMClassifier(LabelPredictions, Estimator):
         if self._options().max_seconds is not None:
             raise ShallowsError("max_seconds has no effect, because LIBLINEAR has no time limit. Set max_iterations.")
 
-    @keeps_model_on_failure
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:  # noqa: D102
-        started = time.perf_counter()
-        self._check_parameters()
-        X, y, weights = self._validated_training_set(X, y, sample_weight)[:3]
-        self._targets, y, seed = Machines.of(y, "one_vs_rest"), single_column(y), self._seed()
-        self.classes_ = self._targets.classes
+    fit = fit_rows
+
+    def _train(self, rows: TrainingSet, call: FitCall) -> dict[str, Any]:
+        phases, X, weights, seed = Phases(), rows.X, rows.weights, call.seed
+        self._targets, y = Machines.of(rows.y, "one_vs_rest"), single_column(rows.y)
         choice = self._choose(X, y, weights, seed)
         transformer = NystroemFeatures(
             self.kernel,
@@ -143,11 +142,11 @@ class LowRankLinearizedSVMClassifier(LabelPredictions, Estimator):
         arrays.check_room(
             f"{X.shape[0]:,} rows of {width:,} features take",
             32 * X.shape[0] * width,
-            self._options().budget(arrays.Device("cpu")),
+            call.options.budget(arrays.Device("cpu")),
             "Take a smaller budget of landmarks, or give more memory.",
         )
         features = self.transformer_.transform(X)
-        transformed = time.perf_counter()
+        phases.end("features")
         C = self.C
         if is_automatic(C):
             C = 1.0 if choice is None else 1.0 / choice.regularization
@@ -160,14 +159,12 @@ class LowRankLinearizedSVMClassifier(LabelPredictions, Estimator):
             random_state=seed % 2**31,
         ).fit(features, y, sample_weight=weights)
         self.coef_, self.intercept_, self.n_iter_ = machine.coef_, machine.intercept_, int(np.max(machine.n_iter_))
-        self.report_ = {
-            **self.transformer_.report_,
-            "budget": self.transformer_.landmarks_.shape[0],
-            "C": float(C),
-            **report_of_choice(choice),
-        }
-        self.report_["timings"] = {"features": transformed - started, "training": time.perf_counter() - transformed}
-        return self
+        phases.end("training")
+        found = {"budget": self.transformer_.landmarks_.shape[0], "C": float(C), **report_of_choice(choice)}
+        return {**self.transformer_.report_, **found, "timings": phases.seconds}
+
+    def _store(self, report: dict[str, Any]) -> None:
+        self.classes_, self.report_ = self._targets.classes, report
 
     def _choose(self, X: Any, y: np.ndarray, weights: np.ndarray | None, seed: int) -> RidgeChoice | None:
         """Bandwidth and λ of kernel ridge regression, if one of them is "auto"."""

@@ -13,13 +13,15 @@ from ...fitting.support_vectors import FittedMachines, FittedSum
 from ...kernels import Precomputed
 from ...spectrum.kernel_ridge_choice import is_automatic
 from ...utils.checks import check_choice, check_positive
-from ..base import Estimator
+from ..base import Estimator, fit_rows
 from ..constructors import stores_parameters
 from ..predictions import LabelPredictions
 
 
 class SupportVectorMachine(Estimator):
     """Base of the estimators with functions Σ βᵢ k(xᵢ, x) + b of some training points, the support vectors."""
+
+    fit = fit_rows
 
     @stores_parameters
     def __init__(
@@ -48,12 +50,12 @@ class SupportVectorMachine(Estimator):
     def _check_kernel(self) -> None:
         kernels.make(self.kernel, self.bandwidth)
 
-    def _kernel(self) -> dict[str, Any]:
-        searches = is_automatic(self.bandwidth)
+    def _kernel(self, X: Any) -> dict[str, Any]:
+        """The kernel of a fit to checked points X."""
+        self._rows_are_sparse, searches = scipy.sparse.issparse(X), is_automatic(self.bandwidth)
         return {"kernel": kernels.make(self.kernel, self.bandwidth), "searches_bandwidth": searches}
 
-    def _store_sum(self, found: FittedSum, order: np.ndarray, X: Any) -> None:
-        self._rows_are_sparse = scipy.sparse.issparse(X)
+    def _store_sum(self, found: FittedSum, order: np.ndarray) -> None:
         self._model, self._order, self.support_ = found.model, order, found.support[order]
         self.bandwidth_ = found.model.function.kernel.bandwidth
         self.n_iter_, self.n_kernel_evaluations_ = found.n_steps, found.n_evaluations
@@ -110,11 +112,11 @@ class SupportVectorClassifier(LabelPredictions, SupportVectorMachine):
         check_positive(self, "C")
         check_choice(self, multiclass=("one_vs_one", "one_vs_rest"))
 
-    def _store(self, found: FittedMachines, X: Any) -> None:
+    def _store(self, found: FittedMachines) -> None:
         """Set the fitted attributes in the order and with the signs of scikit-learn's `SVC`."""
         self._targets, self.classes_ = found.targets, found.targets.classes
         order = np.argsort(found.classes, kind="stable")
-        self._store_sum(found, order, X)
+        self._store_sum(found, order)
         k, classes = len(self.classes_), found.classes[order]
         self.n_support_ = np.bincount(classes, minlength=k).astype(np.int32)
         self.objectives_ = found.objectives

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
 
 from ...arrays.user_arrays import follows_input
-from ...fitting.support_vectors import fit_core_vector_regression, fit_kernel_svm
+from ...fitting.fit_call import FitCall
+from ...fitting.rows import TrainingSet
+from ...fitting.support_vectors import FittedMachines, FittedTube, fit_core_vector_regression, fit_kernel_svm
 from ...solvers.support_vectors.core_vectors import EnclosingBall
 from ...utils.checks import check_positive
-from ..base import keeps_model_on_failure
 from ..constructors import with_parameters
 from .classifier import SupportVectorClassifier, SupportVectorMachine
 
@@ -82,21 +83,9 @@ class CoreVectorMachineClassifier(SupportVectorClassifier):
         class_weight=None,
     )
 
-    @keeps_model_on_failure
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:  # noqa: D102
-        self._check_parameters()
-        rows = self._validated_training_set(X, y, sample_weight)
-        found = fit_kernel_svm(
-            rows,
-            **self._kernel(),
-            C=self.C,
-            squared=True,
-            solver=ball_of(self),
-            multiclass=self.multiclass,
-            call=self._call(),
-        )
-        self._store(found, rows.X)
-        return self
+    def _train(self, rows: TrainingSet, call: FitCall) -> FittedMachines:
+        of_classes = {"C": self.C, "squared": True, "multiclass": self.multiclass}
+        return fit_kernel_svm(rows, **self._kernel(rows.X), **of_classes, solver=ball_of(self), call=call)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -159,36 +148,20 @@ class CoreVectorMachineRegressor(RegressorMixin, SupportVectorMachine):
         max_core_points=None,
     )
 
-    @keeps_model_on_failure
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train on all of X, y.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
-        y : array-like, shape (n_samples,)
-        sample_weight : array-like, shape (n_samples,), optional
-            Weights of the losses; only their ratios matter. Rows of weight zero are left out.
-
-        Raises
-        ------
-        ValueError, ShallowsError
-            Wrong data, a parameter out of its range, or a kernel that is not positive semidefinite.
-        """
-        self._check_parameters()
-        rows = self._validated_training_set(X, y, sample_weight)
-        found = fit_core_vector_regression(
+    def _train(self, rows: TrainingSet, call: FitCall) -> FittedTube:
+        return fit_core_vector_regression(
             rows,
-            **self._kernel(),
+            **self._kernel(rows.X),
             regularization=self.regularization,
             mu=self.mu,
             solver=ball_of(self),
-            call=self._call(),
+            call=call,
         )
-        self._store_sum(found, np.arange(len(found.support)), rows.X)
+
+    def _store(self, found: FittedTube) -> None:
+        self._store_sum(found, np.arange(len(found.support)))
         self.dual_coef_, self.intercept_, self.tube_ = found.coefficients.T, found.model.intercepts, found.tube
         self.n_support_ = np.array([len(found.support)], dtype=np.int32)
-        return self
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

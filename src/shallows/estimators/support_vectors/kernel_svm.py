@@ -10,9 +10,10 @@ from sklearn.utils.validation import _num_samples
 
 from ... import kernels
 from ...errors import ShallowsError
+from ...fitting.fit_call import FitCall
 from ...fitting.lasvm import begin_machines, fit_lasvm, functions_of, visit_examples
 from ...fitting.rows import TrainingSet
-from ...fitting.support_vectors import TimeLimit, fit_kernel_svm
+from ...fitting.support_vectors import FittedMachines, TimeLimit, fit_kernel_svm
 from ...fitting.targets import Machines
 from ...kernels import precomputed
 from ...solvers import settings
@@ -113,27 +114,21 @@ class KernelSVMClassifier(SupportVectorClassifier):
         solver = self._settings()
         settings.refuse_device(self._options().device, solver, SOLVERS)
 
-    @keeps_model_on_failure
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:  # noqa: D102
-        self._check_parameters()
-        rows, solver = self._validated_training_set(X, y, sample_weight), self._settings()
+        super().fit(X, y, sample_weight)
+        self._n_seen = _num_samples(X)
+        return self
+
+    def _train(self, rows: TrainingSet, call: FitCall) -> FittedMachines:
+        solver = self._settings()
         self._forget(*OF_A_STREAM)
-        given = {
-            **self._kernel(),
-            "C": self.C,
-            "solver": solver,
-            "multiclass": self.multiclass,
-            "call": self._call(),
-        }
+        of_all = {**self._kernel(rows.X), "C": self.C, "solver": solver, "multiclass": self.multiclass, "call": call}
         if not solver.is_online:
             loss = solver.losses[0] if self.loss == "auto" else self.loss
-            self._store(fit_kernel_svm(rows, squared=loss == "squared_hinge", **given), rows.X)
-            return self
-        found, self._machines = fit_lasvm(rows, **given)
-        self._store(found, rows.X)
-        self._n_seen = _num_samples(X)
+            return fit_kernel_svm(rows, squared=loss == "squared_hinge", **of_all)
+        found, self._machines = fit_lasvm(rows, **of_all)
         end_beginning(self, len(rows.rows))
-        return self
+        return found
 
     @available_if(lambda model: settings.has_online_solver(model.solver, SOLVERS))
     @keeps_model_on_failure
@@ -168,12 +163,12 @@ class KernelSVMClassifier(SupportVectorClassifier):
         rows, call = TrainingSet(*rows), self._call()
         if begins:
             targets = Machines(self.classes_, self.multiclass)
-            machines = begin_machines(rows, targets, **self._kernel(), C=self.C, call=call)
+            machines = begin_machines(rows, targets, **self._kernel(points), C=self.C, call=call)
         else:
             # Steps change the states in place. If one fails, the estimator keeps the states before it.
             machines = self._machines.copied()
         visit_examples(machines, rows, self.C, self._settings(), 0, TimeLimit(None), call.observers)
         found = functions_of(machines, call.options.device)
         self._machines = machines
-        self._store(replace(found, report={**found.report, "n_rows_begun_with": self._n_begun}), points)
+        self._store(replace(found, report={**found.report, "n_rows_begun_with": self._n_begun}))
         return self
