@@ -1,23 +1,12 @@
 """Kernel PCA, SVD, CCA and sliced inverse regression."""
 
-from __future__ import annotations
+from .estimators import public_names
 
-from typing import Any
-
-from .estimators import ESTIMATORS, unknown_name
-
-_NAMES = (
+__all__, __getattr__ = public_names(
+    __name__,
     "DoublyStochasticKernelCCA",
     "DoublyStochasticKernelPCA",
     "DoublyStochasticKernelSVD",
     "FeatureKernelPCA",
     "KernelSlicedInverseRegression",
 )
-
-__all__ = [*_NAMES]
-
-
-def __getattr__(name: str) -> Any:
-    if name in __all__:
-        return ESTIMATORS[name]
-    raise unknown_name(__name__, name, __all__)

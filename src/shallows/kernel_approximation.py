@@ -1,12 +1,9 @@
 """Transformers of points to explicit features of a kernel."""
 
-from __future__ import annotations
+from .estimators import public_names
 
-from typing import Any
-
-from .estimators import ESTIMATORS, unknown_name
-
-_NAMES = (
+__all__, __getattr__ = public_names(
+    __name__,
     "ExtremeLearningMachineAutoencoder",
     "Fastfood",
     "FourierFeatures",
@@ -21,11 +18,3 @@ _NAMES = (
     "SparseRandomFeatures",
     "TensorSketch",
 )
-
-__all__ = [*_NAMES]
-
-
-def __getattr__(name: str) -> Any:
-    if name in __all__:
-        return ESTIMATORS[name]
-    raise unknown_name(__name__, name, __all__)

@@ -1,12 +1,9 @@
 """Support vector machines: kernel, linear, core vectors, machines of bounded size; novelty detection; kitchen sinks."""
 
-from __future__ import annotations
+from .estimators import public_names
 
-from typing import Any
-
-from .estimators import ESTIMATORS, unknown_name
-
-_NAMES = (
+__all__, __getattr__ = public_names(
+    __name__,
     "AMMClassifier",
     "BudgetedSVMClassifier",
     "CoreVectorMachineClassifier",
@@ -18,11 +15,3 @@ _NAMES = (
     "RandomKitchenSinksClassifier",
     "RandomKitchenSinksRegressor",
 )
-
-__all__ = [*_NAMES]
-
-
-def __getattr__(name: str) -> Any:
-    if name in __all__:
-        return ESTIMATORS[name]
-    raise unknown_name(__name__, name, __all__)

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..errors import missing_attribute, unknown_attribute
@@ -96,6 +96,17 @@ class _MissingModules:
 
 
 sys.meta_path.append(_MissingModules)
+
+
+def public_names(module: str, *names: str) -> tuple[list[str], Callable[[str], Any]]:
+    """``__all__`` and ``__getattr__`` of a public module with these estimators, which are loaded at their first use."""
+
+    def __getattr__(name: str) -> Any:
+        if name in names:
+            return ESTIMATORS[name]
+        raise unknown_name(module, name, names)
+
+    return [*names], __getattr__
 
 
 def unknown_name(module: str, name: str, known: Iterable[str]) -> Exception:

@@ -10,8 +10,7 @@ import numpy as np
 
 from .. import arrays, features, kernels, training
 from ..features import Blocks, Design, MapRequest
-from ..kernels import Kernel
-from ..models.centering import Centering, check_scale
+from ..models.centering import place_points
 from ..models.functions import FeatureFunction
 from ..solvers.least_squares.feature_eigenpro import FeatureEigenPro, FeatureEigenProStepper, FeatureProblem, workers_of
 from ..solvers.least_squares.kernel_problem import KernelFit
@@ -82,7 +81,7 @@ def fit_feature_eigenpro(
         choosing = number_of_rows(n) if searches_bandwidth or is_automatic(regularization) else 0
         order = order_rows(seed, codes, targets, slice(0, choosing), spans)
         X = rows.X if components is None else components(rows.X)
-        centering, points = place_points(X, order, feature_map, kernel, device, dtype, takes_kernel=takes_kernel)
+        centering, points = place_points(X, order, kernel, device, dtype, feature_map, centered=bool(named))
         weights = None if rows.weights is None else arrays.to_device(rows.weights[order] / unit, device, dtype)
         sample = Sample(points, arrays.to_device(codes[order], device, dtype), weights)
         phases.end("preparation")
@@ -160,30 +159,6 @@ def fit_feature_eigenpro(
         "power": plan.preconditioner.power,
     }
     return FittedFunction(model, targets, None, run, report, phases.seconds, start.end(run))
-
-
-def place_points(
-    X: Any,
-    order: np.ndarray,
-    feature_map: Any,
-    kernel: Kernel,
-    device: arrays.Device,
-    dtype: np.dtype,
-    *,
-    takes_kernel: bool,
-) -> tuple[Centering, Any]:
-    """The inputs in the order of the fit on the device; no column is dropped, because new points may differ there."""
-    named = isinstance(feature_map, str)
-    centering = Centering.of(
-        X,
-        centered=named,
-        without_constants=False,
-        may_stay_sparse=features.takes_sparse_points(feature_map) and kernel.takes_sparse_points,
-    )
-    points = centering.training_points(X, order, device, dtype)
-    if named:
-        check_scale(points, dtype, may_vanish=centering.all_equal or (takes_kernel and not kernel.shift_invariant))
-    return centering, points
 
 
 def choose_on_features(

@@ -8,11 +8,11 @@ from typing import Any
 from .. import arrays, kernels, streams
 from ..features import in_blocks
 from ..kernels import Kernel
+from ..models.centering import place_points
 from ..solvers.least_squares.feature_eigenpro import FeatureEigenPro
 from ..solvers.least_squares.kernel_problem import KernelFit
 from ..spectrum import FeaturePreconditioner
 from ..utils.plain_numbers import takes_numpy_integers
-from .feature_eigenpro import place_points
 from .machine import Options
 
 
@@ -61,7 +61,7 @@ def fit_feature_preconditioner(
     order, on = streams.permutation(random_state, "order", 0, n), options.fit_device()
     kernel = kernels.make(kernel, bandwidth)
     with on.active():
-        centering, points = place_points(X, order, features, kernel, on, options.precision(n), takes_kernel=True)
+        centering, points = place_points(X, order, kernel, on, options.precision(n), features, centered=True)
         with arrays.one_blas_thread():
             kernel = kernels.choose(kernel, points, random_state, all_equal=centering.all_equal)
         room = options.budget(on) - points.nbytes

@@ -225,15 +225,26 @@ class Centering:
 
 
 def place_points(
-    X: Any, order: np.ndarray, kernel: Kernel, device: Device, dtype: np.dtype, feature_map: Any = None
+    X: Any,
+    order: np.ndarray,
+    kernel: Kernel,
+    device: Device,
+    dtype: np.dtype,
+    feature_map: Any = None,
+    *,
+    centered: bool | None = None,
 ) -> tuple[Centering, Array]:
-    """The points in the order of a fit on the device, centered if that changes no kernel value and no feature."""
+    """The points in the order of a fit on the device.
+
+    They are ``centered`` by default if that changes no kernel value and no feature. A feature map needs all columns,
+    because new points may differ in a column that is constant.
+    """
     kernel.check_inputs(X.shape[1])
     named = feature_map is None or isinstance(feature_map, str)
     linear = named and feature_map == "linear"
     centering = Centering.of(
         X,
-        centered=named and (kernel.shift_invariant or linear),
+        centered=named and (kernel.shift_invariant or linear) if centered is None else centered,
         without_constants=feature_map is None and kernel.of_distance,
         may_stay_sparse=kernel.takes_sparse_points
         and (feature_map is None or features.takes_sparse_points(feature_map)),
