@@ -27,23 +27,12 @@ class RandomBinningMap(FeatureMap):
     in the same cell with probability exp(−‖x − z‖₁/σ), and z(x)ᵀz(y) is the share of grids in which this happens. Cells
     are hashed to ``n_bins`` columns (a multilinear hash); two cells of a grid collide with probability 1/n_bins.
     `shallows.kernel_approximation.RandomBinning` has the sources.
-
-    Parameters
-    ----------
-    bandwidth : float
-        σ.
-    n_inputs, n_grids : int
-        d and P.
-    n_bins : int
-        Columns of a grid, a power of two.
-    seed : int
-        Seed of the grids, which are drawn again at every use.
     """
 
-    bandwidth: float
-    n_inputs: int
-    n_grids: int
-    n_bins: int = BINS
+    bandwidth: float  # σ
+    n_inputs: int  # d
+    n_grids: int  # P
+    n_bins: int = BINS  # Columns of a grid, a power of two
     seed: int = 0
 
     def __post_init__(self) -> None:

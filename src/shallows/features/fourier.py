@@ -123,36 +123,16 @@ class FourierMap(FeatureMap):
     Block i is a function of (seed, i): the same in training and in prediction, in any order, for any batch and on any
     device. Its frequencies are drawn in float64 and then rounded to the precision of the points.
     `shallows.kernel_approximation.FourierFeatures` has the sources.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        A kernel with frequencies, see `shallows.kernels`.
-    n_inputs : int
-        d.
-    block_size : int
-        F, the number of frequencies of a block.
-    seed : int
-    form : {"pair", "cosine"}
-        ``"pair"`` has columns cos ωᵀx and sin ωᵀx; ``"cosine"`` has the column √2 cos(ωᵀx + b). For the same number of
-        columns the pair is better for the Gaussian kernel, and for kernels with heavier tails at short distances.
-    orthogonal : bool
-        Whether each d frequencies of a block are orthogonal. This is unbiased, has a lower variance, and needs a
-        kernel of ‖x − z‖₂. Lengths do not change.
-    n_blocks : int
-        Number of blocks of `map`, unless its argument ``n_blocks`` is given.
-    cache_bytes : int
-        Bytes of frequencies that are kept. The others are drawn again.
     """
 
     kernel: Any
-    n_inputs: int
-    block_size: int
+    n_inputs: int  # d
+    block_size: int  # F, the frequencies of a block
     seed: int = 0
-    form: str = "pair"
-    orthogonal: bool = False
-    n_blocks: int = 1
-    cache_bytes: int = 2**28
+    form: str = "pair"  # "pair": cos ωᵀx and sin ωᵀx; "cosine": √2 cos(ωᵀx + b)
+    orthogonal: bool = False  # Each d frequencies of a block, for kernels of ‖x − z‖₂; lengths do not change
+    n_blocks: int = 1  # Of `map`, unless its argument is given
+    cache_bytes: int = 2**28  # Of frequencies that are kept; the others are drawn again
     streamed: ClassVar[bool] = True
     relative_moment: ClassVar[float] = 1.0  # of a pair: E (φ_ω(x)ᵀφ_ω(x))² over k(x, x)²
     _cache: BlockCache = field(init=False, repr=False, compare=False)

@@ -40,26 +40,14 @@ class HiddenUnitsMap(FeatureMap):
     their b is uniform in [½, 3/2], divided by 2σ² for the Gaussian, times σ for the multiquadric.
     `shallows.kernel_approximation.HiddenUnits` has the sources. Some tables print other formulas: tanh(z/2),
     distances that are not squared, or [z ≤ 0].
-
-    Parameters
-    ----------
-    activation : {"sigmoid", "tanh", "gaussian", "multiquadric", "hard_limit", "cosine"}
-    n_inputs, n_features : int
-        d and L.
-    bandwidth : float
-        σ, in the units of the inputs.
-    mean, spread : arrays, shape (d,)
-        Means and deviations of the inputs, for units of distances.
-    seed, layer : int
-        Weights are a function of both. They are drawn again at every use.
     """
 
     activation: str
-    n_inputs: int
-    n_features: int
-    bandwidth: float
-    mean: Array | None = None
-    spread: Array | None = None
+    n_inputs: int  # d
+    n_features: int  # L
+    bandwidth: float  # σ
+    mean: Array | None = None  # (d,): means of the inputs, for units of distances
+    spread: Array | None = None  # (d,): their deviations
     seed: int = 0
     layer: int = 0
 

@@ -95,13 +95,6 @@ class NystroemMap(FeatureMap):
     (2σ), where ‖E‖ is twice what E adds to a random direction if its entries are independent. Directions with σ > 5 ‖E‖
     are kept, with errors up to about a tenth, if σ also exceeds the rounding error of the eigensystem in double
     precision. `shallows.kernel_approximation.NystroemFeatures` has the sources.
-
-    Parameters
-    ----------
-    kernel : Kernel
-    landmarks : array, shape (M, d)
-    n_components : int, optional
-        Number of top directions; None keeps all that exceed rounding.
     """
 
     kernel: Any

@@ -52,12 +52,6 @@ class PolynomialMap(FeatureMap):
 
     z(x)ᵀz(y) = (s xᵀy + c)^p up to rounding. For p = 2 and s = 1 these are xᵢ², √2 xᵢxⱼ, √(2c) xᵢ and c. A
     `ShallowsError` refuses monomials whose indices take more than 4 GiB.
-
-    Parameters
-    ----------
-    kernel : Polynomial
-        With ``degree`` p, ``offset`` c and ``scale`` s.
-    n_inputs : int
     """
 
     kernel: Any

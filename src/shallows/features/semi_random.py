@@ -20,22 +20,12 @@ class SemiRandomMap(FeatureMap):
     products wⱼ = W₁ⱼ W₂ⱼ matter, and f is linear in them. So a linear model on these n (d + 1) features, divided by √n,
     is the complete model, and its training is convex. With several outputs each has its own W₁.
     `shallows.kernel_approximation.SemiRandomFeatures` has the sources.
-
-    Parameters
-    ----------
-    n_inputs, n_units : int
-        d and n.
-    order : {0, 1, 2}
-        s; 0 is a step, 1 a rectified unit.
-    bandwidth : float
-        Inputs are divided by it.
-    seed : int
     """
 
-    n_inputs: int
-    n_units: int
-    order: int = 0
-    bandwidth: float = 1.0
+    n_inputs: int  # d
+    n_units: int  # n
+    order: int = 0  # s; 0 is a step, 1 a rectified unit
+    bandwidth: float = 1.0  # Inputs are divided by it
     seed: int = 0
 
     def __post_init__(self) -> None:

@@ -27,19 +27,11 @@ class TensorSketchMap(FeatureMap):
     circular convolution of their sketches, which is a product after Fourier transforms: O(p (d + D log D)) per point.
     The inner product of two sketches is unbiased for the kernel, with a variance of about (3^p / D) ‖·‖^{4p} at most.
     `shallows.kernel_approximation.TensorSketch` has the sources.
-
-    Parameters
-    ----------
-    kernel : Polynomial
-        With ``degree`` p, ``offset`` c and ``scale`` s.
-    n_inputs, n_features : int
-        d and D.
-    seed : int
     """
 
-    kernel: Any
-    n_inputs: int
-    n_features: int
+    kernel: Any  # With ``degree`` p, ``offset`` c and ``scale`` s
+    n_inputs: int  # d
+    n_features: int  # D
     seed: int = 0
 
     def __post_init__(self) -> None:

@@ -143,23 +143,10 @@ class Kernel:
         mean_square: float,
         kept: Callable[[str, Callable[[], Array]], Array],
     ) -> Array:
-        """Random features of a kernel that has no frequencies, as a function of (seed, counter).
+        """N random features φ(x) of a kernel without frequencies, shape (m, n), as a function of (seed, counter).
 
-        Parameters
-        ----------
-        seed, counter : int
-        n : int
-            Number of features.
-        x : array, shape (m, d)
-        mean_square : float
-            The mean of ‖x‖² over the data, positive. The distribution of the features may depend on it.
-        kept : callable
-            ``kept(purpose, make)`` returns the result of ``make()`` in the precision of x, perhaps from a cache.
-
-        Returns
-        -------
-        array, shape (m, n)
-            φ(x), with k(x, z) the expectation of the mean over the n features of φ(x)φ(z).
+        k(x, z) is the mean of φ(x)φ(z). The distribution may depend on the ``mean_square`` of ‖x‖ in the data.
+        ``kept(purpose, make)`` returns ``make()`` in the precision of x, perhaps from a cache.
         """
         raise ShallowsError(f"The kernel {self.name!r} draws no random features.")
 

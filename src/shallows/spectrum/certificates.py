@@ -22,34 +22,17 @@ N_FRESH = 4000
 
 @dataclass(frozen=True)
 class Certificate:
-    """Measurements of a preconditioned operator on points, for the size of steps.
+    """Measurements of a preconditioned operator on points, for the size of steps."""
 
-    Attributes
-    ----------
-    top_eigenvalue : float
-        λ: the largest eigenvalue of the operator.
-    largest_diagonal : float
-        β: the largest value of the preconditioned kernel's diagonal.
-    upper_diagonal : float
-        The mean of its largest fiftieth; β if all points are in the subsample.
-    mean_diagonal : float
-        μ: the mean of that diagonal, which is the sum of the operator's eigenvalues.
-    bound : float
-        κ: the largest value of the kernel's own diagonal.
-    dimension : float
-        tr V / ‖V‖ with the variance V of one point's part in the operator: the intrinsic dimension in Theorem 4 of
-        Ma and Belkin (2017). ‖V‖ is estimated from below, so this is an upper bound.
-    remainder : float
-        The share of μ outside of the largest eight eigenvalues.
-    """
-
-    top_eigenvalue: float = math.nan
-    largest_diagonal: float = math.nan
-    upper_diagonal: float = math.nan
-    mean_diagonal: float = math.nan
-    bound: float = math.nan
+    top_eigenvalue: float = math.nan  # λ: the largest eigenvalue of the operator
+    largest_diagonal: float = math.nan  # β: the largest value of the preconditioned kernel's diagonal
+    upper_diagonal: float = math.nan  # The mean of its largest fiftieth; β if all points are in the subsample
+    mean_diagonal: float = math.nan  # μ: the mean of that diagonal, the sum of the operator's eigenvalues
+    bound: float = math.nan  # κ: the largest value of the kernel's own diagonal
+    # tr V / ‖V‖ with the variance V of one point's part in the operator: the intrinsic dimension in Theorem 4 of Ma and
+    # Belkin (2017). ‖V‖ is estimated from below, so this is an upper bound.
     dimension: float = math.nan
-    remainder: float = math.nan
+    remainder: float = math.nan  # The share of μ outside of the largest eight eigenvalues
 
 
 def subsample_and_fresh(n: int, m: int) -> tuple[slice, slice]:

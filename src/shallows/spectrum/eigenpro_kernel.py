@@ -18,17 +18,11 @@ class EigenProKernel(Kernel):
 
     Any estimator whose functions are combinations of a kernel accepts it; it has no frequencies for random features.
     Its largest eigenvalue is about λ_{q+1} instead of λ₁. Ma and Belkin (2017, section 3) define it by all eigenpairs.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        k.
-    points, factor : arrays, shapes (M, d) and (M, q)
-        The subsample, and B with k_EP(x, z) = k(x, z) − k(x, points) B Bᵀ k(points, z).
     """
 
-    kernel: Kernel
-    points: Array = field(repr=False)
+    kernel: Kernel  # k
+    points: Array = field(repr=False)  # (M, d): the subsample
+    # (M, q): B with k_EP(x, z) = k(x, z) − k(x, points) B Bᵀ k(points, z)
     factor: Array = field(repr=False)
     name = "eigenpro"
 

@@ -64,17 +64,10 @@ def fit_preconditioner(
 
 @dataclass(frozen=True)
 class Spectrum:
-    """Eigenvalues, and the settings with which they were computed.
+    """Eigenvalues, and the settings with which they were computed."""
 
-    Attributes
-    ----------
-    values : ndarray, shape (k,)
-        Descending.
-    effective : dict
-        ``kernel``, ``bandwidth``, ``n_subsample``, ``kept_fraction`` of the matrix, ``device``, ``precision``.
-    """
-
-    values: np.ndarray
+    values: np.ndarray  # (k,): descending
+    # ``kernel``, ``bandwidth``, ``n_subsample``, ``kept_fraction`` of the matrix, ``device``, ``precision``
     effective: dict[str, Any]
 
     @property

@@ -32,22 +32,12 @@ class Preconditioner(SpectralPreconditioner):
     The eigenvalues belong to the kernel matrix of the subsample divided by M, weighted if there are sample weights. The
     vectors have shape (M, q) and are scaled by the square roots of the sample weights. `SpectralPreconditioner` and
     `Certificate` describe the other attributes.
-
-    Attributes
-    ----------
-    indices : array of int, shape (M,)
-        Row numbers of the subsample.
-    kernel : Kernel
-    n_places : float
-        The number of distinct training points if it is at most half of all, else infinite.
-    eigensystem : str
-        How the eigenvectors were computed, one of `EIGENSYSTEMS`.
     """
 
-    indices: np.ndarray
+    indices: np.ndarray  # (M,): row numbers of the subsample
     kernel: Kernel
-    n_places: float = math.inf
-    eigensystem: str = EIGENSYSTEMS[0]
+    n_places: float = math.inf  # Distinct training points, if they are at most half of all
+    eigensystem: str = EIGENSYSTEMS[0]  # How the eigenvectors were computed
     tail_constant: ClassVar[float] = 8.0
 
     @property

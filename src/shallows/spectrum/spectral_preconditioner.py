@@ -26,25 +26,13 @@ class SpectralPreconditioner(Certificate):
     The level is λ_{q+1}, or the smallest relevant eigenvalue if the spectrum falls below it. Subclasses have
     ``n_subsample`` (M), ``n_places`` (an upper bound of the number of functions) and ``tail_constant`` (the factor of
     the dimension in the logarithm of their bound).
-
-    Attributes
-    ----------
-    eigenvalues : array, shape (q + 1,)
-        Descending. The last one is the level to which the others are lowered.
-    vectors : array, shape (M, q) or (D, q)
-    damping, power : float
-        τ and a: the top q eigenvalues become τ λ_{q+1}^a λᵢ^(1−a).
-    subsample_diagonal : float
-        κ less the smallest leverage of a point of the subsample.
-    seconds : float
-        The time it took to compute.
     """
 
-    eigenvalues: Array
-    vectors: Array
-    damping: float
-    power: float = 1.0
-    subsample_diagonal: float = math.nan
+    eigenvalues: Array  # (q + 1,): descending; the last one is the level to which the others are lowered
+    vectors: Array  # (M, q) or (D, q)
+    damping: float  # τ: the top q eigenvalues become τ λ_{q+1}^a λᵢ^(1−a)
+    power: float = 1.0  # a
+    subsample_diagonal: float = math.nan  # κ less the smallest leverage of a point of the subsample
     seconds: float = field(default=0.0, compare=False)
 
     @property

@@ -395,19 +395,7 @@ class BudgetedSGDStepper:
 
 @dataclass(frozen=True, kw_only=True)
 class BudgetedSGD(Settings):
-    """Pegasos on a kernel with a budget of support vectors.
-
-    Parameters
-    ----------
-    budget : int, optional
-        The most support vectors. None is 100, or the number of training rows if it is smaller.
-    maintenance : {"merging", "projection", "removal"}
-        What happens to the support vector that has to go.
-    line_search : {"auto", "golden_section", "lookup"}
-        How losses of merging are found.
-    max_epochs : int
-        Passes over the training data.
-    """
+    """Pegasos on a kernel with a budget of support vectors, with parameters of `BudgetedSVMClassifier`."""
 
     budget: int | None = setting(count())
     maintenance: str = setting(choice("merging", "projection", "removal"))

@@ -231,25 +231,7 @@ class MultiHyperplaneStepper:
 
 @dataclass(frozen=True, kw_only=True)
 class MultiHyperplane(Settings):
-    """Subgradient steps on several hyperplanes for each class.
-
-    Parameters
-    ----------
-    method : {"batch", "online"}
-        An example is assigned to the best hyperplane of the epoch before, or to the best at its visit.
-    n_hyperplanes : int
-        The most hyperplanes of each class.
-    prune_every : int
-        Examples between two prunings.
-    pruning : float
-        c: how large the hyperplanes are that pruning removes.
-    constant : float
-        Value of a further feature.
-    reserve : bool
-        Whether every class has a hyperplane of zeros in reserve.
-    max_epochs : int
-        Passes over the training data.
-    """
+    """Subgradient steps on several hyperplanes for each class, with parameters of `AMMClassifier`."""
 
     method: str = setting(choice("batch", "online"))
     n_hyperplanes: int = setting(count(default=20))

@@ -126,10 +126,8 @@ class TwoViewCCA(TwoViewSettings):
         Most random frequencies of each view. None: four times the number of rows, from 512 to 16,384.
     batch_size : int, optional
         Rows of a step, and of slices of `partial_fit`. None: ten for each frequency of a block.
-    orthogonal : bool, optional
-        Make the frequencies of a block orthogonal, which lowers the variance. None: if the kernel allows it.
-    n_iter, max_epochs : int, optional
-        Most steps and passes. If both are None: three passes, and at least 200 steps.
+    orthogonal, n_iter, max_epochs
+        As of `Oja`.
 
     Source: B. Xie et al. (2015), "Scale up nonlinear component analysis with doubly stochastic gradients", NIPS 28.
 

@@ -93,16 +93,12 @@ class TwoViewSVD(TwoViewSettings):
         η₁. None: 1/2; with ``scaling=None`` divided by the largest singular value.
     decrease : float, optional
         ρ in the steps η₁ / (1 + ρ (t − 1)). None: by the gap after the last singular value, see the method guide.
-    block_size : int, optional
-        Frequencies of a block. None: about 512, fewer for less than about 5,000 rows.
     max_features : int, optional
         Most random frequencies of each view. None: four times the number of rows, from 512 to 16,384.
     batch_size : int, optional
         Rows of a step, and of slices of `partial_fit`. None: 1,024, or 20 for each component if that is more.
-    orthogonal : bool, optional
-        Make the frequencies of a block orthogonal, which lowers the variance. None: if the kernel allows it.
-    n_iter, max_epochs : int, optional
-        Most steps and passes. If both are None: three passes, and at least 200 steps.
+    block_size, orthogonal, n_iter, max_epochs
+        As of `Oja`.
 
     Source: B. Xie et al. (2015), "Scale up nonlinear component analysis with doubly stochastic gradients", NIPS 28.
 

@@ -93,15 +93,7 @@ def _length(problem: LinearSVMProblem, state: NewtonState, direction: np.ndarray
 
 @dataclass(frozen=True, kw_only=True)
 class PrimalNewton(ConvergingSettings):
-    """Newton's method with conjugate gradients, for the squared hinge.
-
-    Parameters
-    ----------
-    max_epochs : int, default=1000
-        The most iterations.
-    tol : float, default=1e-3
-        Stop if the norm of the gradient is at most this share of its first norm.
-    """
+    """Newton's method with conjugate gradients, for the squared hinge, with the parameters of `LBFGS`."""
 
     losses: ClassVar[tuple[str, ...]] = ("squared_hinge",)
 

@@ -271,14 +271,8 @@ class FOLOS(StochasticSettings):
 
     Parameters
     ----------
-    batch_size : int, default=1
-        Rows of a step.
-    averaging : {"weighted", "uniform", "none"}, default="weighted"
-        The model is the mean of the iterates with growing or equal weights, or the last iterate.
-    sampling : {"new_permutation", "fixed_permutation", "uniform", "subsets", "in_order"}, default="new_permutation"
-        Order of rows: permuted in each epoch, permuted once, independent draws, batches of different rows, or as given.
-    max_epochs : int, optional
-        Passes over the rows. None: 20, and as many as visit 20,000 rows.
+    batch_size, averaging, sampling, max_epochs
+        As of `LinearPegasos`.
     """
 
     batch_size: int = setting(count(default=1))
@@ -295,12 +289,8 @@ class SVMSGD(StochasticSettings):
 
     Parameters
     ----------
-    averaging : {"weighted", "uniform", "none"}, default="weighted"
-        The model is the mean of the iterates with growing or equal weights, or the last iterate.
-    sampling : {"new_permutation", "fixed_permutation", "uniform", "subsets", "in_order"}, default="new_permutation"
-        Order of rows: permuted in each epoch, permuted once, independent draws, batches of different rows, or as given.
-    max_epochs : int, optional
-        Passes over the rows. None: 20, and as many as visit 20,000 rows.
+    averaging, sampling, max_epochs
+        As of `LinearPegasos`.
     """
 
     def build(self, seed: int) -> SVMSGDStepper:

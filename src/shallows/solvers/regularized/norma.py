@@ -95,12 +95,8 @@ class NORMA(RiskSettings):
         η_t = η₁/√t, η₁ or η₁/t.
     truncation : int, optional
         Examples after which terms of the function are dropped. None keeps all terms.
-    batch_size : int, optional
-        Rows of a step. None: a twentieth of the rows, from 16 to 256 with a kernel, from 8 to 64 with features.
-    max_epochs : int, default=20
-        Most passes over the training rows.
-    tol : float, default=0.0
-        Stop after an epoch whose training loss is at most this share of the zero function's loss.
+    batch_size, max_epochs, tol
+        As of `SDCA`.
     """
 
     step_size: float | None = setting(positive())

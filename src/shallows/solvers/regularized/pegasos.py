@@ -97,12 +97,8 @@ class Pegasos(RiskSettings):
         Project f after every step onto the ball that contains the optimum.
     averaging : bool, default=False
         The model is the mean of the iterates, with more weight on later ones.
-    batch_size : int, optional
-        Rows of a step. None: a twentieth of the rows, from 16 to 256 with a kernel, from 8 to 64 with features.
-    max_epochs : int, default=20
-        Most passes over the training rows.
-    tol : float, default=0.0
-        Stop after an epoch whose training loss is at most this share of the zero function's loss.
+    batch_size, max_epochs, tol
+        As of `SDCA`.
     """
 
     projection: bool = setting(flag())

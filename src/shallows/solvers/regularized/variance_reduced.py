@@ -172,12 +172,8 @@ class SVRG(SmoothRiskSettings):
         Gazagnadou, S. Jelassi, F. Bach and R. Gower (2019), NeurIPS 32).
     period : float, default=2.0
         Passes between two full gradients, each of which costs a pass that is not counted as an epoch.
-    batch_size : int, optional
-        Rows of a step. None: a twentieth of the rows, from 16 to 256 with a kernel, from 8 to 64 with features.
-    max_epochs : int, default=20
-        Most passes over the training rows.
-    tol : float, default=0.0
-        Stop after an epoch whose training loss is at most this share of the zero function's loss.
+    batch_size, max_epochs, tol
+        As of `SDCA`.
     """
 
     period: float = setting(positive(2.0))
@@ -196,12 +192,8 @@ class SAG(SmoothRiskSettings):
         η, for the mean over a batch. None: 1/L (SAG) or 1/(3L) (SAGA), with the smoothness L measured on batches.
     unbiased : bool, default=False
         SAGA: use an unbiased estimate of the gradient.
-    batch_size : int, optional
-        Rows of a step. None: a twentieth of the rows, from 16 to 256 with a kernel, from 8 to 64 with features.
-    max_epochs : int, default=20
-        Most passes over the training rows.
-    tol : float, default=0.0
-        Stop after an epoch whose training loss is at most this share of the zero function's loss.
+    batch_size, max_epochs, tol
+        As of `SDCA`.
     """
 
     unbiased: bool = setting(flag())

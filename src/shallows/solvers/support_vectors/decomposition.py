@@ -225,12 +225,8 @@ class Decomposition(RowSettings):
     ----------
     working_set : int
         Dual variables of a step, an even number.
-    shrinking : bool
-        Whether to skip rows that stay at a bound for a while.
-    cache : int or str, optional
-        Bytes for rows of the kernel matrix, such as "500MB". The rows of a step are always kept.
-    tol : float
-        Largest violation of the conditions of optimality, in units of the targets ±1.
+    shrinking, cache, tol
+        As of `SMO`.
     max_steps : int, optional
         Most steps for two classes, each on a working set. None: max(10⁷, 100 n)/working_set for n rows.
     """

@@ -118,15 +118,7 @@ def _length(
 
 @dataclass(frozen=True, kw_only=True)
 class KernelNewton(DenseSettings):
-    """Newton's method on the primal problem of the squared hinge, with the whole kernel matrix.
-
-    Parameters
-    ----------
-    tol : float
-        Largest relative gap between the primal and the dual objective.
-    max_iterations : int, optional
-        Most iterations for two classes. None: 300.
-    """
+    """Newton's method on the primal problem of the squared hinge, with the parameters of `InteriorPoint`."""
 
     losses: ClassVar[tuple[str, ...]] = ("squared_hinge",)
 
