@@ -3,8 +3,6 @@
 The names below are loaded when they are first used, so that ``import shallows`` stays quick.
 """
 
-from __future__ import annotations
-
 import importlib
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Errors of this package. Each message says what is wrong, what was expected and what to do."""
 
-from __future__ import annotations
-
 import difflib
 import dis
 import importlib.util

@@ -1,7 +1,5 @@
 """Gaussian processes on explicit features."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from .estimators import unknown_name

@@ -1,7 +1,5 @@
 """The processes of a fit as a value: `Alone` for one process. `distributed.mpi.Mpi` is for several."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar

@@ -8,8 +8,6 @@ Integers and uniform numbers have the same bits everywhere. Normal numbers use `
 and agree up to rounding.
 """
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import math

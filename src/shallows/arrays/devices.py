@@ -1,7 +1,5 @@
 """Devices, namespaces, transfers and types of arrays of NumPy, CuPy and other libraries."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import importlib.util

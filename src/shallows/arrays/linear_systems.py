@@ -1,7 +1,5 @@
 """Triangular and positive-definite linear systems, solved in place if the library allows it."""
 
-from __future__ import annotations
-
 import contextlib
 import importlib.util
 import math

@@ -1,7 +1,5 @@
 """Memory: sizes as text, free memory of a device, the budget of a fit, memory that this process uses."""
 
-from __future__ import annotations
-
 import contextlib
 import math
 import re

@@ -1,7 +1,5 @@
 """Operations that the array API standard lacks, or that are faster in place or in pieces."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A compiled product of a few sparse rows with many rows."""
 
-from __future__ import annotations
-
 from ..utils.compilation import njit
 
 

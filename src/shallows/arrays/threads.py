@@ -1,7 +1,5 @@
 """The library's own threads, each with one BLAS thread."""
 
-from __future__ import annotations
-
 import concurrent.futures
 import contextlib
 import contextvars

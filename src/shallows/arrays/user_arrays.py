@@ -6,8 +6,6 @@ Fitted attributes are always NumPy arrays, so a saved model works where the othe
 the tag ``array_api_support``, which promises the opposite, is not set.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Doubly stochastic gradients with the blocks of random features divided among processes."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

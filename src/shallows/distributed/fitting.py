@@ -1,7 +1,5 @@
 """What the processes of a fit check together, and their checkpoint."""
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import replace
 from typing import Any

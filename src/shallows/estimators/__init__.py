@@ -23,8 +23,6 @@ A fit is a function in `shallows.fitting`, its result a model in `shallows.model
 of the documentation has the conventions that all estimators share.
 """
 
-from __future__ import annotations
-
 import importlib
 import sys
 from collections.abc import Callable, Iterable

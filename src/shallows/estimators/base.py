@@ -1,7 +1,5 @@
 """The base class of all estimators: checks of parameters and data, the seed, what the machine offers, and fits."""
 
-from __future__ import annotations
-
 import contextlib
 import difflib
 import functools

@@ -1,7 +1,5 @@
 """Constructors of the estimators."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 from collections.abc import Callable

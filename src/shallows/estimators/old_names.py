@@ -1,7 +1,5 @@
 """Estimators and parameters of versions before 0.3: an error shows the new call with the user's own arguments."""
 
-from __future__ import annotations
-
 import ast
 import linecache
 import sys

@@ -1,7 +1,5 @@
 """Errors about parameters with the names of other libraries or earlier versions: each says what to write instead."""
 
-from __future__ import annotations
-
 import ast
 import functools
 import inspect

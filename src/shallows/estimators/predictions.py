@@ -1,7 +1,5 @@
 """Predictions of values and classes from the raw outputs of a model, and the classes of a model."""
 
-from __future__ import annotations
-
 import contextlib
 from typing import Any
 

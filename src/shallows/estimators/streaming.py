@@ -1,7 +1,5 @@
 """What estimators with ``partial_fit`` share: reading batches, the first rows of a stream, and models that continue."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, Self

@@ -4,8 +4,6 @@ A map is a name in `FEATURE_MAPS` or an object of the user. `make` returns the m
 into ranges of columns that are computed one at a time within a memory budget, as the estimators need it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

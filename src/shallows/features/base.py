@@ -4,8 +4,6 @@ Linear models accept any `ExplicitMap`. Functions that grow by a block of featur
 For Fourier features (`FourierStream`) they use projections, and compute the cosines of several blocks together.
 """
 
-from __future__ import annotations
-
 import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Random binning: indicators of the cells of random grids, for the product form of the Laplace kernel."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

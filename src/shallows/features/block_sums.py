@@ -1,7 +1,5 @@
 """Functions that are sums over blocks of streamed features: their values, and products with their features."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import scipy.sparse

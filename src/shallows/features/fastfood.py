@@ -1,7 +1,5 @@
 """Fastfood: Fourier features whose frequencies are products of Hadamard, diagonal and permutation matrices."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The inputs themselves, and all monomials up to a degree with weights that give the polynomial kernel exactly."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Partial Cholesky factors of kernel matrices by greedy or random pivots, without forming the matrix."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Fourier features with frequencies from a low-discrepancy sequence, which covers their distribution evenly."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Blocks of random features of any kernel that has some: Fourier features, or features that the kernel defines."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Semi-random features: units with a random switch and a trained linear function."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from .. import arrays, streams

@@ -1,7 +1,5 @@
 """Tensor sketches: few features whose inner products are unbiased for a polynomial kernel."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

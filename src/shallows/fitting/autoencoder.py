@@ -1,7 +1,5 @@
 """The fit of a layer of a multilayer extreme learning machine: hidden units whose weights reconstruct the inputs."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from typing import Any

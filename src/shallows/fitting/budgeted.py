@@ -1,7 +1,5 @@
 """The fits of machines of bounded size, which visit one example at a time: budgeted SVMs, and several hyperplanes."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar
 

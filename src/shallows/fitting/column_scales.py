@@ -1,7 +1,5 @@
 """Offsets of columns with large means, and warnings about columns of different scales."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

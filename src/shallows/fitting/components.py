@@ -1,7 +1,5 @@
 """What the fits of components share: views and their features, the size of steps, and the model that a stream needs."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

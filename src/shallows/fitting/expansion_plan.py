@@ -1,7 +1,5 @@
 """The plan of doubly stochastic gradients: kernel, features and stepper, chosen from a sample of the data."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Features of a fitted transformer in blocks of rows or of columns, and the result of fits on them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The fit of kernel PCA on explicit features: the directions of most variance, found batch by batch."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import asdict, replace
 from typing import Any

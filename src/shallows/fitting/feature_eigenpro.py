@@ -1,7 +1,5 @@
 """The fit of least squares on explicit features by EigenPro."""
 
-from __future__ import annotations
-
 import contextlib
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """The fit of Gaussian process regression on features: Bayesian linear regression, in one pass over the data."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """EigenPro's preconditioner of features, computed in advance for the fits that share it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The fit of ridge regression on the features of any transformer."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

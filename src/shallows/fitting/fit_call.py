@@ -1,7 +1,5 @@
 """A call of ``fit``: how it runs, the fit that it continues, and its result."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

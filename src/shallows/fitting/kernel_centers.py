@@ -1,7 +1,5 @@
 """The fit of least squares over the kernel functions of centers: Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖², f = Σⱼ αⱼ k(zⱼ, ·)."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """The fit of components over streamed random features: kernel PCA of one view, kernel SVD and CCA of two views."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The fit of kernel least squares with all training points as centers: exact solvers, EigenPro and kernel SGD."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import math

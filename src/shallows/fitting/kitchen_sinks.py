@@ -1,7 +1,5 @@
 """The fit of random kitchen sinks: bounded weights on random units, with a calibration of classes."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

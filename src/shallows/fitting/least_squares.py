@@ -1,7 +1,5 @@
 """What the fits of least squares share: their result, checks of memory and convergence, and the report."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

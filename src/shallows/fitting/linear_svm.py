@@ -1,7 +1,5 @@
 """The fit of linear support vector machines: λ/2 ‖w‖² + (1/n) Σ wᵢ ℓ(yᵢ wᵀxᵢ), of each class against the rest."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """The fit of a regularized risk, λ/2 ‖f‖² + (1/n) Σ wᵢ ℓ(f(xᵢ) + b, yᵢ), over kernel functions or explicit features."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The preconditioner of EigenPro's first release, computed in advance for the fits that share it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

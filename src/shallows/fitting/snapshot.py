@@ -1,7 +1,5 @@
 """A model during its training: snapshots for observers, and kernel values that they reuse."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 

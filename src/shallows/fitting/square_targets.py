@@ -1,7 +1,5 @@
 """Targets of the square loss, and labels, probabilities or values from the outputs of a fitted function."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 

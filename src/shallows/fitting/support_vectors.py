@@ -4,8 +4,6 @@ Machines minimize ½ ‖f‖² + C Σ wᵢ ℓ(yᵢ(f(xᵢ) + b)). Core vector r
 λ/2 (‖f‖² + b²) + ε̄ + (1/(2μn)) Σ wᵢ max(0, |yᵢ − f(xᵢ) − b| − ε̄)².
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

@@ -5,8 +5,6 @@ compile or gives other numbers, the reference is used instead, with one warning.
 or the block `off`, switches all functions off.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import warnings

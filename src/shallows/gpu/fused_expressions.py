@@ -4,8 +4,6 @@ CuPy launches a kernel for each operation of an expression. A launch costs the h
 time for arrays of a few thousand numbers.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Checks of a GPU before a fit, with the cause of a problem in plain words."""
 
-from __future__ import annotations
-
 import os
 import re
 import warnings

@@ -1,7 +1,5 @@
 """The random numbers of `streams` on a GPU, in one launch instead of about 500 for plain array operations."""
 
-from __future__ import annotations
-
 from functools import cache
 from importlib import resources
 from typing import Any

@@ -24,8 +24,6 @@ a kernel too, see `FunctionKernel`. Kernels without frequencies may have other r
 `bandwidth`.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import is_dataclass

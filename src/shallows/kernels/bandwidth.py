@@ -9,8 +9,6 @@ poly          polynomial       (gamma xᵀz + coef0)^degree: scale = gamma, offs
 ============  ===============  ===========================================================================
 """
 
-from __future__ import annotations
-
 import math
 import numbers
 from typing import Any

@@ -1,7 +1,5 @@
 """The base class of kernels, and the operations on blocks of points for their products."""
 
-from __future__ import annotations
-
 import math
 from abc import abstractmethod
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Radial kernels whose values are computed by one compiled loop over a block, for very large matrices on a CPU."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

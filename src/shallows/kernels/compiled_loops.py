@@ -5,8 +5,6 @@ ms instead of 0.6 to 1.2. The compiler may fuse additions with products; other c
 allowed.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..utils.compilation import njit

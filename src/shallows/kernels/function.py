@@ -1,7 +1,5 @@
 """A kernel that the user gives as a Python function."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """The heat kernel on the circle, whose spectrum is known in closed form."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Kernels of inner products and norms. They depend on the origin, so data are not centered for them."""
 
-from __future__ import annotations
-
 import math
 import numbers
 from abc import abstractmethod

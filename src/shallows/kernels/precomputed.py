@@ -4,8 +4,6 @@ In a fit the points are row numbers, which the kernel looks up in the matrix. So
 aside, selects rows of the matrix.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -4,8 +4,6 @@ They have the same name as a Euclidean form, and agree with it for one feature. 
 instead of a product of matrices.
 """
 
-from __future__ import annotations
-
 import math
 from abc import abstractmethod
 from collections.abc import Iterator

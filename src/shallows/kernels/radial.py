@@ -1,7 +1,5 @@
 """Kernels of the Euclidean distance: a block of values is one matrix product and one pass over its result."""
 
-from __future__ import annotations
-
 import functools
 import math
 from abc import abstractmethod

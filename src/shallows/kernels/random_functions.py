@@ -1,7 +1,5 @@
 """Kernels that are known only by their random functions, k(x, z) = E φ(x)φ(z)."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass

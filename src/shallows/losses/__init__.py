@@ -20,8 +20,6 @@ novelty               max(0, ρ − u) / ν − ρ                       −[u <
 At a kink the derivative is 0 if 0 is a subgradient, as in the strict inequalities above.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Losses that are sums over outputs, as C code for a GPU: the loss of one score and its slope."""
 
-from __future__ import annotations
-
 from dataclasses import fields
 
 from .base import Loss

@@ -1,7 +1,5 @@
 """Losses of the margin, score times sign: for two classes, or for each of several classes against the rest."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from .. import arrays

@@ -1,7 +1,5 @@
 """Losses of all scores of an example together, for several classes."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from .. import arrays

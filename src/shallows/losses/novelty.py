@@ -1,7 +1,5 @@
 """The loss of the one-class support vector machine, for novelty detection."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

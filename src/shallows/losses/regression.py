@@ -1,7 +1,5 @@
 """Losses for regression: functions of the difference between score and target."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import ClassVar

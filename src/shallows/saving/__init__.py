@@ -1,7 +1,5 @@
 """Fitted models as files of skops, for every estimator: no pickle, and a checksum."""
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import warnings

@@ -1,7 +1,5 @@
 """Files of skops with a description, a checksum and a limit on their size: they contain no pickle and run no code."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib
 import json

@@ -1,7 +1,5 @@
 """Solvers: a module for each algorithm, with its settings and its stepper, which has ``init`` and ``step``."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from ..utils.lazy_tables import LazyTable

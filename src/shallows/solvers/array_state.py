@@ -1,7 +1,5 @@
 """The base of states whose fields are arrays and numbers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Batches of examples: rows of a set, or arrays; with one or two views of each example."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from ..arrays import Array

@@ -1,7 +1,5 @@
 """The minimum of a convex function along a line."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

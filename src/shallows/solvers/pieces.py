@@ -1,7 +1,5 @@
 """Long compiled loops in pieces: between two pieces Python handles signals such as Ctrl-C."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from .. import arrays

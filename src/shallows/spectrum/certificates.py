@@ -1,7 +1,5 @@
 """Certificates: what step sizes need to know about a preconditioned operator, measured on points."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The top of the spectrum of symmetric positive semi-definite matrices."""
 
-from __future__ import annotations
-
 import contextlib
 import math
 from collections.abc import Callable

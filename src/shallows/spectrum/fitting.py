@@ -1,7 +1,5 @@
 """Fitting preconditioners to a user's arrays, and computing the top of their kernel's spectrum."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 

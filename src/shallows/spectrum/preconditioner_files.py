@@ -1,7 +1,5 @@
 """Files of preconditioners, which several fits share."""
 
-from __future__ import annotations
-
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar

@@ -1,7 +1,5 @@
 """The preconditioner of EigenPro's first release: eigenvectors of length n, from rows of the kernel matrix."""
 
-from __future__ import annotations
-
 import time
 
 import numpy as np

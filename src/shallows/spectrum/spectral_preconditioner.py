@@ -1,7 +1,5 @@
 """What preconditioners in any space share: the flattened top of the spectrum."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """Checkpoints: the state of a run on disk, so that a killed run can continue."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json

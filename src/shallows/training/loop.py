@@ -3,8 +3,6 @@
 It decides where observers evaluate and when a checkpoint is written. It does not know which solver it drives.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 import time

@@ -15,8 +15,6 @@ methods of a `KeptState`. If training diverges, the loop halves the ``step_size`
 error. A state that sets ``exhausted`` has finished.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Files that are written completely or not at all: under a temporary name, then renamed."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

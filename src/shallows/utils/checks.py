@@ -1,7 +1,5 @@
 """Checks of single parameters, which name the parameter and its value, and warnings at the user's line."""
 
-from __future__ import annotations
-
 import inspect
 import math
 import numbers

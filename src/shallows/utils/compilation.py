@@ -1,7 +1,5 @@
 """Loops compiled by numba."""
 
-from __future__ import annotations
-
 import contextlib
 import warnings
 from collections.abc import Callable

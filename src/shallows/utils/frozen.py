@@ -1,7 +1,5 @@
 """Parameters of frozen objects, such as solvers, kernels and options, by the paths that scikit-learn uses."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Tables of names whose entries are imported at their first use."""
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 from collections.abc import Iterator, Mapping, MutableMapping

@@ -1,7 +1,5 @@
 """How much main memory this process may use: limits of Linux control groups and of its Slurm job."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress

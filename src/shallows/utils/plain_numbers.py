@@ -1,7 +1,5 @@
 """Numbers from users, converted to Python integers and float64."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 from collections.abc import Callable

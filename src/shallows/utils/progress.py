@@ -1,7 +1,5 @@
 """Progress of long work: each part of the work reports to listeners how far it is."""
 
-from __future__ import annotations
-
 import contextlib
 import contextvars
 import sys

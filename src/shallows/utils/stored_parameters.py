@@ -1,7 +1,5 @@
 """Constructors that store their parameters, as scikit-learn's estimators do."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The adaptive multi-hyperplane machine as an estimator."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

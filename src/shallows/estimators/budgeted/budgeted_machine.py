@@ -1,7 +1,5 @@
 """The base of the machines with a bounded number of support vectors or hyperplanes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A support vector machine with the Gaussian kernel and a budget of support vectors."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any

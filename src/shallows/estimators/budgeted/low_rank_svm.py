@@ -1,7 +1,5 @@
 """The low-rank linearized support vector machine: landmarks, then a linear machine."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The autoencoder of extreme learning machines, as a transformer to be stacked."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar, cast
 
 from ... import arrays, features

@@ -1,7 +1,5 @@
 """Gaussian process regression on features: Bayesian linear regression, with the variance that the features miss."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Ridge regression on explicit features: in closed form, block by block, or by EigenPro."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any, ClassVar
 

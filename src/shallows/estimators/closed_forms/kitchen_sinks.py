@@ -1,7 +1,5 @@
 """Random kitchen sinks: bounded weights on random units, found by convex optimization."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 from ...errors import ShallowsError

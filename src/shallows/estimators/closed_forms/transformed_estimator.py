@@ -1,7 +1,5 @@
 """The base of the estimators whose model is a linear function of a transformer's features."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

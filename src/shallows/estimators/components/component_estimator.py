@@ -1,7 +1,5 @@
 """The base of the estimators of components, with one view or two, fitted to a data set or a stream."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 

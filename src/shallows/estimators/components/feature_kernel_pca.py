@@ -1,7 +1,5 @@
 """Kernel PCA on a fixed number of explicit features, by one of four rules that take the data batch by batch."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any, ClassVar
 

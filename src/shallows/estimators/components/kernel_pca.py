@@ -1,7 +1,5 @@
 """Kernel PCA by doubly stochastic gradients."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from ...solvers.components.oja import Oja

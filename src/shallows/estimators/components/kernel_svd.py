@@ -1,7 +1,5 @@
 """Kernel SVD of two views by doubly stochastic gradients."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from ...solvers.components.kernel_svd import TwoViewSVD

@@ -1,7 +1,5 @@
 """Kernel sliced inverse regression by doubly stochastic gradients."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The base of the estimators that relate two views of the same examples."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 import numpy as np

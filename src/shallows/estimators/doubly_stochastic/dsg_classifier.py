@@ -1,7 +1,5 @@
 """Classification by doubly stochastic gradients."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Self
 

@@ -1,7 +1,5 @@
 """Novelty detection by doubly stochastic gradients."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Regression by doubly stochastic gradients."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from ... import losses, training

@@ -1,7 +1,5 @@
 """The base of the estimators whose function gains random features in every step, from a data set or a stream."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, ClassVar, Self

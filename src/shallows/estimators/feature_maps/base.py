@@ -1,7 +1,5 @@
 """The base class of the transformers: the choice of the kernel, the fit of a map, and the features of new points."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Self

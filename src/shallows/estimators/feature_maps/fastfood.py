@@ -1,7 +1,5 @@
 """Fastfood features of a kernel, as a transformer."""
 
-from __future__ import annotations
-
 from ...features.fastfood import fastfood_frequencies
 from .fourier import FourierTransformer
 

@@ -1,7 +1,5 @@
 """Fourier features of shift-invariant kernels, as transformers."""
 
-from __future__ import annotations
-
 import functools
 from typing import Any
 

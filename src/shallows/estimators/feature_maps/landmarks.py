@@ -1,7 +1,5 @@
 """Kernel functions at landmarks, whitened or not, as transformers."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Collection
 from typing import Any, ClassVar, cast

@@ -1,7 +1,5 @@
 """Features of the polynomial kernel, exact or sketched, as transformers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Fourier features at a sequence of low discrepancy, as a transformer."""
 
-from __future__ import annotations
-
 from ...features.quasi_monte_carlo import quasi_monte_carlo_frequencies
 from .fourier import FourierTransformer
 

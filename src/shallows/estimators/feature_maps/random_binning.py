@@ -1,7 +1,5 @@
 """Random binning features, as a transformer."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import scipy.sparse

@@ -1,7 +1,5 @@
 """Random units that are not trained, as transformers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from ... import arrays, streams

@@ -1,7 +1,5 @@
 """Sparse random features: random cosines that are kept if their weight is not zero, as a transformer."""
 
-from __future__ import annotations
-
 import warnings
 from functools import partial
 from typing import Any, Self

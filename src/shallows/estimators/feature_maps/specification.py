@@ -1,7 +1,5 @@
 """Features as a parameter of an estimator: a name, a transformer that says which features, or a map of the user."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from sklearn.base import clone

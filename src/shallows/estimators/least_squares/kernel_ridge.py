@@ -1,7 +1,5 @@
 """Kernel ridge regression by a solver of choice, on all points or on centers, for classes and for values."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Self
 

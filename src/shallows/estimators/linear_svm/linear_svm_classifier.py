@@ -1,7 +1,5 @@
 """A linear support vector machine on dense or sparse rows."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 import numpy as np

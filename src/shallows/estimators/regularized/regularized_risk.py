@@ -1,7 +1,5 @@
 """Classification and regression by the minimizer of a regularized risk, with any loss and by any of five solvers."""
 
-from __future__ import annotations
-
 import contextlib
 from dataclasses import replace
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """What the estimators with support vectors share: checks, fitted attributes and outputs."""
 
-from __future__ import annotations
-
 from itertools import combinations
 from typing import Any, ClassVar
 

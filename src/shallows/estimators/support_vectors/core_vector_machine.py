@@ -1,7 +1,5 @@
 """Core vector machines for classes and for values."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Support vector machine with any kernel, by one of five solvers."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 

@@ -4,8 +4,6 @@ The points are columns of a matrix, whose last two rows are their squared norms 
 by entry: with an assignment to a slice numba would also compile its error message, which takes longer than a first fit.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 The weights are columns of a matrix, whose last row is multiplied with the constant.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Classification problems on sparse rows, which machines of bounded size visit one by one."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What solvers of components share: settings, starts, small matrices of moments, and the order of blocks."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """Doubly stochastic kernel CCA: the functions of two views with the largest correlations."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

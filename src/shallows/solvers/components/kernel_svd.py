@@ -1,7 +1,5 @@
 """Doubly stochastic kernel SVD: the singular functions of the cross-covariance of two views."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

@@ -3,8 +3,6 @@
 Each has a plain form, and for losses in `shallows.losses.in_c` a form with one launch and one sum on a GPU.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any

@@ -3,8 +3,6 @@
 Users give `UniformReuse` and `CheckedReuse`; policies of the stepper are `Fresh`, `UniformReuse` and `CheckedBlocks`.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

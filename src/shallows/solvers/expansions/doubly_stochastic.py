@@ -9,8 +9,6 @@ A preconditioned step, with ε = F η, κ = ν/η and the weights W of the examp
     f ← (1 − s κ) f − s · block(k, ·) (ΦᵀWΦ/B + ε I)⁻¹ ΦᵀW (ℓ' − κ f)/B.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self

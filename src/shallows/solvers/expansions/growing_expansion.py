@@ -1,7 +1,5 @@
 """Functions that grow by a block of random features at a time: their coefficients, with a common factor and matrix."""
 
-from __future__ import annotations
-
 import copy
 import math
 from dataclasses import KW_ONLY, dataclass, field

@@ -1,7 +1,5 @@
 """Solvers of components of features: Oja's rule, VR-PCA, the noisy power method, and matrix stochastic gradient."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import ClassVar

@@ -1,7 +1,5 @@
 """Problem, state and settings of the components of explicit features."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace

@@ -1,7 +1,5 @@
 """Kernel ridge regression by block coordinate descent: the equations of one block of points at a time."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any, ClassVar

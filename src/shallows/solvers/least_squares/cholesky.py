@@ -1,7 +1,5 @@
 """Kernel ridge regression in one step, by a factorization of the whole matrix."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar
 

@@ -1,7 +1,5 @@
 """Kernel ridge regression by preconditioned conjugate gradients, which need only products with the matrix."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """EigenPro in large batches: the residual of all points is known, so each step is the best along many directions."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

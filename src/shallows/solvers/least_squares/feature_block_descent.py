@@ -1,7 +1,5 @@
 """Ridge regression on explicit features by block coordinate descent, one block of columns after the other."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 

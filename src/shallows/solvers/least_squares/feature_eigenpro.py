@@ -1,7 +1,5 @@
 """EigenPro for linear models on explicit features; without a preconditioner, stochastic gradient descent on them."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """What the solvers of ridge regression on explicit features share."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

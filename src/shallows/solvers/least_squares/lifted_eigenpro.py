@@ -1,7 +1,5 @@
 """EigenPro with separate coefficients of the flattened directions, so that a step needs few launches or passes."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

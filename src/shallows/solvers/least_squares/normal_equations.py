@@ -4,8 +4,6 @@ The minimizer of ½ ‖β‖² + (C/2) Σᵢ wᵢ ‖tᵢ − βᵀhᵢ‖² is 
 rows of H and T multiplied by √wᵢ.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass

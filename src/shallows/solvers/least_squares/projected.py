@@ -1,7 +1,5 @@
 """EigenPro for models with fewer centers than data: the preconditioned gradient, projected onto the span."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar

@@ -3,8 +3,6 @@
 The nearest function to Σᵢ gᵢ k(xᵢ, ·) in the span is Σⱼ θⱼ k(zⱼ, ·) with K_ZZ θ = K_ZX g.
 """
 
-from __future__ import annotations
-
 import threading
 from dataclasses import dataclass
 

@@ -14,8 +14,6 @@ largest eigenvalue and β the largest diagonal of its kernel:
 ================  =========================================================================================
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 import numbers

@@ -1,7 +1,5 @@
 """Cutting planes: BMRM, which for the hinge is the 1-slack method of SVM-perf, and OCAS with its line search."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """Dual coordinate descent with shrinking, as in LIBLINEAR."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import ClassVar
 

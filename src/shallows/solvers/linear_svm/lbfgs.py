@@ -1,7 +1,5 @@
 """Limited-memory BFGS for linear machines with a differentiable loss, and the problem of logistic regression."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 from typing import ClassVar

@@ -1,7 +1,5 @@
 """Newton's method on the primal problem of the squared hinge, with conjugate gradients for its systems."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 from typing import ClassVar

@@ -1,7 +1,5 @@
 """The objective of a linear support vector machine, the base of solver states and settings, and several classes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar

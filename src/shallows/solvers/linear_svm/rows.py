@@ -1,7 +1,5 @@
 """Rows of a dense or sparse matrix for compiled code, and the order of visits, from the seed and earlier visits."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """SARAH on the squared hinge: gradients of single examples with a recursive correction."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

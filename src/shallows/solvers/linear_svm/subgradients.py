@@ -3,8 +3,6 @@
 The iterate is s v and the average r u + z v, so that a step changes only the coordinates of its examples.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """The inner loop of dual coordinate ascent, compiled for the CPU and as one launch on a GPU."""
 
-from __future__ import annotations
-
 import math
 from functools import cache
 from importlib import resources

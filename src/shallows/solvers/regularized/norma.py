@@ -1,7 +1,5 @@
 """NORMA: stochastic gradient descent on a regularized risk in the space of a kernel."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import ClassVar

@@ -1,7 +1,5 @@
 """Pegasos: subgradient descent on the regularized hinge loss with steps 1/(λt), on kernels or on features."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

@@ -8,8 +8,6 @@ and at the optimum aᵢ = −ℓ'(f(xᵢ)). With all other variables fixed, v th
 q = k(xᵢ, xᵢ)/(λn), the best a solves a = −ℓ'(v + q a).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 

@@ -1,7 +1,5 @@
 """Gradients of reduced variance on explicit features, for smooth losses: SVRG, SAG and SAGA."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 from typing import ClassVar

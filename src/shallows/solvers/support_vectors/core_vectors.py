@@ -1,7 +1,5 @@
 """Core vector machines: the smallest enclosing ball of a few points that nearly encloses all."""
 
-from __future__ import annotations
-
 import math
 import numbers
 from dataclasses import dataclass, field

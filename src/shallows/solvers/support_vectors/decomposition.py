@@ -1,7 +1,5 @@
 """Decomposition of the dual problem into working sets of several variables: SVM-light's method."""
 
-from __future__ import annotations
-
 import numbers
 from dataclasses import dataclass, field
 from typing import ClassVar

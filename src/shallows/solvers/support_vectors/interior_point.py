@@ -1,7 +1,5 @@
 """A primal-dual interior-point method for kernel machines with an intercept."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np

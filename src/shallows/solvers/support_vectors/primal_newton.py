@@ -1,7 +1,5 @@
 """Newton's method on the primal problem of a kernel machine with the squared hinge."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """Sequential minimal optimization: the dual of a support vector machine, two variables at a time."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
