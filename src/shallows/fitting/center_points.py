@@ -113,7 +113,10 @@ def place_centers(
     ``X`` are the inputs of the model. ``takes_steps``: whether EigenPro trains it, whose step needs further points.
     """
     n, sampled = X.shape[0], are_training_points(centers)
-    n_fresh = fresh_points(n, budget, dtype.itemsize) if takes_steps else number_of_rows(n)
+    n_fresh = number_of_rows(n)
+    if takes_steps:
+        # Two matrices of the points for the measurement of the step use at most half of the budget.
+        n_fresh = min(n, N_FRESH, max(LEAST_FRESH, math.isqrt(max(0, budget) // (4 * dtype.itemsize))))
     row_bytes = (X.shape[1] + 2) * dtype.itemsize
     if centering.sparse and device.kind == "cpu":
         row_bytes = centering.row_bytes(X, dtype)
@@ -131,7 +134,14 @@ def place_centers(
             )
     needed = room.bytes_of(p)
     if needed > budget:
-        raise too_many_centers(p, needed, room.fitting(budget) if sampled else 0, budget, device)
+        # A budget for the process includes the bytes already in use (`Options.budget`), which grow a little.
+        used = arrays.resident_memory() + 2**26 if device.kind == "cpu" else 0
+        fitting, enough = room.fitting(budget) if sampled else 0, math.ceil(1.1 * (needed + used) / 1e6)
+        raise ShallowsError(
+            f"{p:,} centers take {needed / 1e9:.2g} GB (their kernel matrix is factored), but only {budget / 1e9:.2g} "
+            f"GB are available. Use {f'centers={fitting} at most, or ' if fitting >= 1 else ''}"
+            f'memory="{enough}MB".'
+        )
     # The points may use half of the remaining memory; otherwise they are read again in every epoch.
     rows = TrainingRows(X, order, centering, device, dtype, held=(budget - needed) // 2 > n * row_bytes)
     first = p if sampled else 0
@@ -145,17 +155,6 @@ def place_centers(
         points = centering.training_points(centers, streams.permutation(0, "given centres", 0, p), device, dtype)
     check_scale(points, dtype, may_vanish=not kernel.shift_invariant)
     return Centers(arrays.namespace(points).concat([points, fresh]), p, fresh_rows, sampled, rows, X.shape[1])
-
-
-def too_many_centers(p: int, needed: float, fitting: int, budget: int, device: Device) -> ShallowsError:
-    """The error with the number of centers that fit into the memory, and the memory that p centers need."""
-    # A budget for the process includes the bytes already in use (`Options.budget`), which grow a little.
-    used = arrays.resident_memory() + 2**26 if device.kind == "cpu" else 0
-    enough = f'memory="{math.ceil(1.1 * (needed + used) / 1e6)}MB"'
-    return ShallowsError(
-        f"{p:,} centers take {needed / 1e9:.2g} GB (their kernel matrix is factored), but only {budget / 1e9:.2g} GB "
-        f"are available. Use {f'centers={fitting} at most, or ' if fitting >= 1 else ''}{enough}."
-    )
 
 
 @dataclass(frozen=True)
@@ -185,11 +184,6 @@ class RoomForCenters:
         """The most centers that fit."""
         a, b, c = self._terms
         return int((math.sqrt(b * b + 4 * a * max(0.0, budget / self.itemsize - c)) - b) / (2 * a))
-
-
-def fresh_points(n: int, budget: int, itemsize: int) -> int:
-    """The number of points for the measurement of the step. Two matrices of them use at most half of the budget."""
-    return min(n, N_FRESH, max(LEAST_FRESH, math.isqrt(max(0, budget) // (4 * itemsize))))
 
 
 def number_of_use(centers: Any, placed: Centers, choices: Choices) -> int:

@@ -1,7 +1,6 @@
 """The fit of least squares over the kernel functions of centers: Σᵢ wᵢ (f(xᵢ) − yᵢ)² + λ ‖f‖², f = Σⱼ αⱼ k(zⱼ, ·)."""
 
 import functools
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,7 +24,6 @@ from ..solvers.least_squares.nystrom_conjugate_gradients import (
 from ..solvers.least_squares.projected import CentersProblem, ProjectedEigenPro, ProjectedEigenProStepper, ProjectedPlan
 from ..solvers.least_squares.step_rules import agreed_plan, given_step, report_steps
 from ..spectrum.kernel_ridge_choice import is_automatic
-from ..training.steps import BatchSource
 from .calibration import learn_calibration
 from .center_points import (
     Centers,
@@ -166,13 +164,14 @@ def fit_kernel_centers(
         of_centers, several = (kernel, centering, problem.centers, aims[:0, :]), None if ranks is ALONE else ranks
         function = KernelSum(*of_centers, True, components, ranks=several)
         matrix = CentersMatrix(kernel, problem.centers, placed.rows, c, problem.budget, ranks)
+        batches = training.Batches(n, batch_size, seed, first_epoch=start.epoch)
         phases.end("kernel_matrix")
 
         with arrays.own_threads():
             run = training.train(
                 stepper,
                 problem,
-                announced(training.Batches(n, batch_size, seed, first_epoch=start.epoch), problem.points),
+                problem.points.following(batches) if isinstance(problem.points, RowsAhead) else batches,
                 call.stopping(solver.max_epochs, held_out, phases.seconds_left(options.max_seconds), solver.tol),
                 observers=call.observers,
                 checkpoint=call.checkpoint,
@@ -266,11 +265,6 @@ def choose_for_centers(
         choices = choose_on_all_rows(request, choices, functools.partial(kernels.matrix, kernel), sample)
     ranks.check_same((kernel.name, kernel.bandwidth), "kernels (give the bandwidth as a number)")
     return kernel, replace(choices, regularization=ranks.from_first(choices.regularization))
-
-
-def announced(batches: training.Batches, points: Callable[[slice], Any]) -> BatchSource:
-    """The batches, announced to rows that are read ahead."""
-    return points.following(batches) if isinstance(points, RowsAhead) else batches
 
 
 def plan_training(

@@ -114,12 +114,14 @@ def fit_kernel_ridge(
         spans = spans_to_leave_out(solver, n, n_kept, c, held_out, calibrates=calibrates, in_closed_form=closed)
         columns, weights = add_left_out_columns(sample.targets, sample.weights, [] if solver.is_exact else spans)
         room -= solver.n_arrays * columns.nbytes + solver.step_bytes(plan, columns.shape[1], dtype.itemsize)
+        # The coefficients of the last fit must belong to the same rows in the same order.
+        continues = before is not None and np.array_equal(before[0], rows.rows[order])
         fit = replace(
             fit,
             budget=room,
             ridge=choices.regularization,
             n_left_out=MOST_LEFT_OUT if calibrates else 0,
-            start=before and coefficients_before(before, rows.rows[order], device, dtype),
+            start=arrays.to_device(before[1], device, dtype) if before and continues else None,
         )
         problem, stepper = solver.build(plan, fit, columns, weights)
         matrix, keeps_values = problem.gram, isinstance(problem.gram, (gram.Gram, gram.ShuffledGram))
@@ -213,13 +215,6 @@ def choose_for_solver(
     if solver.is_direct and different(sample.points[:, :-2]) == n:
         return choices  # The factor leaves rows out one by one, which is no use for a row that has a copy.
     return choose_on_all_rows(request, choices, functools.partial(kernels.matrix, kernel), sample)
-
-
-def coefficients_before(
-    before: tuple[np.ndarray, np.ndarray], support: np.ndarray, device: arrays.Device, dtype: np.dtype
-) -> Array | None:
-    """The coefficients of the last fit, if they belong to the same rows in the same order."""
-    return arrays.to_device(before[1], device, dtype) if np.array_equal(before[0], support) else None
 
 
 def left_out_outputs(run: training.Run, targets: Array) -> tuple[np.ndarray, slice] | None:

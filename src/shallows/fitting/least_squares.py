@@ -125,13 +125,6 @@ def warn_if_unconverged(
             warn_user(f"{ended}, above tol={tol:g}. {advice}")
 
 
-def fall_per_epoch(losses: list[float]) -> float:
-    """The share by which the loss falls per epoch at the end, by means of up to ten epochs, since batches vary."""
-    n = min(10, len(losses) // 2)
-    before, after = sum(losses[-2 * n : -n]), sum(losses[-n:])
-    return 1.0 - (after / before) ** (1.0 / n)
-
-
 def _advice(step_size: float | None, losses: list[float], validation_errors: list[float]) -> str:
     if validation_errors:
         # The fit returns the best epoch's model. If that is not the last epoch, more epochs made predictions worse.
@@ -139,7 +132,9 @@ def _advice(step_size: float | None, losses: list[float], validation_errors: lis
         return "The score of the held-out rows was still rising: a larger max_epochs may help." if rising else ""
     if len(losses) == 1:
         return "One epoch does not show whether it falls: set a larger max_epochs."
-    fall = fall_per_epoch(losses)
+    # By means of up to ten epochs, since batches vary.
+    n = min(10, len(losses) // 2)
+    fall = 1.0 - (sum(losses[-n:]) / sum(losses[-2 * n : -n])) ** (1.0 / n)
     if fall >= FAST:
         return (
             f"It still falls, by {fall:.0%} an epoch: a larger max_epochs fits the training targets better. If they "

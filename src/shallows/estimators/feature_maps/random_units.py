@@ -15,16 +15,6 @@ MOST_ROWS = 10_000
 """Training points from which the means and deviations of layers are computed."""
 
 
-def check_units(activation: Any, n_units: Any) -> None:
-    """Refuse an unknown activation, and numbers of units that are not positive whole numbers."""
-    UnknownNameError.check("activation", activation, ACTIVATIONS)
-    layers = n_units if isinstance(n_units, (tuple, list)) else (n_units,)
-    if not (layers and all(map(is_whole, layers))):
-        raise ShallowsError(
-            f"n_units must be a whole number of at least 1, or several of them, and at most {MOST:,}, got {n_units!r}."
-        )
-
-
 class HiddenUnits(FeatureMapTransformer):
     """Hidden units with random weights that are not trained, in one or several layers.
 
@@ -85,7 +75,12 @@ class HiddenUnits(FeatureMapTransformer):
         return self.n_units[-1] if isinstance(self.n_units, (tuple, list)) and self.n_units else self.n_units
 
     def _check_parameters(self) -> None:
-        check_units(self.activation, self.n_units)
+        UnknownNameError.check("activation", self.activation, ACTIVATIONS)
+        if not (self._layers and all(map(is_whole, self._layers))):
+            raise ShallowsError(
+                f"n_units must be a whole number of at least 1, or several of them, and at most {MOST:,}, "
+                f"got {self.n_units!r}."
+            )
         super()._check_parameters()
 
     _map, _map_name = staticmethod(hidden_units), "hidden_units"

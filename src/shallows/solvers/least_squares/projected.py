@@ -167,7 +167,8 @@ class ProjectedEigenProStepper:
         return ProjectedState(xp.zeros(shape, dtype=dtype), xp.zeros(shape, dtype=dtype), self.step_size)
 
     def step(self, problem: CentersProblem, state: ProjectedState, batch: slice) -> ProjectedState:
-        h, state.loss = self._gradient(problem, state.iterate, batch)
+        h, loss = problem.forward_and_back(state.iterate, batch, lambda values, here: residual(problem, values, here))
+        state.loss = loss if isinstance(loss, float) else float(loss[0, 0])
         direction = problem.projection.solve(h)
         p = problem.preconditioner
         direction[: p.n_subsample, :] -= filtered(p.vectors, p.scale, h[: p.n_subsample, :])
@@ -182,11 +183,6 @@ class ProjectedEigenProStepper:
         share = (FORGETTING + 1.0) / (state.n_steps + FORGETTING) if self.average else 1.0
         state.coefficients += share * (state.iterate - state.coefficients)
         return state
-
-    @staticmethod
-    def _gradient(problem: CentersProblem, iterate: Array, batch: slice) -> tuple[Array, float]:
-        h, loss = problem.forward_and_back(iterate, batch, lambda values, here: residual(problem, values, here))
-        return h, loss if isinstance(loss, float) else float(loss[0, 0])
 
 
 @dataclass(frozen=True)
