@@ -38,24 +38,10 @@ def _key(seed: int, purpose: str) -> tuple[int, int]:
 
 @takes_numpy_integers
 def integers(seed: int, purpose: str, counter: int, n: int, *, like: Array | None = None) -> Array:
-    """Uniform 64-bit integers.
+    """The first n uniform 64-bit integers of a block of a stream, uint64, shape (n,), in the library of ``like``.
 
-    Parameters
-    ----------
-    seed : int
-    purpose : str
-        Use of the numbers, such as ``"batches"``. Streams of different purposes are independent.
-    counter : int
-        Number of a block of the stream, such as the epoch.
-    n : int
-        How many numbers.
-    like : array, optional
-        The result has the library and device of this array; None means NumPy.
-
-    Returns
-    -------
-    array of uint64, shape (n,)
-        The first n numbers of the block.
+    Streams of different purposes, such as ``"batches"``, are independent. ``counter`` is the number of a block, such as
+    the epoch.
     """
     key = _key(seed, purpose)
     if like is None or arrays.uses_numpy(like):

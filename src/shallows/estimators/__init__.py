@@ -1,24 +1,5 @@
 """The scikit-learn interface of the library, in one package for each family.
 
-`least_squares`
-    The square loss with a kernel or explicit features: kernel ridge regression by EigenPro and other solvers.
-`regularized`
-    Any loss with a regularizer, for a fixed kernel or feature map, by SDCA, Pegasos, NORMA, SAG, SAGA or SVRG.
-`linear_svm`
-    Linear support vector machines on dense or sparse rows, by nine methods.
-`support_vectors`
-    Kernel support vector machines in their dual variables: SMO, decomposition, LASVM, core vectors, interior points.
-`budgeted`
-    Machines with a bounded number of support vectors, hyperplanes or landmarks.
-`doubly_stochastic`
-    Any loss, for a function that gains random features in every step.
-`components`
-    Kernel PCA, SVD, CCA and sliced inverse regression, with random features that are added step by step or fixed.
-`closed_forms`
-    Least squares on explicit features, solved at once or block by block; kitchen sinks; Gaussian processes.
-`feature_maps`
-    Transformers of points to explicit features of a kernel, for pipelines.
-
 A fit is a function in `shallows.fitting`, its result a model in `shallows.models`. The page "Coming from scikit-learn"
 of the documentation has the conventions that all estimators share.
 """

@@ -83,29 +83,12 @@ def name_of(features: Any) -> str | None:
 
 @takes_numpy_integers
 def make(name: str, kernel: Any, x: Array, n_features: int, seed: int = 0) -> FeatureMap:
-    """The feature map of a name, fitted to training points where it needs them.
+    """The feature map of a name in `FEATURE_MAPS`, fitted to training points x, shape (n, d), where it needs them.
 
-    Parameters
-    ----------
-    name : str
-        A key of `FEATURE_MAPS`, described below.
-    kernel : Kernel
-    x : array, shape (n, d)
-        Training points. Landmarks are taken from them; the other maps use only their number of inputs.
-    n_features : int
-        Number of columns. Landmarks are at most n. An odd number of paired Fourier features becomes the next even one.
-    seed : int
-
-    Notes
-    -----
-    - Fourier features: ``"fourier"`` (cosines and sines), ``"fourier_cosine"``, ``"orthogonal"`` (orthogonal
-      frequencies), ``"fastfood"`` (structured frequencies), ``"quasi_monte_carlo"`` (evenly spread frequencies).
-    - Landmarks: ``"nystrom"`` and ``"rbf"`` (radial basis functions) at sampled points, ``"nystrom_kmeans"`` and
-      ``"rbf_kmeans"``, ``"nystrom_leverage"`` (drawn by ridge leverage scores), ``"nystrom_pivoted"`` and
-      ``"nystrom_randomly_pivoted"`` (pivots of a partial Cholesky factor).
-    - For one kernel: ``"binning"`` (cells of random grids, laplace_product), ``"polynomial"`` and ``"tensor_sketch"``.
-    - Without a kernel: ``"hidden_units"`` and ``"semi_random"`` (hidden units), ``"linear"`` (the inputs and a
-      constant).
+    Landmarks are taken from the points, so there are at most n; other maps use only their number of inputs. An odd
+    number of paired Fourier features becomes the next even one. "binning" needs the kernel laplace_product,
+    "polynomial" and "tensor_sketch" a polynomial kernel; "hidden_units", "semi_random" and "linear" (the inputs and a
+    constant) use none.
     """
     make_map = FEATURE_MAPS[name]
     if not n_features >= 1:

@@ -31,20 +31,11 @@ def top_eigensystem(
     """The k largest eigenvalues of a positive semi-definite matrix, descending, and orthonormal eigenvectors.
 
     Block subspace iteration with a Rayleigh-Ritz step at the end (Halko, Martinsson and Tropp 2011), which needs only
-    products with the matrix: ``multiply`` returns its product with an (n, b) array.
-
-    Parameters
-    ----------
-    like : array
-        An array of the library, device and precision of the computation.
-    tolerance : float
-        Relative accuracy of the eigenvalues: the iteration ends when none changes by a twentieth of it. They converge
-        geometrically, so the change is smaller than the error. 0 means ``n_iterations``.
-    n_iterations : int
-        Products before the first Rayleigh-Ritz step, at least one.
-    oversampling : float, optional
-        Additional width of the block as a share of ``k``. The default is a tenth, or 1 with a tolerance: the last of
-        the k pairs converges with the square of λ_{width}/λ_k.
+    products with the matrix: ``multiply`` returns its product with an (n, b) array. ``like`` has the library, device
+    and precision. The iteration ends when no eigenvalue changes by a twentieth of the relative ``tolerance``; the
+    eigenvalues converge geometrically, so the error is smaller than it. With a tolerance of 0 there are
+    ``n_iterations`` products. ``oversampling`` is the additional width of the block as a share of k: a tenth, or 1 with
+    a tolerance, since the last pair converges with the square of λ_{width}/λ_k.
     """
     xp = arrays.namespace(like)
     share = (1.0 if tolerance else 0.1) if oversampling is None else oversampling

@@ -134,28 +134,14 @@ def make_preconditioner(
 ) -> Preconditioner:
     """The preconditioner of a kernel on augmented points, shape (n, d + 2), in random order.
 
-    The first M points are the subsample. The step is certified on the points that follow, if there are enough.
-
-    Parameters
-    ----------
-    rank : int
-        The largest q. It is smaller if eigenvalues are rounding errors, or directions belong to the subsample only.
-    n_subsample : int
-        M, at most n.
-    damping, power : float
-        τ and a in (0, 1]. a = 1 lowers the top eigenvalues to the level of the next one; a = ½, as in the authors'
-        first release, to the geometric mean of the two.
-    weights : array, shape (n,), optional
-        Sample weights of the loss.
-    tolerance : float
-        Tolerance of the eigenvalues, see `top_eigensystem`.
-    smallest, smallest_share : float
-        Directions with a smaller eigenvalue (of the matrix over M), or a smaller share of the largest, are not changed.
-    known : tuple of arrays, optional
-        The whole eigensystem of the subsample's matrix, K or W^½ K W^½, in descending order, if it is known.
-    resolves_more : bool
-        Whether rounding errors are treated as a random matrix, whose norm is some √M ε, instead of the upper bound
-        M ε. The second eigenvalue of a wide kernel lies between the two.
+    The first M = ``n_subsample`` points are the subsample. The step is certified on the points that follow, if there
+    are enough. ``rank`` is the largest q, which is smaller if eigenvalues are rounding errors. ``damping`` and
+    ``power`` are τ and a in (0, 1]: a = 1 lowers the top eigenvalues to the level of the next one; a = ½, as in the
+    authors' first release, to the geometric mean of the two. ``tolerance`` is the tolerance of `top_eigensystem`.
+    Directions with an eigenvalue (of the matrix over M) below ``smallest``, or with a share of the largest below
+    ``smallest_share``, are not changed. ``known`` is the eigensystem of the subsample's matrix, K or W^½ K W^½,
+    descending. ``resolves_more`` treats rounding errors as a random matrix, whose norm is some √M ε instead of M ε; the
+    second eigenvalue of a wide kernel lies between.
     """
     started = time.perf_counter()
     xp = arrays.namespace(points)
