@@ -6,12 +6,10 @@ import importlib.util
 import os
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 
 import array_api_strict
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_info, threadpool_limits
 
 from engine_example import NEUTRAL, results, sample
 from shallows import arrays
@@ -96,12 +94,6 @@ def test_sizes_are_read_as_people_write_them():
     assert {size: arrays.parse_bytes(size) for size in sizes} == sizes
 
 
-@pytest.mark.parametrize("size", ["", "lots", "4 XB", "-4GB", "1.5.2GB", ".", "5i", 0, -1, float("nan"), "0", [4]])
-def test_a_size_that_cannot_be_read_is_refused_in_words(size):
-    with pytest.raises(ShallowsError, match="size in bytes"):
-        arrays.parse_bytes(size)
-
-
 def test_the_budget_is_what_was_asked_for_else_a_share_of_what_is_free(monkeypatch):
     assert 2**26 <= arrays.available_memory() <= os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     monkeypatch.setattr(arrays.memory, "available_memory", lambda device=None: 10**9)
@@ -135,27 +127,6 @@ def test_threads_give_their_results_in_order_and_their_errors_to_the_caller(n_wo
 
     with pytest.raises(KeyError, match="here"):
         arrays.in_threads(work, n_workers)
-
-
-def blas_threads():
-    return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
-
-
-def test_blocks_of_one_blas_thread_may_end_in_any_order_and_lie_inside_each_other():
-    with threadpool_limits(limits=2, user_api="blas"):
-        first, second = arrays.one_blas_thread(), arrays.one_blas_thread()
-        with ThreadPoolExecutor(1) as one, ThreadPoolExecutor(1) as other:
-            one.submit(first.__enter__).result()
-            other.submit(second.__enter__).result()
-            one.submit(first.__exit__, None, None, None).result()
-            assert blas_threads() == {1}
-            other.submit(second.__exit__, None, None, None).result()
-        assert blas_threads() == {2}
-        with arrays.one_blas_thread():
-            with arrays.one_blas_thread():
-                pass
-            assert blas_threads() == {1}
-        assert blas_threads() == {2}
 
 
 # ---------------------------------------------------------------------------------------- small pieces

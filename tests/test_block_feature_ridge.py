@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from engine_example import sample
-from shallows import FeatureRidgeClassifier, FeatureRidgeRegressor, Options, streams
+from shallows import FeatureRidgeClassifier, FeatureRidgeRegressor, Options
 from shallows.errors import ShallowsError, UnknownNameError
 from shallows.fitting.feature_blocks import FeatureColumns
 from shallows.kernel_approximation import FourierFeatures, NystroemFeatures, RandomBinning
@@ -67,21 +67,6 @@ def test_a_step_is_the_minimum_over_its_block_and_the_end_is_that_over_all(most_
     solver = FeatureBlockDescentStepper(1e-2)
     sooner = solver.step(problem, solver.init(problem), 1000)
     assert sooner.exhausted and sooner.n_steps < state.n_steps and 1e-10 < sooner.gap <= 1e-2
-
-
-def test_each_pass_takes_every_block_once_in_an_order_of_its_own():
-    Z, (_, y, _), taken = np.random.default_rng(0).normal(size=(150, 25)), table(), []
-
-    class Watched(Given):
-        def strips(self, k):
-            taken.append(k)
-            return super().strips(k)
-
-    problem, solver = FeatureBlockProblem(Watched(Z, 5), y, 2.0), FeatureBlockDescentStepper(1e-10, seed=4)
-    solver.step(problem, solver.init(problem), 15)
-    # Each block is gone through for its step, and for the residual after it.
-    orders = [streams.permutation(4, "order of blocks", turn, 5).tolist() for turn in range(3)]
-    assert taken[::2] == taken[1::2] == orders[0] + orders[1] + orders[2]
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pytest
 from scipy.special import expit, log_softmax
@@ -54,21 +52,6 @@ def test_the_automatic_ridge_suits_kernels_of_any_scale(Estimator, move, degree,
     model = polynomial(Estimator, degree).fit(X + move, y)
     plain = polynomial(Estimator, degree, calibration=None).fit(X + move, y)
     assert min(model.score(new + move, true), plain.score(new + move, true)) > least
-
-
-@pytest.mark.parametrize("n_classes", [2, 4])
-def test_a_calibration_without_fault_is_the_usual_one_to_the_bit(n_classes):
-    rng = np.random.default_rng(0)
-    own = rng.integers(0, n_classes, 600)
-    codes = 2.0 * np.eye(n_classes)[own] - 1.0
-    codes = codes[:, 1:] if n_classes == 2 else codes
-    scores, shares = codes + 0.7 * rng.normal(size=codes.shape), (codes > 0).mean(axis=0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        judged = calibrate_judged(scores, codes, None, shares, codes)
-    usual = calibrate(scores, codes, None, shares)
-    assert np.array_equal(judged.matrix, usual.matrix) and np.array_equal(judged.shift, usual.shift)
-    assert judged.units is None
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

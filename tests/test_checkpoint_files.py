@@ -135,21 +135,6 @@ def test_what_a_killed_process_left_half_written_is_removed(tmp_path):
     assert not left.exists()
 
 
-def test_slow_writing_makes_checkpoints_rarer(tmp_path, monkeypatch):
-    now = [0.0]
-    monkeypatch.setattr(checkpoints.time, "monotonic", lambda: now[0])
-    checkpoint = Checkpoint(tmp_path, "k", every_seconds=60.0)
-    monkeypatch.setattr(
-        np, "savez", lambda *_, **__: now.__setitem__(0, now[0] + 6.0)
-    )  # It takes six seconds to write.
-    monkeypatch.setattr(checkpoint, "_keep_last", lambda: None)
-    checkpoint.save({}, {})
-    # 6 s of 300 are the 2 % that writing may take; a quick state would be due after 60 s.
-    for seconds, due in ((299.0, False), (300.0, True)):
-        now[0] = 6.0 + seconds
-        assert checkpoint.due() == due
-
-
 def full(*args, **kwargs):
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 

@@ -19,7 +19,7 @@ from shallows.solvers.least_squares.eigenpro import EigenPro, EigenProStepper
 from shallows.solvers.least_squares.kernel_problem import AveragedState
 from shallows.solvers.least_squares.kernel_sgd import KernelSGDStepper
 from shallows.solvers.least_squares.step_rules import Cycle
-from shallows.training import Batches, Checkpoint, Curve, Stopping, train
+from shallows.training import Batches, Checkpoint, Stopping, train
 from training_example import Pull, Watch, go
 
 
@@ -148,17 +148,3 @@ def test_a_signal_can_ask_for_the_stop(tmp_path):
     finally:
         signal.signal(signal.SIGTERM, before)
     assert_the_same(solve(), solve(Checkpoint(tmp_path, "k")))
-
-
-def test_an_observer_that_remembers_nothing_may_come_or_go_between_two_runs(tmp_path):
-    # A user who turns the progress bar on or off for the second run.
-    def with_curve(checkpoint, before, marks=(1, 2, 3)):
-        curve = Curve(marks, lambda state: {"norm": 1.0})
-        go(observers=[*before, curve], checkpoint=checkpoint)
-        return [row["epoch"] for row in curve.rows]
-
-    for i, (first, second) in enumerate((([Watch()], []), ([], [Watch()]))):
-        checkpoint = Checkpoint(tmp_path / str(i), "k")
-        with pytest.raises(TrainingInterrupted):
-            with_curve(checkpoint, [*first, Watch(9, checkpoint.request_stop)])
-        assert with_curve(Checkpoint(tmp_path / str(i), "k"), second) == [1, 2, 3]

@@ -118,18 +118,6 @@ def test_a_batch_counts_by_its_examples_for_each_component_and_the_first_one_alo
     assert state.mean == pytest.approx((1 - share) * means[0] + share * means[1], rel=1e-12)
 
 
-def test_a_step_that_a_batch_would_make_too_long_is_shortened():
-    x, f = points(), features(8)
-    problem = problem_on(x, f)
-    solver = OjaStepper(1.0)
-    state = solver.init(problem)
-    far = Examples(np.repeat(x[:1], 50, axis=0))  # One direction alone, with all of the variance.
-    for _ in range(5):
-        state = solver.step(problem, state, far)
-        assert state.last_step < 1.0
-        assert np.abs(state.coefficients).max() < 1e3
-
-
 # ---------------------------------------------------------------------------------------------------- the ends
 
 

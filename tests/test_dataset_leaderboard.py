@@ -60,13 +60,6 @@ def test_the_test_part_of_the_catalogue_is_the_test_part_and_choices_see_none_of
     assert steps("paper", "mnist", "test") == [{"unit": {}}]
 
 
-def test_of_data_without_a_test_part_the_same_rows_are_held_out_both_times():
-    for purpose in ("choose", "test"):
-        first, second, *_ = steps("laptop", "census_house", purpose)
-        assert first == {"split": {"n": 800, "seed": 0}}
-        assert second == {"subset": {"n_train": 5000, "seed": 0}}
-
-
 @pytest.mark.parametrize(
     ("name", "wanted"),
     [

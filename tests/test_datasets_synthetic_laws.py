@@ -42,13 +42,6 @@ def test_the_told_densities_are_those_of_the_laws():
     np.testing.assert_allclose(make("latent_views").densities(x), expected, rtol=1e-12, atol=1e-15)
 
 
-def test_views_are_independent_given_the_component_and_dependent_without_it():
-    x, component = make("latent_views").block(0, 20_000)
-    for label in (0, 1):
-        assert abs(np.corrcoef(x[component == label].T)[0, 1]) < 4 / math.sqrt(10_000)
-    assert np.corrcoef(x.T)[0, 1] > 0.5
-
-
 def test_the_told_probability_of_a_component_is_calibrated():
     data = make("latent_views", weight=0.3, mean=1.0)
     x, component = data.block(0, 40_000)

@@ -113,16 +113,6 @@ def test_a_preconditioner_of_all_rows_and_early_stopping_exclude_each_other():
 REGRESSORS = [eigenpro_regressor, centers_regressor, feature_eigenpro_regressor]
 
 
-@pytest.mark.parametrize("Estimator", REGRESSORS)
-def test_a_time_that_the_choices_take_alone_leaves_a_model_and_a_warning(Estimator):
-    X = sample(1500, 5)
-    y = np.sin(X[:, 0]) + X[:, 1]
-    with pytest.warns(UserWarning, match=r"max_seconds=1e-06 were over before the first step, after .* seconds"):
-        model = Estimator(max_seconds=1e-6, batch_size=200, random_state=0).fit(X, y)
-    assert model.report_["stopped_by"] == "max_seconds" and model.n_epochs_ == 1
-    assert model.score(X, y) > 0.02
-
-
 @pytest.mark.parametrize("Estimator", REGRESSORS[:1])
 def test_training_ends_within_the_time_that_is_left(Estimator):
     X = sample(1500, 5)

@@ -11,7 +11,6 @@ from engine_example import naive_kernel, sample
 from forms import ridge
 from shallows import KernelRidgeClassifier, KernelRidgeRegressor, gram, kernels
 from shallows.errors import ShallowsError
-from shallows.fitting import machine
 from shallows.solvers import BlockDescent, ConjugateGradients
 from shallows.solvers.least_squares.cholesky import CholeskyStepper
 from shallows.solvers.least_squares.conjugate_gradients import ConjugateGradientsStepper, low_rank
@@ -146,20 +145,6 @@ def test_the_preconditioner_is_positive_definite_and_saves_steps():
         while state.loss >= goal and counts[-1] < 300:
             state, counts[-1] = solver.step(held, state, slice(0, 300)), counts[-1] + 1
     assert counts[0] < counts[1] / 2
-
-
-def test_beyond_the_budget_auto_takes_conjugate_gradients_and_stays_right(regression, monkeypatch):
-    x, y, new = regression
-    x, y = np.tile(x, (4, 1)) + 0.05 * sample(4 * N, 4, seed=9), np.tile(y, (4, 1))
-    given = {"bandwidth": SIGMA, "regularisation": 0.1, "random_state": 0, "device": "cpu"}
-    whole = ridge(KernelRidgeRegressor, **given).fit(x, y)
-    # Below the 14 MB of the matrix in float64.
-    monkeypatch.setattr(machine.Options, "budget", lambda self, device, least=0: 8_000_000)
-    model = ridge(KernelRidgeRegressor, **given).fit(x, y)
-    assert [one.report_["solver"] for one in (whole, model)] == ["cholesky", "conjugate_gradients"]
-    np.testing.assert_allclose(model.predict(new), whole.predict(new), atol=5e-3)
-    with pytest.raises(ShallowsError, match="conjugate_gradients"):
-        KernelRidgeRegressor(solver="cholesky").fit(x, y)
 
 
 @pytest.mark.parametrize(

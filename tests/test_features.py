@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from engine_example import naive_kernel, sample
-from shallows import features, kernels
+from shallows import kernels
 from shallows.errors import ShallowsError
 from shallows.features import FourierMap, NystroemMap, RBFNetworkMap
-from shallows.features.fourier import BlockCache
 
 RADIAL = ("gaussian", "laplace", "cauchy")
 FREQUENCIES = [-0.5625431298900421, -1.2571839002121956, -1.7981354029090282, -0.5951739049492035]
@@ -99,18 +98,6 @@ def test_orthogonal_frequencies_are_at_right_angles_and_keep_the_law_of_their_le
     assert np.allclose(np.linalg.norm(W, axis=1), np.linalg.norm(plain, axis=1), rtol=1e-12)
 
 
-def test_the_cache_keeps_what_fits_and_changes_nothing(monkeypatch):
-    draws = []
-    monkeypatch.setattr(FourierMap, "_draw", lambda self, i, like: draws.append(i) or np.full((8, 4), float(i)))
-    block = 8 * 4 * 8
-    f = fourier(d=4, F=8, cache_bytes=2 * block + 1)
-    for _ in range(3):
-        assert [float(f.frequencies(i, np.ones(1))[0, 0]) for i in range(4)] == [0, 1, 2, 3]
-    # Visited in a circle: blocks 0 and 1 stay, the others are drawn every time.
-    assert draws == [0, 1, 2, 3, 2, 3, 2, 3]
-    assert isinstance(f._cache, BlockCache)
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -138,18 +125,3 @@ def test_points_of_another_width_are_refused():
 
 
 # ------------------------------------------------------------------------------------------------ by name
-
-
-@pytest.mark.parametrize("name", features.FEATURE_MAPS)
-def test_every_named_map_gives_the_columns_it_says(name):
-    x = sample(60)
-    of_its_own = {
-        "binning": kernels.LaplaceProduct(2.0),
-        "polynomial": kernels.Polynomial(3),
-        "tensor_sketch": kernels.Polynomial(3),
-    }
-    f = features.make(name, of_its_own.get(name, kernels.Laplace(2.0)), x, 40, seed=1)
-    assert f.map(x).shape == (60, f.n_features)
-    assert f.n_features <= 40
-    if name.startswith(("fourier", "orthogonal", "rbf")):
-        assert f.n_features == 40

@@ -190,12 +190,4 @@ def test_a_linear_model_on_semi_random_features_is_the_model_of_the_formula(orde
     assert np.abs(f.map(x) @ w - expected).max() < 1e-12
 
 
-def test_switches_are_powers_of_positive_projections():
-    x = sample(20)
-    step, ramp, square = (SemiRandomMap(3, 50, s, seed=1).switches(x) for s in (0, 1, 2))
-    assert set(np.unique(step)) == {0.0, 1.0}
-    assert np.array_equal(step, ramp > 0)
-    assert np.abs(square - ramp**2).max() < 1e-15
-
-
 # ---------------------------------------------------------------------------------------------- all maps

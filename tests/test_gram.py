@@ -323,19 +323,6 @@ def test_the_blocks_of_a_cross_product_stay_within_the_budget(budget, n_workers)
 # ------------------------------------------------------------------------------------- rows in one array
 
 
-def test_a_slab_keeps_the_rows_that_were_used_last():
-    x, ridge = sample(12), np.linspace(0.1, 1.2, 12)
-    K = naive_kernel("laplace", 1.5, x, x) + np.diag(ridge)
-    slab = KernelRowSlab(kernels.Laplace(1.5), kernels.augmented(x), budget=3 * 12 * 8, ridge=ridge)
-    made = []
-    for i in (0, 1, 2, 0, 3, 0, 1, 4):  # 3 takes the place of 1, 1 that of 2, and 4 that of 3.
-        before = slab.n_made
-        assert slab.fetch(i) == pytest.approx(K[i], abs=1e-14)
-        made += [i] * (slab.n_made - before)
-    assert made == [0, 1, 2, 3, 1, 4]
-    assert np.flatnonzero(slab.slot_of >= 0).tolist() == [0, 1, 4]
-
-
 def test_a_slabs_product_has_the_exact_diagonal():
     x, ridge = sample(12, dtype=np.float32), np.linspace(0.5, 1.6, 12)
     slab = KernelRowSlab(kernels.Laplace(1.5), kernels.augmented(x), budget=0, ridge=ridge)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from sklearn.base import is_regressor
 
@@ -31,14 +30,6 @@ def test_the_bandwidth_of_an_own_kernel_is_chosen_like_that_of_a_named_one():
     ]
     assert models[0].bandwidth_ == models[1].bandwidth_
     assert (models[0].predict(X) == models[1].predict(X)).all()
-
-
-def test_make_and_choose_refuse_what_a_kernel_object_would_ignore():
-    points = kernels.augmented(sample(10, 3))
-    for bandwidth, parameters in ((2.0, {}), (None, {"nu": 2.5})):
-        with pytest.raises(ShallowsError, match="has its own"):
-            kernels.make(kernels.Matern(5.0, 1.5), bandwidth, **parameters)
-    assert kernels.choose(kernels.Matern(5.0, 1.5), points) == kernels.Matern(5.0, 1.5)
 
 
 def test_paths_of_the_linear_kernel_and_of_scikit_learns_names():
@@ -73,11 +64,3 @@ def test_a_class_of_kernels_that_is_not_positive_semidefinite_is_refused():
     for model in (shallows.KernelRidgeRegressor(Negative()), shallows.KernelSVMClassifier(Negative())):
         with pytest.raises(ShallowsError, match="kernel 'negative' is not positive semi-definite"):
             fitted(model)
-
-
-def test_parameters_of_kernels_may_be_any_numbers_of_numpy():
-    for kernel in (kernels.Gaussian(np.float32(2.5)), kernels.Gaussian(np.float64(2.5)), kernels.Gaussian(2.5)):
-        assert kernels.from_description(kernels.describe(kernel)) == kernels.Gaussian(2.5)
-    assert kernels.Polynomial(np.int8(2), offset=np.float32(0.5)) == kernels.Polynomial(2, offset=0.5)
-    searched = shallows.KernelRidgeRegressor(kernels.Gaussian()).set_params(kernel__bandwidth=np.float32(2.5))
-    assert fitted(searched).bandwidth_ == 2.5

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from engine_example import naive_kernel, sample
-from shallows import arrays, kernels
+from shallows import kernels
 from shallows.features import NystroemMap, RBFNetworkMap
 
 RADIAL = ("gaussian", "laplace", "cauchy")
@@ -71,14 +71,3 @@ def test_maps_run_on_other_array_libraries():
         z = np.asarray(NystroemMap(kernels.Laplace(2.0), xp.asarray(centers)).map(xp.asarray(x)))
         K, C = naive_kernel("laplace", 2.0, x, centers), naive_kernel("laplace", 2.0, centers, centers)
         assert np.abs(z @ z.T - K @ np.linalg.solve(C, K.T)).max() < 1e-12
-
-
-def test_nystrom_features_are_the_same_on_another_device(monkeypatch):
-    x = sample(30, 3)
-    made = NystroemMap(kernels.Gaussian(1.0), x[:10])
-    made.root[:, 0] *= -1.0  # as the eigenvectors of another library may come
-    with monkeypatch.context() as patch:
-        patch.setattr(arrays, "device_of", lambda _: arrays.Device("gpu"))
-        moved = made.to(arrays.Device("cpu"))
-    assert moved is not made
-    assert np.array_equal(moved.map(x), made.map(x))

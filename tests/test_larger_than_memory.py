@@ -49,19 +49,6 @@ def rows():
     return TrainingRows(X, order, Centering.of(X), CPU, np.dtype("float64"), held=False)
 
 
-@pytest.mark.parametrize("size", [7, 25, 100])
-def test_every_batch_but_the_first_is_read_before_it_is_asked_for(size, rows):
-    ahead = RowsAhead(rows, CPU)
-    batches = ahead.following(Batches(100, size, seed=3))
-    asked = 0
-    for epoch in range(3):
-        for batch in batches.of_epoch(epoch):
-            assert np.array_equal(ahead(batch), rows(batch))
-            asked += 1
-    assert ahead.n_ahead == asked - 1
-    assert len(batches) == -(-100 // size)
-
-
 def test_a_batch_out_of_turn_and_without_an_order_is_read_when_it_is_asked_for(rows):
     ahead = RowsAhead(rows, CPU)
     for batch in arrays.blocks(100, 10):

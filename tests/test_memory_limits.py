@@ -50,19 +50,6 @@ def test_groups_of_version_two_are_read_up_the_tree(tmp_path):
     assert sizes(root) == [(4000, 100)]
 
 
-def test_a_container_sees_its_own_group_where_the_hierarchy_is_mounted(tmp_path):
-    """With a separate name space the group is "/"; without one, it is the host's, and only a part is mounted."""
-    own = tree(tmp_path / "own", V2_MOUNT.format(root="/"), "0::/\n", {"": v2(500, 50)})
-    hosts = tree(tmp_path / "hosts", V1_MOUNT.format(root="/docker/abc"), "4:memory:/docker/abc\n", {"": v1(600, 60)})
-    groups = {"": v1(600, 60), "job": v1(70, 7)}
-    inner = tree(tmp_path / "inner", V1_MOUNT.format(root="/docker/abc"), "4:memory:/docker/abc/job\n", groups)
-    outside = tree(tmp_path / "outside", V2_MOUNT.format(root="/"), "0::/../../elsewhere\n", {"": v2(300, 30)})
-    assert sizes(own) == [(500, 50)]
-    assert sizes(hosts) == [(600, 60)]
-    assert sizes(inner) == [(70, 7), (600, 60)]
-    assert sizes(outside) == [(300, 30)]
-
-
 @pytest.mark.parametrize("version", [1, 2])
 def test_pages_of_files_that_were_read_do_not_count_as_taken(tmp_path, version):
     old = {"": v1(1000, 900, "inactive_file 1\ntotal_inactive_file 300\ntotal_active_file 200")}

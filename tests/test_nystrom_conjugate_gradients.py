@@ -7,10 +7,8 @@ import pytest
 
 from engine_example import naive_kernel, sample
 from forms import centers_regressor
-from shallows import KernelRidgeRegressor, arrays, kernels, training
-from shallows.fitting import center_points
+from shallows import arrays, kernels, training
 from shallows.gram.rectangular import KeptStrips
-from shallows.solvers import NystromConjugateGradients
 from shallows.solvers.least_squares import nystrom_conjugate_gradients as nystrom
 from shallows.solvers.least_squares.nystrom_conjugate_gradients import NystromConjugateGradientsStepper, NystromProblem
 
@@ -109,35 +107,12 @@ def test_it_is_the_same_on_another_array_library():
     assert np.abs(ours.coefficients - arrays.to_numpy(theirs.coefficients)).max() < 1e-6
 
 
-def test_strips_that_are_kept_change_no_bit_and_are_as_many_as_fit():
-    runs = [trained(problem(kept=kept), 200, epochs=5) for kept in (None, 4 * N * P * 8 // 10, 10**8)]
-    for run in runs[:2]:
-        assert np.array_equal(run.state.coefficients, runs[2].state.coefficients)
-    strips = KeptStrips(1000, kernels.augmented(sample(40)), 256 * 48 * 8 * 2)
-    for start in range(0, 1000, 250):
-        blocks, made = strips.blocks(slice(start, start + 250))
-        assert (blocks is None) == (start >= 500) and not made
-        if blocks is not None:
-            strips.finish(slice(start, start + 250))
-    assert strips.kept_fraction == 0.5 and strips.blocks(slice(0, 250))[1]
-    assert strips.blocks(slice(0, 100)) == (None, False)
-
-
 # -------------------------------------------------------------------------------------- the estimators
 
 
 def table(n, d=3, noise=0.0):
     x = sample(n, d)
     return x, np.sin(2 * x[:, 0]) + x[:, -1] + noise * np.random.default_rng(1).normal(size=n)
-
-
-@pytest.mark.parametrize(("n", "expected"), [(500, 500), (900, 900), (3000, 2190)])
-def test_their_number_grows_with_the_root_of_the_rows(n, expected, monkeypatch):
-    monkeypatch.setattr(center_points, "effective_dimension", lambda *given: np.inf)
-    solver = NystromConjugateGradients(max_iterations=2, tol=0)
-    model = KernelRidgeRegressor(solver=solver, random_state=0).fit(*table(n))
-    assert model.report_["n_centers"] == len(model.dual_coef_) == expected
-    assert model.report_["solver"] == "nystrom_conjugate_gradients" and model.report_["kept_fraction"] == 1
 
 
 def test_in_single_precision_the_loss_is_the_models_own():

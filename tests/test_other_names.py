@@ -25,10 +25,10 @@ from shallows import (
     RegularizedRiskClassifier,
     kernels,
 )
-from shallows.errors import ShallowsError, UnknownNameError
+from shallows.errors import ShallowsError
 from shallows.estimators.old_names import translate
 from shallows.gaussian_process import FeatureGaussianProcessRegressor
-from shallows.kernel_approximation import FourierFeatures, NystroemFeatures
+from shallows.kernel_approximation import FourierFeatures
 from shallows.solvers import EigenPro
 from shallows.svm import RandomKitchenSinksRegressor
 from workflow_runs import PROJECT
@@ -103,14 +103,6 @@ def test_a_parameter_of_another_library_is_answered_with_ours(Estimator, options
         Estimator(**options)
     with pytest.raises(ValueError, match=message):
         Estimator().set_params(**options)
-
-
-@pytest.mark.parametrize(
-    ("name", "nearest"), [("rbff", "rbf"), ("RBF", "rbf"), ("laplacien", "laplacian"), ("gausian", "gaussian")]
-)
-def test_a_misspelt_kernel_is_answered_with_the_nearest_name_also_of_scikit_learn(name, nearest):
-    with pytest.raises(UnknownNameError, match=f"no kernel '{name}'. Did you mean '{nearest}'"):
-        NystroemFeatures(name).fit(X, y)
 
 
 def test_a_parameter_of_a_named_solver_is_a_resource_of_a_search():

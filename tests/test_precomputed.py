@@ -126,17 +126,6 @@ def test_what_a_matrix_has_no_place_for_is_told():
         kernels.choose(kernels.make("precomputed"), kernels.augmented(X))
 
 
-@pytest.mark.parametrize("library", ["numpy", "array_api_strict"])
-def test_values_are_looked_up_in_the_matrix_by_row_and_column(library):
-    xp = pytest.importorskip(library)
-    made = K(sample(9, 2), sample(9, 2))
-    kernel = kernels.Precomputed(xp.asarray(made))
-    rows, columns = [3, 3, 0], [8, 1]
-    points, others = (xp.asarray(np.array(numbers, dtype=float)[:, None]) for numbers in (rows, columns))
-    assert np.array_equal(np.asarray(kernel(points, others)), made[np.ix_(rows, columns)])
-    assert np.array_equal(np.asarray(kernel.diagonal(points)), made[rows, rows])
-
-
 def test_the_object_without_a_matrix_is_the_name_and_one_with_a_matrix_is_refused():
     X = sample(40, 3)
     K = rbf_kernel(X)

@@ -82,13 +82,6 @@ def test_a_run_writes_where_it_is_and_how_it_ended(tmp_path):
 NOW = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
 
 
-def test_a_run_whose_status_cannot_be_written_goes_on(tmp_path):
-    (tmp_path / "file").write_text("")
-    with status.Status(tmp_path / "file" / "folder", "a run") as told:
-        told.on_start  # noqa: B018
-    assert not told.path.exists()
-
-
 def write(folder, name, **about):
     given = {
         "run": name,

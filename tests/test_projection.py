@@ -135,16 +135,3 @@ def test_a_factorization_that_fails_is_tried_again_with_ten_times_the_jitter(n_f
     made = projection.make_projection(kernel, z)
     assert tried == pytest.approx(usual * 10.0 ** np.arange(n_failures + 1))
     assert made.jitter == tried[-1]
-
-
-def test_the_projection_of_a_function_is_the_nearest_of_the_span():
-    # ‖Σ gᵢ k(xᵢ, ·) − Σ θⱼ k(zⱼ, ·)‖² = gᵀK_XX g − 2 θᵀK_ZX g + θᵀK_ZZ θ grows for every other θ.
-    x, z, g = sample(20), sample(8, seed=1), sample(20, 1, seed=2)
-    kernel = kernels.Gaussian(1.5)
-    theta = projection.make_projection(kernel, kernels.augmented(z)).solve(kernel(z, x) @ g)
-
-    def distance(t):
-        return (g.T @ kernel(x, x) @ g - 2 * t.T @ kernel(z, x) @ g + t.T @ kernel(z, z) @ t)[0, 0]
-
-    for seed in range(5):
-        assert distance(theta + 0.01 * sample(8, 1, seed=seed)) > distance(theta)

@@ -12,11 +12,9 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.io
-from scipy.io.matlab import MatlabOpaque
 from scipy.sparse import csc_matrix, csr_matrix, save_npz
 
 from shallows_papers.datasets import DatasetError
-from shallows_papers.datasets.user_data import array_files
 from user_data_example import described, nearest_neighbour, rows, source, write
 
 N = 40
@@ -172,22 +170,6 @@ def test_declared_categories_are_categories_in_fits_comparisons_and_predictions(
     assert set(description["entry"]["options"]["features"][0]["values"]) == words
     assert model.estimator.n_features_in_ == len(words) + 1  # one-hot columns and a number
     assert model.predict(path).tolist() == ["u", "v"] * (N // 2)
-
-
-@pytest.mark.parametrize("gap", [None, pd.NA, np.nan])
-def test_declared_categories_with_gaps_keep_their_names(tmp_path, gap):
-    path = declared_parquet(tmp_path, pd.Categorical([*CYCLE[:-1], gap]))
-    model, description = nearest_neighbour(path, missing="most_frequent")
-    assert set(description["entry"]["options"]["features"][0]["values"]) == {"1", "2", "3", "10"}
-    assert description["missing"] == 1
-    assert model.predict(path).tolist() == ["u", "v"] * (N // 2)
-
-
-def test_a_word_that_an_arff_file_does_not_declare_is_told_with_its_line(tmp_path):
-    path = declared_arff(tmp_path, ["1", "2", "3"])
-    write(path, path.read_text().replace("1,0.375,v", "7,0.375,v"))
-    with pytest.raises(DatasetError, match=r"line 9: Data value 7 not found in nominal declaration"):
-        described(path)
 
 
 def test_very_many_declared_categories_are_left_out_and_told(tmp_path):
@@ -359,6 +341,13 @@ def test_attributes_of_arff_are_read_by_its_own_grammar(tmp_path, attribute, nam
     assert (feature["name"], feature["values"]) == (name, values)
 
 
+@pytest.mark.parametrize("kind", ["date", 'date "yyyy-MM-dd"', "DATE 'yyyy-MM-dd'"])
+def test_dates_of_arff_are_left_out_and_told(tmp_path, kind):
+    lines = [f"2024-01-{i % 28 + 1:02},{a},{'uv'[i % 2]}" for i, a in enumerate(numbers())]
+    path = arff_file(tmp_path / "my.arff", {"'on day'": kind, "a": "real", "y": "{u,v}"}, lines)
+    assert "Left out: on day (dates;" in described(path)["told"]
+
+
 #: The header and a row of a table; the name of its first column, the category and the label of the row.
 LINE_BREAKS = {
     "in the header": ('"a\nx",b,y\n', "1.5,p,u\n", "a\nx", "p", "u"),
@@ -372,13 +361,6 @@ LINE_BREAKS = {
     "next lines of Unicode": ("a\u2028x,b,y\n", "1.5,p\x85q,u\n", "a\u2028x", "p\x85q", "u"),
     "without a header": ("", '1.5,"p\nq",u\n', "column 0", "p\nq", "u"),
 }
-
-
-@pytest.mark.parametrize("kind", ["date", 'date "yyyy-MM-dd"', "DATE 'yyyy-MM-dd'"])
-def test_dates_of_arff_are_left_out_and_told(tmp_path, kind):
-    lines = [f"2024-01-{i % 28 + 1:02},{a},{'uv'[i % 2]}" for i, a in enumerate(numbers())]
-    path = arff_file(tmp_path / "my.arff", {"'on day'": kind, "a": "real", "y": "{u,v}"}, lines)
-    assert "Left out: on day (dates;" in described(path)["told"]
 
 
 @pytest.mark.parametrize(("header", "row", "name", "category", "label"), LINE_BREAKS.values(), ids=LINE_BREAKS)
@@ -412,11 +394,6 @@ def test_a_quotation_mark_that_is_left_open_is_told(tmp_path, text):
 WORDS = ["cat", "horse", "dog", "ox"] * (N // 4)
 X = np.column_stack([numbers(), np.arange(N) % 5])
 DATES = np.datetime64("2024-01-01") + np.arange(N)
-
-
-def opaque(name):
-    kinds = [(part, "O") for part in ("s0", "s1", "s2", "arr")]
-    return MatlabOpaque(np.array([(name.encode(), b"MCOS", b"categorical", None)], dtype=kinds))
 
 
 #: The arrays of an NPZ file, and the labels that it gives or the words of its refusal.
@@ -483,21 +460,6 @@ def test_arrays_of_a_file_are_taken_or_named(tmp_path, arrays, expected, make):
     check_labels(make(tmp_path, **arrays), expected)
 
 
-@pytest.mark.parametrize("name", ["y", "species"])
-def test_an_object_of_a_class_of_matlab_is_no_target(tmp_path, monkeypatch, name):
-    # SciPy cannot write one; it reads one under the name "None".
-    monkeypatch.setattr(array_files, "load_matlab", lambda path: {"X": X, "None": opaque(name)})
-    check_labels(matlab_file(tmp_path / "my.mat", X=X), f"target {name} of .* holds a categorical of MATLAB")
-
-
-def test_what_nobody_reads_is_told(tmp_path):
-    np.savez(tmp_path / "scalar.npz", X=X, y=np.arange(N) % 2, t=3.0)
-    with pytest.raises(DatasetError, match=r"X have 40 rows, and the target t is \(\)"):
-        described(tmp_path / "scalar.npz", target="t")
-    np.savez(tmp_path / "my.npz", X=X, y=np.array(WORDS), when=DATES, id=np.arange(N))
-    assert "not read: when, id" in described(tmp_path / "my.npz")["told"]
-
-
 # Files that are called otherwise than what they are -------------------------------------------------------------------
 
 PAIRS = [f"{i % 2} qid:{i // 5} 1:{i / 8} 2:{i % 3}" for i in range(N)]
@@ -519,11 +481,6 @@ CONTENTS = {
     "table": ([f"{i / 8},{i % 2}" for i in range(N)], "table"),
     "table of times": ([f"{i % 2} 1{i % 10}:15 {i}" for i in range(N)], "table"),
 }
-
-
-def test_a_column_may_be_the_target_although_another_array_has_as_many_entries(tmp_path):
-    np.savez(tmp_path / "my.npz", X=np.column_stack([X, np.arange(N) % 2]), a=np.arange(N), b=np.arange(N))
-    check_labels(tmp_path / "my.npz", ["0", "1"] * (N // 2), target=2)
 
 
 @pytest.mark.parametrize("name", ["my.txt", "my"])

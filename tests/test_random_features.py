@@ -237,9 +237,3 @@ def test_other_estimators_refuse_it_too_and_take_a_kernel_without_random_feature
     with pytest.raises(ShallowsError, match="OnlyFeatures must also define"):
         eigenpro_classifier(kernel=OnlyFeatures()).fit(*moons(100))
     assert eigenpro_classifier(kernel=ValuesToo()).fit(*moons(100)).predict(moons(5)[0]).shape == (5,)
-
-
-def test_features_that_vary_much_are_told_with_the_number():
-    X, y = moons()
-    with pytest.warns(UserWarning, match=r"degree=12.* is 5\.31e\+05 times"):
-        DoublyStochasticClassifier(solver=DoublyStochastic(n_iter=2), kernel=Polynomial(degree=12, offset=0)).fit(X, y)

@@ -149,13 +149,6 @@ def test_the_sentence_names_the_method_with_what_was_measured(first, second, wor
     assert all(one in text for one in words), text
 
 
-def test_parameters_are_those_with_the_best_mean_over_the_divisions():
-    trials = [{"words": "C 1", "score": 3.0}, {"words": "C 10", "score": 2.0}, {"words": "C 99", "score": "inf"}]
-    one = method("svm", [1.0, 2.0], trials=trials)
-    one.records[1]["selection"]["trials"] = [{"words": "C 1", "score": 1.5}, {"words": "C 10", "score": 2.9}]
-    assert one.choice == "C 1"  # a mean of 2.25 next to 2.45
-
-
 # Tables and pictures
 
 

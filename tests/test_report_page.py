@@ -98,16 +98,6 @@ def test_every_link_leads_somewhere(report):
     assert "../runs/digits-unit/eigenpro/gaussian-0/record.json" not in missing
 
 
-def test_runs_tell_their_seed_time_memory_and_warnings(report):
-    text = report.read_text()
-    assert ", at most 2.00 GB" in text
-    assert re.search(r"seed 7</a>( \(<a href=[^>]*>curve</a>\))? 12\.3 s, resumed once", text)
-    assert text.count("1 of 4 runs: an invented warning") == 1
-    assert (
-        len(re.findall(r"1 run was made with numpy 0\.1 \(now .*\)\. To recompute: make refresh SCALE=demo", text)) == 1
-    )
-
-
 def test_the_page_can_be_read_by_a_machine_for_those_who_do_not_see_it(report):
     elements = Elements(report.read_text())
     assert elements.all("html")[0]["lang"] == "en"

@@ -219,24 +219,6 @@ def test_a_model_makes_nothing_but_estimators(tmp_path, function, monkeypatch):
         saved_model.load(tmp_path / "model")
 
 
-@pytest.mark.parametrize(
-    ("change", "told"),
-    [
-        (lambda content: content.pop("about"), "does not describe a saved model"),
-        (lambda content: content.update(format=1), "was written by another version .*Fit the model again"),
-        (lambda content: content["preparation"].pop("classes"), "cannot be read"),
-    ],
-)
-def test_an_edited_description_of_a_model_is_told(tmp_path, change, told):
-    flats_model(tmp_path, HistGradientBoostingRegressor(max_iter=5, random_state=0))
-    path = tmp_path / "model" / saved_model.NAME
-    content = json.loads(path.read_text())
-    change(content)
-    path.write_text(json.dumps(content))
-    with pytest.raises(ShallowsError, match=told):
-        saved_model.load(tmp_path / "model")
-
-
 # The command
 
 

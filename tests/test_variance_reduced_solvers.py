@@ -7,7 +7,6 @@ import pytest
 from sklearn.linear_model import Ridge
 
 from risk_example import N, batches_of, drawn_batches, feature_risk, run
-from shallows import losses
 from shallows.solvers.regularized.variance_reduced import SAGStepper, SVRGStepper, batch_smoothness, full_gradient
 
 
@@ -84,14 +83,3 @@ def test_the_table_of_sag_holds_what_it_says():
         ).max()
         < 1e-12
     )
-
-
-@pytest.mark.parametrize(
-    ("loss", "weights", "m"), [("square", True, 1), ("logistic", False, 12), ("logistic", True, N)]
-)
-def test_the_smoothness_of_batches_is_the_largest_of_their_hessians(loss, weights, m):
-    p = feature_risk(loss, weights=weights)
-    w = np.ones((N, 1)) if p.w is None else p.w
-    tops = [np.linalg.eigvalsh(p.z[a : a + m].T @ (w * p.z)[a : a + m])[-1] / m for a in range(0, N, m)]
-    exact = losses.make(loss).smoothness * max(tops[:8]) + p.reg
-    assert exact <= batch_smoothness(p.problem, m) < 1.06 * exact

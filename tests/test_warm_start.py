@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import forms
-import shallows
 import solved_by
 from bad_input_example import few
 from engine_example import sample
@@ -86,14 +85,6 @@ def test_a_fit_that_was_broken_off_goes_on_from_the_one_before():
         model.fit(X, y, observers=[Interrupt()])
     whole = unfitted("EigenProRegressor", max_epochs=6).fit(X, y)
     assert np.array_equal(outputs(model.fit(X, y), new), outputs(whole, new))
-
-
-def test_a_model_that_was_saved_goes_on(tmp_path):
-    X, y, new = table("KernelSGDRegressor")
-    model = unfitted("KernelSGDRegressor", warm_start=True).fit(X, y)
-    shallows.save(model, tmp_path / "model.skops")
-    read = shallows.load(tmp_path / "model.skops", device=model._options().device)
-    assert np.array_equal(outputs(read.fit(X, y), new), outputs(model.fit(X, y), new))
 
 
 # --------------------------------------------------------------------- stopping rules of regularized risks
