@@ -11,8 +11,9 @@ from sklearn.decomposition import PCA
 
 import shallows
 from engine_example import sample
-from shallows import training
+from shallows import arrays, training
 from shallows.kernel_approximation import FourierFeatures
+from shallows.spectrum import leave_one_out
 from shallows.spectrum.principal_components import (
     components_are_surely_no_worse,
     principal_components,
@@ -77,6 +78,17 @@ def test_they_are_chosen_where_the_tail_is_noise(name):
     model = make_model(name).fit(X, y)
     assert model.report_["n_components"] == 50
     assert model.score(X, y) > make_model(name, n_components=None).fit(X, y).score(X, y) - 0.1
+
+
+def test_choosing_among_components_takes_few_eigendecompositions(monkeypatch):
+    made, path = [], leave_one_out.RidgePath
+    monkeypatch.setattr(leave_one_out, "RidgePath", lambda matrix, *of: made.append(len(matrix)) or path(matrix, *of))
+    monkeypatch.setattr(arrays, "n_threads", lambda: 1)
+    X, y, _ = table(300, 150)
+    model = shallows.KernelRidgeRegressor(solver="cholesky", random_state=0).fit(X, y)
+    # Three bandwidths with the inputs, one with 100 and one with 50 components, and three with the chosen ones.
+    assert model.report_["n_components"] == 50
+    assert made == [300] * 8
 
 
 @each_fit

@@ -33,6 +33,13 @@ class Joined:
 def join_copies(points: np.ndarray, targets: np.ndarray, weights: np.ndarray | None) -> Joined:
     """Join the rows with equal points; weights are positive."""
     m = len(points)
+    if not arrays.is_sparse(points):
+        # Points with different sums are different, and sorting numbers is faster than sorting rows. A product of
+        # matrices may round the sums of equal points differently; this sum does not.
+        with np.errstate(over="ignore", invalid="ignore"):
+            sums = (points * np.sqrt(np.arange(2.0, points.shape[1] + 2.0))).sum(axis=1)
+        if len(np.unique(sums)) == m:
+            return Joined(np.arange(m), targets, weights, np.arange(m), True)
     if arrays.is_sparse(points):
         _, first, group = np.unique(points.groups(), return_index=True, return_inverse=True)
     else:
@@ -75,6 +82,7 @@ def choose_kernel_ridge(
     searches_bandwidth: bool,
     regularizes: bool = False,
     widest: float = np.inf,
+    factor: float | None = None,
     regularization: float | None = None,
 ) -> RidgeChoice | None:
     """The bandwidth and λ of kernel ridge regression with the smallest leave-one-out error on some training rows.
@@ -97,6 +105,8 @@ def choose_kernel_ridge(
     widest : float
         The largest bandwidth, as a multiple of the median distance. Methods that visit each row a few times do not
         reach the solution for wide kernels, whose eigenvalues decay fast.
+    factor : float, optional
+        The bandwidth as a multiple of the median distance, instead of a search.
     regularization : float, optional
         λ at which bandwidths are compared, for a machine with a given C. The bandwidth with the best error over all
         λ may be far too wide for it.
@@ -129,7 +139,7 @@ def choose_kernel_ridge(
             options = {"bandwidth": width, "regularization": regularization, "weights": joined.weights}
             return choose_ridge(matrix_of, joined.targets, median=median, **options)
 
-        choice = choose_at(None if searches else median)
+        choice = choose_at(None if searches and factor is None else median and median * (factor or 1.0))
         if median is not None and choice.bandwidth > widest * median:
             choice = choose_at(widest * median)
         return choice if searches else replace(choice, bandwidth=None, bandwidths={})

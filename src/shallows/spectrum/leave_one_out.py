@@ -95,6 +95,7 @@ class RidgeChoice:
     regularizations: dict[float, float]
     n_rows: int  # Points that were left out, one at a time
     path: RidgePath  # At the bandwidth that these points chose
+    factor: float | None = None  # The bandwidth that they chose as a multiple of the median distance
     narrowing: dict[str, Any] | None = None  # How more rows chose a narrower bandwidth, if they did
 
     @property
@@ -156,7 +157,8 @@ def choose_ridge(
 ) -> RidgeChoice:
     """The bandwidth and the λ of least leave-one-out error, or one of them if the other is given.
 
-    The search starts at the median distance and moves by factors of two in the direction in which the error falls.
+    The search starts at the median distance and moves by factors of two in the direction in which the error falls, the
+    narrower one if it falls in both.
 
     ``matrix_of`` returns the kernel matrix, shape (m, m), of a bandwidth, or of None for kernels without one.
     ``targets`` (m, c) are centered, or codes of classes. If the diagonal of the kernel is misleading, classes are
@@ -202,8 +204,9 @@ def choose_ridge(
 
     k, following = -1, START if searches else 0
     while following != k:
-        k = following
-        following = min((j for j in (k, k - 1, k + 1) if 0 <= j < len(widths)), key=error_of)
+        k, here = following, error_of(following)
+        neighbors = (j for j in (k - 1, k + 1) if 0 <= j < len(widths))
+        following = next((j for j in neighbors if error_of(j) < here), k)
     chosen = found[k]
     if chosen.error == math.inf:
         raise ShallowsError(
@@ -219,6 +222,7 @@ def choose_ridge(
         regularizations=chosen.errors,
         n_rows=len(targets),
         path=chosen.path or evaluate(k).path,
+        factor=float(FACTORS[k]) if searches else None,
     )
 
 

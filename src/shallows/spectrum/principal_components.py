@@ -15,6 +15,7 @@ from ..errors import ShallowsError
 from ..kernels import Kernel
 from ..kernels.radial import RadialKernel
 from .kernel_ridge_choice import AUTO, LEAST_ROWS, choose_kernel_ridge, join_copies
+from .leave_one_out import RidgeChoice
 
 CANDIDATES = (200, 100, 50)
 """Numbers of components that "auto" compares with all inputs, if they are at most the share `MOST_OF` of the inputs."""
@@ -89,20 +90,25 @@ def components_for(
     joined = join_copies(x, targets[rows], None if weights is None else weights[rows])
     x, of_rows = x[joined.first], (joined.targets, joined.weights)
 
-    def losses_of(project: Callable[[np.ndarray], np.ndarray]) -> np.ndarray | None:
+    def choose(project: Callable[[np.ndarray], np.ndarray], factor: float | None = None) -> RidgeChoice | None:
         points = kernels.augmented(np.asarray(project(x), dtype=np.float64))
-        choice = choose_kernel_ridge(kernel, lambda some: points[some], *of_rows, seed, searches_bandwidth=True)
-        return None if choice is None else choice.path.squares(choice.regularization)
+        of_points = kernel, lambda some: points[some], *of_rows, seed
+        return choose_kernel_ridge(*of_points, searches_bandwidth=True, factor=factor)
 
     with arrays.one_blas_thread():
         found = principal_components(X, numbers[0], seed)
     if found is None:
         return None
-    best, of_inputs = None, losses_of(lambda points: points)
-    least = np.inf if of_inputs is None else of_inputs.mean()
-    for k in numbers if np.isfinite(least) else ():
+    inputs, best = choose(lambda points: points), None
+    if inputs is None:
+        return None
+    of_inputs = inputs.path.squares(inputs.regularization)
+    least = of_inputs.mean()
+    for k in numbers:
         if k <= found.directions.shape[1]:
-            tried = losses_of(found.first(k))
+            # The same multiple of the median distance; searching it again took most of the time of a small fit.
+            choice = choose(found.first(k), inputs.factor)
+            tried = None if choice is None else choice.path.squares(choice.regularization)
             if tried is not None and tried.mean() <= least and components_are_surely_no_worse(of_inputs, tried):
                 best, least = found.first(k), tried.mean()
     return best
