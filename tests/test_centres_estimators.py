@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import textwrap
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from forms import centers_classifier, centers_regressor, kernel_ridge_regressor
 from shallows import KernelRidgeRegressor, Options, arrays, training
 from shallows.errors import ShallowsError
 from shallows.fitting import kernel_centers
-from shallows.fitting.center_points import Centers
+from shallows.fitting.center_points import Centers, RoomForCenters
 from shallows.solvers import NystromConjugateGradients
 
 pytestmark = pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.exceptions.ConvergenceWarning")
@@ -177,6 +178,14 @@ def test_a_limit_of_time_needs_no_values_of_a_kernel_that_cannot_be_had(given):
     assert np.isfinite(model.predict(x[:5])).all()
 
 
+@pytest.mark.parametrize(("takes_steps", "n_numbers"), [(True, 400 + 164 * 20 + 5000), (False, 800 + 45 * 20 + 450)])
+def test_the_room_for_centers_is_what_their_matrices_take(takes_steps, n_numbers):
+    # 7 inputs, 3 outputs, 50 points beside 20 centers.
+    room = RoomForCenters(7, 3, 4, 50, takes_steps)
+    assert room.bytes_of(20) == 4 * n_numbers
+    assert room.fitting(room.bytes_of(20)) == 20 == room.fitting(room.bytes_of(21) - 1)
+
+
 @pytest.mark.parametrize(
     ("n", "sampled", "chosen"), [(500, True, range(500)), (40, True, range(40, 140)), (500, False, range(100))]
 )
@@ -186,6 +195,17 @@ def test_parameters_are_chosen_with_the_first_centers_or_with_the_points_after_t
     found = Centers(points, n, fresh, sampled, numbers, 1).rows_to_choose_with(2 * numbers, 3 * numbers[:, 0])
     assert found.points[:, 0].tolist() == [*chosen]
     assert np.array_equal(found.targets, 2 * found.points) and np.array_equal(found.weights, 3 * found.points[:, 0])
+
+
+@pytest.mark.parametrize(("held", "of_points"), [(777, 777), (0, 5 * 64 * 20)])
+def test_a_step_takes_the_points_in_memory_and_the_arrays_of_its_solver(held, of_points):
+    placed = SimpleNamespace(n=30, rows=SimpleNamespace(held_bytes=held, row_bytes=20))
+    targets = np.zeros((9, 2), np.float32)
+    of_gradients = kernel_centers.bytes_of_step(None, placed, 64, targets)
+    assert of_gradients == of_points + 4 * (2 * 30 * 30 + 12 * 30 * 2)
+    plan = SimpleNamespace(n_subsample=25, preconditioner=SimpleNamespace(rank=7))
+    of_steps = kernel_centers.bytes_of_step(plan, placed, 64, targets)
+    assert of_steps == of_points + 4 * (30 * 30 + 25 * 7 + 8 * 30 * 2)
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from feature_forms import feature_eigenpro_classifier, feature_eigenpro_regresso
 from risk_example import Given
 from shallows import features, training
 from shallows.errors import ShallowsError
+from shallows.fitting import feature_eigenpro
 from shallows.fitting.feature_preconditioner import fit_feature_preconditioner
 
 BOTH = [feature_eigenpro_classifier, feature_eigenpro_regressor]
@@ -39,6 +40,19 @@ def test_every_map_by_name_learns(name):
     assert model.coef_.shape[1] == 5 if name == "linear" else 150 < model.coef_.shape[1] <= 200
     assert model.score(X, y) > {"linear": 0.5, "semi_random": 0.8}.get(name, 0.9)  # of it there are 40 units
     assert model.n_rollbacks_ == 0
+
+
+@pytest.mark.parametrize(
+    ("many", "given", "stopped_by"),
+    [(1400, {}, "plateau"), (1500, {}, "max_epochs"), (1400, {"regularisation": 0.0}, "max_epochs")],
+)
+def test_with_many_rows_the_training_ends_where_its_loss_rests(many, given, stopped_by, monkeypatch):
+    monkeypatch.setattr(feature_eigenpro, "MANY", many)
+    X, y, _ = table(feature_eigenpro_regressor, 1500)
+    y = y + np.random.default_rng(0).normal(size=len(y))
+    model = feature_eigenpro_regressor(**{"n_features": 100, "regularisation": 1.0, "random_state": 0, **given})
+    assert model.fit(X, y).report_["stopped_by"] == stopped_by
+    assert (model.n_epochs_ < 30) == (stopped_by == "plateau")
 
 
 @quiet

@@ -10,7 +10,7 @@ import pytest
 
 from engine_example import EUCLIDEAN, PLENTY, naive_kernel, sample, traced_peak
 from shallows import arrays, gram, kernels
-from shallows.gram import matrix, rectangular, whole
+from shallows.gram import fused, matrix, rectangular, whole
 from shallows.gram.row_slab import KernelRowSlab
 from shallows.kernels import compiled
 
@@ -334,6 +334,22 @@ def test_a_slabs_product_has_the_exact_diagonal():
     assert slab.product(coefficients, np.array([2, 7])) == pytest.approx(expected, abs=1e-6)
     only = np.eye(12)[2]
     assert slab.product(only)[2] == 1.0 + ridge[2]
+
+
+def test_fused_products_are_for_one_to_32_features_and_columns(monkeypatch):
+    monkeypatch.setattr(fused.cuda, "is_enabled", lambda points: True)
+    monkeypatch.setattr(fused, "_function", lambda *given: "a function")
+    for d, c, expected in ((1, 1, True), (32, 32, True), (0, 1, False), (33, 1, False), (1, 0, False), (1, 33, False)):
+        assert fused.is_applicable(kernels.Laplace(1.0), np.ones((4, d + 2)), np.ones((4, c))) == expected
+
+
+@pytest.mark.parametrize(
+    ("columns", "dtype", "of_a_pass", "rows"),
+    [(4, "float32", 4, 2), (5, "float32", 5, 1), (4, "float64", 4, 1), (17, "float32", 9, 1), (17, "float64", 6, 1)],
+)
+def test_a_thread_has_two_rows_of_few_columns_in_single_precision(columns, dtype, of_a_pass, rows):
+    shape = fused.Shape.of(18, columns, dtype)
+    assert (shape.columns, shape.rows) == (of_a_pass, rows)
 
 
 # ------------------------------------------------------------------------------ the choice of fused products

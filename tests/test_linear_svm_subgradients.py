@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 from linear_svm_example import optimum, points, problem_of, run
 from shallows.solvers.linear_svm.problem import HINGE, SQUARED_HINGE
@@ -50,6 +51,14 @@ def test_products_of_rows_are_those_of_the_matrix(sparse):
     np.testing.assert_allclose(combination(rows, factors, 12), X.T @ factors, atol=1e-13)
     np.testing.assert_allclose(squared_norms(rows), (X * X).sum(axis=1), atol=1e-13)
     assert dot(rows, 7, w) == pytest.approx(X[7] @ w)
+
+
+def test_a_matrix_of_zeros_and_single_precision_are_rows_too():
+    assert as_rows(np.ones((1, 4))).mean_length == as_rows(np.ones((3, 4))).mean_length == 4.0
+    rows = as_rows(np.zeros((3, 4), dtype=np.float32))
+    assert products(rows, np.ones(4)).tolist() == [0, 0, 0]
+    rows = as_rows(scipy.sparse.csr_array(np.eye(3, dtype=np.float32)))
+    assert products(rows, np.arange(3.0)).tolist() == [0, 1, 2]
 
 
 @pytest.mark.parametrize(

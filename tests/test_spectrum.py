@@ -11,7 +11,7 @@ import pytest
 from engine_example import naive_kernel, preconditioning_matrix, problem, sample
 from shallows import arrays, gram, kernels, spectrum, streams
 from shallows.errors import ShallowsError
-from shallows.spectrum import certificates
+from shallows.spectrum import certificates, principal_components
 from shallows.spectrum.spectral_preconditioner import flatten
 
 
@@ -373,3 +373,8 @@ def test_what_is_saved_is_what_is_read_or_a_clear_error(fitted, tmp_path, monkey
     with pytest.raises(OSError, match="No space left"):
         p.save(tmp_path / "new.npz")
     assert sorted(place.name for place in tmp_path.iterdir()) == ["other.npz", "p.npz"]
+
+
+@pytest.mark.parametrize(("n", "d", "rows"), [(100, 5, 100), (10**6, 5, principal_components.ROWS)])
+def test_components_need_their_rows_two_copies_and_the_covariance(n, d, rows):
+    assert principal_components.bytes_beside(n, d) == 8 * (3 * rows * d + 2 * d * d)
