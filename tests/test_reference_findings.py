@@ -20,7 +20,7 @@ ROWS = (
         values=(1.0, 1.5),
         verdict=Verdict.REPRODUCED,
     ),
-    Row(**NUMBER, method="fast", setting="epochs=5", published="2.2", measured_mean=-0.05, verdict=Verdict.DEVIATES),
+    Row(**NUMBER, method="fast", setting="epochs=5", published="0.3", measured_mean=-0.05, verdict=Verdict.DEVIATES),
     Row(
         **NUMBER,
         method="fast",

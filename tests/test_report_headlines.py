@@ -15,7 +15,7 @@ AFTER = {"fixed": "after a look"}
 FIRST = (
     number("reproduced", "a", "b", **AFTER),
     number("deviates", "b"),
-    number("reproduced, one seed", "c", dataset="photos"),
+    number("reproduced, one seed", "c", "b", dataset="photos"),
     number("reproduced", "d", evidence="calibrated", **AFTER),
     number("deviates", "d", evidence="calibrated"),
     number("not run"),
