@@ -1,7 +1,9 @@
 """Scripts that a fork of a process with all imports runs: their output, exit status, environment and end."""
 
+import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
@@ -109,6 +111,19 @@ def test_a_script_whose_process_is_ended_is_asked_to_end(script, tmp_path, numbe
             break
         time.sleep(0.05)
     assert (tmp_path / "ended").exists()
+
+
+def test_a_job_may_be_asked_to_end_right_after_its_request():
+    job, server = socket.socketpair()
+    with job, server, open(os.devnull) as nothing:
+        request = {"script": ["s.py"], "folder": "x" * 100_000, "environment": {}}
+        words = json.dumps(request).encode()
+        socket.send_fds(job, [len(words).to_bytes(8, "big")], [nothing.fileno()] * 3)
+        job.sendall(words + b"t")
+        received, descriptors = fork_server._receive(server)
+        assert received == request and len(descriptors) == 3 and server.recv(9) == b"t"
+        for one in descriptors:
+            os.close(one)
 
 
 def test_where_no_server_answers_the_process_runs_its_script_itself(script, tmp_path):

@@ -135,11 +135,7 @@ def _run(connection: socket.socket) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    length, descriptors, _, _ = socket.recv_fds(connection, 8, 3)
-    words = b""
-    while len(words) < int.from_bytes(length, "big"):
-        words += connection.recv(2**20)
-    request = json.loads(words)
+    request, descriptors = _receive(connection)
     for number, descriptor in enumerate(descriptors):
         os.dup2(descriptor, number)
         os.close(descriptor)
@@ -151,6 +147,12 @@ def _run(connection: socket.socket) -> None:
         with contextlib.suppress(OSError):
             connection.send(bytes([status]))
         os._exit(status)
+
+
+def _receive(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:
+    """Read a request and its file descriptors, and no byte that asks the job to end."""
+    length, descriptors, _, _ = socket.recv_fds(connection, 8, 3)
+    return json.loads(connection.recv(int.from_bytes(length, "big"), socket.MSG_WAITALL)), list(descriptors)
 
 
 def _pass_on_end(connection: socket.socket) -> None:
