@@ -61,6 +61,13 @@ def test_the_layout_of_the_targets_changes_nothing(Estimator, n_outputs, weighte
         assert np.array_equal(expected, laid_out.predict(new)), name
 
 
+def test_the_layout_of_given_centres_changes_nothing():
+    X, y, new = (part.astype(np.float32) for part in table(centers_regressor))
+    expected = made(centers_regressor, centres=X[:50]).fit(X, y).predict(new)
+    for name, form in LAYOUTS.items():
+        assert np.array_equal(made(centers_regressor, centres=form(X[:50])).fit(X, y).predict(new), expected), name
+
+
 @pytest.mark.parametrize("Estimator", [eigenpro_regressor, kernel_sgd_regressor])
 @pytest.mark.parametrize("batch_size", [None, 16])
 def test_in_small_batches_too_the_same_point_with_other_targets_comes_near_to_their_mean(Estimator, batch_size):
@@ -139,3 +146,11 @@ def test_a_rank_above_that_of_the_matrix_is_brought_down_to_it(Estimator):
     design = np.stack([powers[i] * powers[j] for i in range(4) for j in range(i + 1)], axis=1)
     truth = design[len(X) :] @ np.linalg.lstsq(design[: len(X)], y, rcond=None)[0]
     assert np.abs(model.predict(new) - truth).max() < 1e-3 * np.abs(truth).max()
+
+
+@every
+def test_a_single_feature_may_come_as_a_column_of_a_table(Estimator):
+    X, y, new = table(Estimator)
+    apart, column = np.ascontiguousarray(X[:, :1]), X[:, :1]
+    first, second = (made(Estimator).fit(x, y) for x in (apart, column))
+    assert np.array_equal(outputs(first, new[:, :1]), outputs(second, np.ascontiguousarray(new[:, :1])))

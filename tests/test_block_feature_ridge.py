@@ -8,12 +8,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from engine_example import sample
-from shallows import FeatureRidgeClassifier, FeatureRidgeRegressor, Options
+from resumed_example import stopped_at_every_batch
+from shallows import FeatureRidgeClassifier, FeatureRidgeRegressor, Options, streams
 from shallows.errors import ShallowsError, UnknownNameError
 from shallows.fitting.feature_blocks import FeatureColumns
 from shallows.kernel_approximation import FourierFeatures, NystroemFeatures, RandomBinning
 from shallows.solvers import EigenPro, FeatureBlockDescent
 from shallows.solvers.least_squares.feature_block_descent import FeatureBlockDescentStepper, FeatureBlockProblem
+from shallows.training import OwnRows, Stopping, train
 
 BLOCKS = {"solver": "feature_block_descent"}
 
@@ -67,6 +69,41 @@ def test_a_step_is_the_minimum_over_its_block_and_the_end_is_that_over_all(most_
     solver = FeatureBlockDescentStepper(1e-2)
     sooner = solver.step(problem, solver.init(problem), 1000)
     assert sooner.exhausted and sooner.n_steps < state.n_steps and 1e-10 < sooner.gap <= 1e-2
+
+
+def test_each_pass_takes_every_block_once_in_an_order_of_its_own():
+    Z, (_, y, _), taken = np.random.default_rng(0).normal(size=(150, 25)), table(), []
+
+    class Watched(Given):
+        def strips(self, k):
+            taken.append(k)
+            return super().strips(k)
+
+    problem, solver = FeatureBlockProblem(Watched(Z, 5), y, 2.0), FeatureBlockDescentStepper(1e-10, seed=4)
+    solver.step(problem, solver.init(problem), 15)
+    # Each block is gone through for its step, and for the residual after it.
+    orders = [streams.permutation(4, "order of blocks", turn, 5).tolist() for turn in range(3)]
+    assert taken[::2] == taken[1::2] == orders[0] + orders[1] + orders[2]
+
+
+def test_the_gap_is_the_share_that_is_left_of_the_gradient_of_zero():
+    Z, (_, y, _) = np.random.default_rng(0).normal(size=(150, 25)), table()
+    problem, solver = FeatureBlockProblem(Given(Z, 25), y, 2.0, 1), FeatureBlockDescentStepper(1e-10)
+    state = solver.step(problem, solver.init(problem), 1)  # one block: its pass began at zero
+    assert state.gap == pytest.approx(1.0, rel=1e-12)
+    assert solver.step(problem, state, 1).gap < 1e-10
+
+
+def test_a_run_that_is_stopped_at_every_batch_ends_the_same_to_the_bit(tmp_path):
+    Z, (_, y, _) = np.random.default_rng(0).normal(size=(150, 25)), table()
+
+    def once(**options):
+        problem = FeatureBlockProblem(Given(Z, 10), y, 2.0)
+        return train(FeatureBlockDescentStepper(1e-6), problem, OwnRows(1, n_batches=3), Stopping(100), **options)
+
+    whole, (resumed, _) = once(), stopped_at_every_batch(once, tmp_path)
+    assert whole.state.exhausted
+    assert np.array_equal(whole.state.coefficients, resumed.state.coefficients)
 
 
 @pytest.mark.parametrize(

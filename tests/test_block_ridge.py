@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_ridge import KernelRidge
 
 from engine_example import naive_kernel, sample
@@ -66,6 +67,16 @@ def test_the_end_is_the_solution_of_kernel_ridge_regression(dtype):
     exact = KernelRidge(alpha=1.0, kernel="rbf", gamma=1 / (2 * 1.5**2)).fit(x, y - mean, w[:, 0])
     new = sample(50, 3, seed=5)
     assert np.abs(model.predict(new) - exact.predict(new) - mean).max() < 1e-4
+
+
+def test_one_block_is_the_solution_at_once_and_few_epochs_are_told():
+    x, y, _ = table()
+    model = ridge(KernelRidgeRegressor, bandwidth=1.5, alpha=0.01, random_state=0, **BLOCKS).fit(x, y)
+    assert model.n_iter_ == 2  # the second finds nothing left
+    assert model.report_["relative_residual"] < 1e-8
+    few = ridge(KernelRidgeRegressor, block_size=10, bandwidth=1.5, alpha=1e-6, max_iterations=2, **BLOCKS)
+    with pytest.warns(ConvergenceWarning, match="the relative residual is .*block_size"):
+        few.fit(x, y)
 
 
 def test_a_matrix_that_is_not_positive_definite_is_told():

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from engine_example import sample
-from expansion_example import D, make
+from expansion_example import D, N, make, run
 from shallows import arrays
 from shallows.features import block_sums
+from shallows.solvers.expansions.doubly_stochastic import DoublyStochasticStepper
 
 
 @pytest.mark.parametrize("form", ["pair", "cosine"])
@@ -32,3 +33,20 @@ def test_a_sum_does_not_depend_on_the_number_of_threads_or_on_what_is_kept(monke
         results.append(block_sums.evaluate(features, x, A, budget=2**12))
     # Strips of equal shape in the same places would be the same to the bit; shares of 334 rows end with other strips.
     assert all(np.abs(other - results[0]).max() < 2e-5 for other in results[1:])
+
+
+def test_a_prediction_does_not_depend_on_how_its_points_are_split():
+    problem = make()
+    state = run(DoublyStochasticStepper(2.0), problem)
+    whole = state.values(problem, problem.points)
+    parts = np.concatenate([state.values(problem, problem.points[rows]) for rows in arrays.blocks(N, 7)])
+    assert np.abs(whole - parts).max() < 1e-13
+
+
+def test_projections_on_a_block_are_the_same_in_strips():
+    problem = make()
+    x, g = problem.points, problem.targets
+    Phi = problem.features.block(3, x)
+    R, M = block_sums.correlate(problem.features, 3, x, g, with_gram=True, budget=5 * 16 * 8)
+    assert np.abs(R - Phi.T @ g).max() < 1e-12
+    assert np.abs(M - Phi.T @ Phi).max() < 1e-12

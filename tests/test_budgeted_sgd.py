@@ -129,6 +129,13 @@ def test_what_is_said_to_be_lost_is_the_distance_of_the_functions(way, n_outputs
     assert lost == pytest.approx(distance(z, a, new_z, new_a), rel=1e-6)
 
 
+def test_points_of_unlike_signs_are_not_merged_but_dropped():
+    z, a = sample(2, 3), np.array([[1.0], [-0.5]])
+    new_z, _, lost = compiled(z, a, "merging")
+    assert np.array_equal(new_z, z[:1])
+    assert lost == 0.25
+
+
 def test_the_table_holds_the_losses_of_the_best_merge():
     table = budgeted_sgd.table_of_losses()
     h = np.linspace(0, 1, 20001)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy.special import expit, log_softmax
 from sklearn.datasets import load_breast_cancer
-from sklearn.metrics import accuracy_score
+from sklearn.metrics import accuracy_score, log_loss
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
 from feature_forms import feature_eigenpro_classifier
 from forms import centers_classifier, eigenpro_classifier, kernel_ridge_classifier, kernel_sgd_classifier, known
 from shallows.fitting.calibration import SCALED, calibrate, calibrate_judged, row_weights
-from shallows.fitting.rows import with_every_class
+from shallows.fitting.rows import class_labels, with_every_class
 from shallows.kernel_approximation import HiddenUnits
 from shallows.svm import RandomKitchenSinksClassifier
 
@@ -45,6 +47,19 @@ def polynomial(Estimator, degree, **given):
     return Estimator(kernel="poly", kernel_params=params, random_state=0, **of_features, **given)
 
 
+@pytest.mark.parametrize(("scaled", "degree"), [(False, 3), (True, 5)])
+@pytest.mark.parametrize("Estimator", [*BY_KERNEL[:2], feature_eigenpro_classifier])
+def test_outputs_with_a_long_tail_do_not_spoil_the_probabilities(Estimator, scaled, degree):
+    X, new, y, true = breast_cancer(scaled=scaled)
+    model = polynomial(Estimator, degree, regularisation=1e-3)
+    with pytest.warns(UserWarning, match="The usual calibration of probabilities is not used"):
+        model.fit(X, y)
+    plain = polynomial(Estimator, degree, regularisation=1e-3, calibration=None).fit(X, y)
+    assert model.score(new, true) > plain.score(new, true) - 0.01
+    assert log_loss(true, model.predict_proba(new)) < log_loss(true, plain.predict_proba(new))
+    assert np.array_equal(model.predict(new), model.classes_[model.predict_proba(new).argmax(axis=1)])
+
+
 @pytest.mark.parametrize(("move", "degree", "least"), [(0.0, 5, 0.89), (100.0, 3, 0.94)])
 @pytest.mark.parametrize("Estimator", BY_KERNEL[:2])
 def test_the_automatic_ridge_suits_kernels_of_any_scale(Estimator, move, degree, least):
@@ -52,6 +67,21 @@ def test_the_automatic_ridge_suits_kernels_of_any_scale(Estimator, move, degree,
     model = polynomial(Estimator, degree).fit(X + move, y)
     plain = polynomial(Estimator, degree, calibration=None).fit(X + move, y)
     assert min(model.score(new + move, true), plain.score(new + move, true)) > least
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_a_calibration_without_fault_is_the_usual_one_to_the_bit(n_classes):
+    rng = np.random.default_rng(0)
+    own = rng.integers(0, n_classes, 600)
+    codes = 2.0 * np.eye(n_classes)[own] - 1.0
+    codes = codes[:, 1:] if n_classes == 2 else codes
+    scores, shares = codes + 0.7 * rng.normal(size=codes.shape), (codes > 0).mean(axis=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        judged = calibrate_judged(scores, codes, None, shares, codes)
+    usual = calibrate(scores, codes, None, shares)
+    assert np.array_equal(judged.matrix, usual.matrix) and np.array_equal(judged.shift, usual.shift)
+    assert judged.units is None
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -119,6 +149,14 @@ def test_only_orders_in_which_a_class_is_too_rare_are_changed():
                 assert here[1] + here[2] >= min(2, count // 2)
                 assert max(here[1:]) <= max(count // 2, 0)
         assert changes is None or bool(changed) == changes
+
+
+def test_the_class_of_a_row_of_several_labels_is_its_rarest():
+    codes = np.array([[1, 1, -1], [1, -1, -1], [1, -1, 1], [-1, -1, -1], [1, -1, -1]])
+    labels = class_labels(codes, multilabel=True)
+    # Rows 0, 2 and 3 hold a value that only they have; the others hold values that more rows have.
+    assert len({labels[0], labels[2], labels[3]}) == 3
+    assert labels[1] == labels[4] not in labels[[0, 2, 3]]
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

@@ -15,6 +15,7 @@ from shallows.solvers.least_squares.kernel_problem import KernelProblem
 from shallows.solvers.least_squares.projected import (
     CentersProblem,
     ProjectedEigenProStepper,
+    SpanCertificate,
     certificate,
     step_size,
 )
@@ -78,6 +79,16 @@ def test_a_step_is_the_projection_of_the_preconditioned_gradient(batch, damping,
     assert np.abs(after - (before - 0.3 * direction)).max() < 1e-6
 
 
+def test_the_average_weighs_iterates_by_about_the_eighth_power_of_their_number():
+    held, _, _, _ = problem()
+    solver, average = ProjectedEigenProStepper(0.3), np.zeros((P, 2))
+    state = solver.init(held)
+    for t in range(1, 6):
+        state = solver.step(held, state, slice(20 * t, 20 * t + 20))
+        average += 9.0 / (t + 8.0) * (state.iterate - average)
+        assert np.abs(state.coefficients - average).max() < 1e-13
+
+
 @pytest.mark.parametrize("batches", [[slice(0, N)], [slice(30, 60), slice(0, 30), slice(150, 200)]])
 def test_with_the_data_as_centres_it_is_eigenpro_iterate_by_iterate(batches):
     held, _, y, _ = problem(p=N)
@@ -104,6 +115,14 @@ def test_the_certificate_is_that_of_the_operator_in_the_span(weights):
     assert found.top == pytest.approx(np.linalg.eigvalsh(matrix)[-1], rel=0.02)
     halves = [np.linalg.eigvalsh(matrix[:80, :80])[-1], np.linalg.eigvalsh(matrix[80:, 80:])[-1]]
     assert found.half == pytest.approx(np.mean(halves), rel=0.02)
+
+
+def test_beyond_the_points_measured_the_eigenvalue_follows_the_line_through_both_measurements():
+    found = SpanCertificate(largest_diagonal=0.5, n=100, top=3.0, half=2.0)
+    assert found.eigenvalue(10) == found.eigenvalue(100) == 0.03
+    assert found.eigenvalue(300) == pytest.approx((3.0 + 200 * 0.02) / 300)
+    assert step_size(found, 1) == pytest.approx(2 / 0.5)
+    assert step_size(found, 300) == pytest.approx(1 / 7.0)
 
 
 def test_it_is_the_same_on_another_array_library():

@@ -20,7 +20,7 @@ from shallows.estimators import (
     RegularizedRiskRegressor,
 )
 from shallows.kernel_approximation import FourierFeatures, NystroemFeatures, RBFNetwork
-from shallows.solvers import SAG, SDCA
+from shallows.solvers import NORMA, SAG, SDCA
 from shallows.training.steps import InOrderThenDrawn, InOrderThenShuffled
 from solved_by import constructor
 
@@ -108,6 +108,27 @@ def test_on_features_it_agrees_with_logistic_regression(solver):
     assert np.abs(ours.fit(X, y > 1).predict_proba(new) - exact.predict_proba(phi(new))).max() < 1e-4
 
 
+@every
+def test_it_learns_and_reports_what_was_chosen(model):
+    X, y, _ = table(model)
+    model = clone(model).fit(X, y)
+    assert model.score(X, y) > (0.8 if is_classifier(model) else 0.7)
+    assert model.losses_[-1] < min(1, model.losses_[0])
+    report = model.report_
+    if model.regularization is None:
+        assert report["regularization"] * len(X) == pytest.approx(1)
+    else:
+        as_good = report["selection"]["regularizations_as_good"]
+        lowest, highest = as_good[0] * (1 - 1e-9), max(1.0, as_good[-1]) * (1 + 1e-9)
+        assert lowest <= report["regularization"] * len(X) <= highest
+    assert report["batch_size"] >= 8 and report["stopped_by"] == "max_epochs"
+    assert set(report["timings"]) == {"preparation", "eigensystem", "kernel_matrix", "training", "evaluation"}
+    if model.features is None:
+        assert report["n_support"] == len(model.support_) <= len(X)
+    else:
+        assert report["n_features"] == model.coef_.shape[1]
+
+
 # ------------------------------------------------------------------------------------ what all of them do
 
 
@@ -134,6 +155,26 @@ def test_observers_see_the_model_of_their_epoch(model):
     made = seen[2][0] if seen[2][0].shape[1] > 1 else seen[2][0][:, 0]
     assert np.abs(made - outputs(two, new)).max() < 1e-9 * max(1, np.abs(made).max())
     assert all(objective > 0 and norm > 0 for _, objective, norm in seen.values())
+
+
+def test_one_pass_makes_half_of_the_matrix_and_two_passes_no_more(monkeypatch):
+    X, y, _ = table(RegularizedRiskClassifier(solver="norma"))
+    made = []
+    fill = kernels.Gaussian.fill
+    monkeypatch.setattr(
+        kernels.Gaussian, "fill", lambda k, left, z, out: made.append(out.size) or fill(k, left, z, out)
+    )
+    model = RegularizedRiskClassifier(
+        solver=NORMA(schedule="inverse", batch_size=30, max_epochs=1),
+        bandwidth=2.0,
+        regularization=0.01,
+        random_state=0,
+    ).fit(X, y)
+    # 30 rows times 30, 60, … 270 columns: 0.45 of the matrix.
+    assert sum(made) == 30 * 30 * sum(range(1, 10))
+    made.clear()
+    model.set_params(solver__max_epochs=5).fit(X, y)
+    assert sum(made) == len(X) ** 2  # one tile here
 
 
 def test_batches_come_in_order_first_and_then_in_the_order_that_was_asked_for():

@@ -10,6 +10,7 @@ from component_example import features, points, sine_squared
 from shallows import arrays, streams
 from shallows.errors import DivergenceError, ShallowsError
 from shallows.solvers.components.component_steps import (
+    TooFewDirectionsError,
     next_block,
     random_feature_components,
     share_of_batch,
@@ -50,6 +51,12 @@ def test_the_start_is_the_exact_solution_in_the_features_of_its_blocks(n, center
     assert np.abs(start.values - values[::-1][:4]).max() < 1e-12
     assert np.abs(np.abs(vectors[:, ::-1][:, :3].T @ found) - np.eye(3)).max() < 1e-6
     assert start.variance == pytest.approx(values.sum(), rel=1e-12)
+
+
+def test_more_components_than_the_data_have_are_refused_with_their_number():
+    x = np.repeat(points(3), 40, axis=0)
+    with pytest.raises(TooFewDirectionsError, match=r"n_components=4.*120 points.*span 3 directions"):
+        random_feature_components(features(16), x, 4)
 
 
 def test_a_zero_start_is_refused_with_the_reason():
@@ -118,6 +125,18 @@ def test_a_batch_counts_by_its_examples_for_each_component_and_the_first_one_alo
     assert state.mean == pytest.approx((1 - share) * means[0] + share * means[1], rel=1e-12)
 
 
+def test_a_step_that_a_batch_would_make_too_long_is_shortened():
+    x, f = points(), features(8)
+    problem = problem_on(x, f)
+    solver = OjaStepper(1.0)
+    state = solver.init(problem)
+    far = Examples(np.repeat(x[:1], 50, axis=0))  # One direction alone, with all of the variance.
+    for _ in range(5):
+        state = solver.step(problem, state, far)
+        assert state.last_step < 1.0
+        assert np.abs(state.coefficients).max() < 1e3
+
+
 # ---------------------------------------------------------------------------------------------------- the ends
 
 
@@ -135,6 +154,23 @@ def test_full_batches_on_fixed_features_end_in_the_eigenvectors_of_their_covaria
     W = run.state.coefficients[0] * np.sqrt(f.block_size)
     assert sine_squared(vectors, W) < 1e-8
     assert np.abs(W.T @ W - np.eye(2)).max() < 1e-4  # GᵀG → I
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+def test_the_generalised_hebbian_rule_finds_single_eigenfunctions_and_the_plain_rule_their_span(scaled):
+    x, f = points(), features(16)
+    Z = f.map(x)
+    vectors = np.linalg.eigh(Z.T @ Z / len(x))[1][:, ::-1][:, :3]
+    start = streams.normal(1, "start", 0, (1, f.width, 3)) / np.sqrt(16 * f.width)
+    problem, found = ComponentProblem(f, 3, start, 0.3 * np.eye(3), x), {}
+    for individual in (False, True):
+        solver = OjaStepper(0.3 if scaled else 1.0, 0.0, scaled, individual, 1)
+        run = train(solver, problem, Batches(len(x), len(x), 0), Stopping(500, tolerance=-np.inf))
+        W = run.state.coefficients[0] * np.sqrt(f.block_size)
+        assert sine_squared(vectors, W) < 1e-4
+        found[individual] = np.abs(vectors.T @ W)
+    assert np.abs(found[True] - np.eye(3)).max() < 1e-2
+    assert np.abs(found[False] - np.eye(3)).max() > 0.1
 
 
 # ----------------------------------------------------------------------------------- divergence, resuming, places

@@ -12,9 +12,9 @@ from sklearn.base import clone
 from engine_example import preconditioning_matrix, problem, sample
 from forms import eigenpro_regressor
 from resumed_example import StopAt
-from shallows import arrays, kernels, training
+from shallows import KernelRidgeRegressor, arrays, kernels, training
 from shallows.errors import TrainingInterrupted
-from shallows.solvers import ConjugateResiduals
+from shallows.solvers import ConjugateResiduals, EigenPro
 from shallows.solvers.least_squares import conjugate_residuals as module
 from shallows.solvers.least_squares import step_rules
 from shallows.solvers.least_squares.eigenpro import EigenProStepper, solver_for
@@ -72,6 +72,12 @@ def test_the_limit_solves_the_system():
     assert np.abs(trained(p, N)[0][-1] - solution).max() < 1e-6 * np.abs(solution).max()
 
 
+@pytest.mark.parametrize("budget", [0, 12_000, 2**30])
+def test_what_is_kept_of_the_matrix_makes_no_difference(budget):
+    whole, part = (problem(rank=6, n_subsample=25, tile=16, budget=b) for b in (2**30, budget))
+    assert np.abs(trained(whole, 10)[0][-1] - trained(part, 10)[0][-1]).max() < 1e-10
+
+
 def in_precision(p, x, y, dtype):
     """The problem of other points and targets in a precision."""
     points = kernels.augmented(x.astype(dtype))
@@ -127,6 +133,27 @@ def test_it_is_the_solver_of_the_certified_rule_where_an_epoch_has_few_batches()
     assert type(choose(10, 2)) is EigenProStepper  # 10 directions of 2 outputs, and their images, are more than 10 rows
     assert type(choose(3, 0)) is EigenProStepper  # twenty batches
     assert type(solver_for(0.1, None, N, 1)) is EigenProStepper
+
+
+@pytest.mark.parametrize(("m", "most"), [(2000, 1), (500, 3)])
+def test_what_a_run_holds_is_counted(m, most):
+    x = sample(2000, 4)
+    y = np.stack([np.sin(2 * x[:, 0] + k) for k in range(20)], axis=1)
+    held = {}
+
+    class Watch(training.Observer):
+        def on_epoch(self, run):
+            state = run.state
+            held["numbers"] = sum(array.size for array in state.remember()[0].values()) - state.going.size
+            held["rank"] = state.projection.shape[1]
+            held["directions"] = state.norms.shape[1]
+
+    model = KernelRidgeRegressor(solver=EigenPro(rank=20, n_subsample=200, batch_size=m, max_epochs=2), random_state=0)
+    model.fit(x, y, observers=[Watch()])
+    assert held["directions"] == most
+    solver = ConjugateResiduals(1.0, 2000 // m)
+    state = held["numbers"] - 20 * most  # of the norms
+    assert solver.held_numbers(2000, 20, held["rank"]) >= 4 * (state - 2000 * 20) + 2000 * held["rank"]
 
 
 @pytest.mark.parametrize("m", [600, 150])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -89,6 +91,27 @@ def core_problem(x, y, C, budget=0):
     return CoreProblem(kernels.make("gaussian", 1.0), points, *of_rows, 0, n, budget=budget)
 
 
+def test_kept_kernel_values_change_nothing_but_how_many_are_made():
+    x, y = two_classes(600)
+    made, kept = (
+        train(EnclosingBallStepper(1e-5), core_problem(x, y, 10.0, budget), OwnRows(50), Stopping(10**6)).state
+        for budget in (0, 10**8)
+    )
+    assert kept._n_kept == len(kept.core) and made._kept is None
+    assert made.enclosed and kept.enclosed
+    assert kept.radius_squared == pytest.approx(made.radius_squared, rel=1e-7)
+    # Fewer than each core point with all points once, where samples of 59 are computed again for every core point else.
+    assert kept.n_evaluations < 1.2 * 600 * len(kept.core) < 0.2 * made.n_evaluations
+
+
+def test_kernel_values_are_kept_where_they_pay_and_have_room_only():
+    x, y = two_classes(600)
+    problem = core_problem(x, y, 10.0, budget=8 * 64 * (600 + 2 * 64))
+    assert not problem.keeps_rows(9, 59) and problem.keeps_rows(10, 59)
+    assert problem.keeps_rows(1, None)
+    assert problem.keeps_rows(64, 59) and not problem.keeps_rows(65, 59)
+
+
 @pytest.mark.parametrize("budget", [0, 10**8])
 def test_a_run_that_is_stopped_at_every_batch_ends_the_same_to_the_bit(tmp_path, budget):
     x, y = two_classes()
@@ -101,6 +124,18 @@ def test_a_run_that_is_stopped_at_every_batch_ends_the_same_to_the_bit(tmp_path,
     assert np.array_equal(whole.state.core, resumed.state.core)
     assert np.array_equal(whole.state.coefficients, resumed.state.coefficients)
     assert resumed.n_resumes > 2
+
+
+def test_a_state_that_takes_up_another_run_keeps_none_of_its_own_kernel_values():
+    x, y = two_classes()
+    problem, solver = core_problem(x, y, 10.0, 10**8), EnclosingBallStepper(1e-4)
+    elsewhere = replace(problem, seed=1)
+    state, other = (solver.step(one, solver.init(one), 30) for one in (problem, elsewhere))
+    assert other._n_kept == 32 and not np.array_equal(other.core, state.core)
+    other.recall(*state.remember())
+    state, other = (solver.step(problem, one, 30) for one in (state, other))
+    assert np.array_equal(other.core, state.core)
+    assert np.array_equal(other.coefficients, state.coefficients)
 
 
 def test_regression_finds_the_minimum_of_its_objective():

@@ -13,6 +13,7 @@ from engine_example import naive_kernel
 from expansion_example import B, C, F, N, batches, fresh, make, naive, run
 from shallows import arrays, losses
 from shallows.errors import ShallowsError
+from shallows.solvers.expansions import doubly_stochastic
 from shallows.solvers.expansions.block_policies import CheckedBlocks, UniformReuse
 from shallows.solvers.expansions.doubly_stochastic import DoublyStochasticStepper, minimize_convex, stable_step
 
@@ -41,6 +42,11 @@ def test_steps_are_those_of_explicit_sums(solver, step, options):
     assert np.abs(state.coefficients - A).max() < tolerance * max(1, np.abs(A).max())
     assert np.abs(state.traces - beta).max() < tolerance * max(1, np.abs(beta).max())
     assert (state.n_blocks, state.n_steps, state.n_reused) == (20, 20, 0)
+
+
+def test_no_step_shrinks_the_function_by_more_than_a_tenth():
+    solver = DoublyStochasticStepper(2.0, 0.0, 0.5, preconditioning="block", damping=1e-7)
+    assert 2.0 * solver.shrinkage(16, 100) == pytest.approx(0.1)
 
 
 def test_a_batch_of_few_examples_is_damped_more_and_counts_less_in_the_schedule():
@@ -140,6 +146,34 @@ def test_the_stable_step_counts_the_noise_of_examples_and_features(loss, smoothn
     )
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_stream_adds_its_targets_to_the_counts_of_the_intercept(weighted):
+    problem = dataclasses.replace(make("logistic", weights=weighted), counts=np.array([1.0, 2.0, 3.0, 4.0]))
+    batch, state = problem.take(slice(0, 5)), DoublyStochasticStepper(1.0).init(problem)
+    state.count(batch)
+    w = batch.weights[:, 0] if weighted else np.ones(5)
+    assert state.counts == pytest.approx([*(np.array([1.0, 2.0]) + w @ batch.targets), 3.0 + w.sum(), 9.0])
+
+
+def test_a_step_that_is_settled_begins_where_the_last_one_did(monkeypatch):
+    best, nu = [], 0.3
+    monkeypatch.setattr(
+        doubly_stochastic, "minimize_convex", lambda *given: best.append(minimize_convex(*given)) or best[-1]
+    )
+    problem, solver = make("logistic"), DoublyStochasticStepper(2.0, regularization=nu, line_search=True)
+    state, before, direction = solver.init(problem), None, None
+    for batch in batches(6):
+        state = solver.step(problem, state, batch)
+        if best:
+            last = best[-1] * direction[None]
+            before = last if before is None else np.concatenate([(1 - best[-1] * nu) * before, last])
+        direction, s = state.direction, state.last_step
+        step = s * direction[None]
+        expected = step if before is None else np.concatenate([(1 - s * nu) * before, step])
+        assert np.abs(state.coefficients - expected).max() < 1e-13
+    assert len(best) == 5 and len(set(best)) > 1
+
+
 @pytest.mark.parametrize("policy", [UniformReuse(1, 0), UniformReuse(1, 2)], ids=["fresh", "re-used"])
 def test_values_that_are_kept_of_a_set_are_those_of_the_function(policy):
     solver, problem = DoublyStochasticStepper(2.0, regularization=0.3, policy=policy), make("logistic")
@@ -150,6 +184,13 @@ def test_values_that_are_kept_of_a_set_are_those_of_the_function(policy):
     for state in (kept, resumed):
         state = run(solver, keeps, 40, state, 25)
         assert np.abs(state.coefficients - plain.coefficients).max() < 1e-12 * np.abs(plain.coefficients).max()
+
+
+def test_the_mean_loss_of_the_zero_function_is_for_as_many_rows_as_the_last_batch_has():
+    state = DoublyStochasticStepper(1.0).init(make())
+    state.observe_zero_loss(6.0, 3)
+    state.observe_zero_loss(10.0, 5)
+    assert (state.zero_loss, state.mean_zero_loss) == (10.0, 16.0 / 8 * 5)
 
 
 # ------------------------------------------------------------------------------------------ novelty
@@ -199,6 +240,15 @@ def test_a_state_that_was_kept_goes_on_to_the_same_to_the_bit(solver):
     other = run(solver, problem, 20, state=other, start=11)
     assert np.array_equal(other.coefficients, whole.coefficients)
     assert other.remember()[1] == whole.remember()[1]
+
+
+def test_what_is_kept_does_not_change_with_the_steps_that_follow():
+    problem = make()
+    state = run(SOLVERS["settled"], problem, 5)
+    held, _ = state.remember()
+    copies = {name: part.copy() for name, part in held.items()}
+    run(SOLVERS["settled"], problem, 20, state=state, start=5)
+    assert all(np.array_equal(held[name], copies[name]) for name in held)
 
 
 @pytest.mark.parametrize(

@@ -12,12 +12,15 @@ from sklearn.base import is_classifier
 from engine_example import sample
 from estimators_example import published, uncalibrated
 from feature_forms import feature_eigenpro_regressor
-from forms import centers_regressor, changed, eigenpro_regressor
-from shallows import KernelRidgeClassifier, KernelRidgeRegressor, spectrum, training
+from forms import centers_regressor, changed, eigenpro_regressor, kernel_sgd_classifier
+from shallows import KernelRidgeClassifier, KernelRidgeRegressor, Options, spectrum, training
 from shallows.errors import ShallowsError
 from shallows.fitting.rows import EarlyStopping, HeldOut, TrainingSet, split_rows
 from shallows.solvers import EigenPro
 from step_rules_example import each, small, table
+
+REGRESSORS = [eigenpro_regressor, centers_regressor, feature_eigenpro_regressor]
+
 
 pytestmark = pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.exceptions.ConvergenceWarning")
 
@@ -94,6 +97,15 @@ def test_scores_are_weighted_and_observers_see_all_training_rows(Estimator):
     assert np.abs(np.asarray(best, float) - np.asarray(model.predict(X), float)).max() < 1e-9
 
 
+def test_kernel_gradient_descent_stops_early_too():
+    X, y, *_ = table(kernel_sgd_classifier, noise=0.8)
+    asked = {"bandwidth": 0.5, "max_epochs": 60, "tol": 0, "random_state": 0, **uncalibrated(kernel_sgd_classifier)}
+    model = kernel_sgd_classifier(early_stopping=True, **asked).fit(X, y)
+    rows = held_out_rows(model, X)
+    assert model.n_epochs_ < 60
+    assert model.score(X[rows], y[rows]) == pytest.approx(model.best_validation_score_, abs=1e-9)
+
+
 @pytest.mark.parametrize(("name", "value"), [("fraction", 0.0), ("fraction", 1.0), ("patience", 0), ("patience", 1.5)])
 def test_a_parameter_of_early_stopping_out_of_its_range_is_named(name, value):
     X, y, *_ = table(eigenpro_regressor)
@@ -108,6 +120,26 @@ def test_a_preconditioner_of_all_rows_and_early_stopping_exclude_each_other():
     p = spectrum.fit_preconditioner(X, "gaussian", 1.0, rank=5, n_subsample=50, device="cpu")
     with pytest.raises(ShallowsError, match="Use only one of the two"):
         KernelRidgeRegressor(solver=EigenPro(preconditioner=p), bandwidth=1.0, early_stopping=True).fit(X, y)
+
+
+@pytest.mark.parametrize("Estimator", REGRESSORS)
+def test_a_time_that_the_choices_take_alone_leaves_a_model_and_a_warning(Estimator):
+    X = sample(1500, 5)
+    y = np.sin(X[:, 0]) + X[:, 1]
+    with pytest.warns(UserWarning, match=r"max_seconds=1e-06 were over before the first step, after .* seconds"):
+        model = Estimator(max_seconds=1e-6, batch_size=200, random_state=0).fit(X, y)
+    assert model.report_["stopped_by"] == "max_seconds" and model.n_epochs_ == 1
+    assert model.score(X, y) > 0.02
+
+
+def test_conjugate_gradients_have_a_model_after_a_pass_whatever_the_time():
+    X = sample(5000, 5)
+    y = np.sin(X[:, 0]) + X[:, 1]
+    with pytest.warns(UserWarning, match="were over before the first step"):
+        model = KernelRidgeRegressor(
+            solver="nystrom_conjugate_gradients", random_state=0, options=Options(dtype="float32", max_seconds=1e-6)
+        ).fit(X, y)
+    assert model.report_["solver"] == "nystrom_conjugate_gradients" and model.score(X, y) > 0.9
 
 
 REGRESSORS = [eigenpro_regressor, centers_regressor, feature_eigenpro_regressor]

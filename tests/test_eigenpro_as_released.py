@@ -91,6 +91,16 @@ def test_a_sketch_of_all_columns_gives_the_exact_singular_vectors(data, monkeypa
     assert p.vectors.shape == (N, 4) and p.n_subsample == N
 
 
+def test_each_block_of_the_sketch_has_draws_of_its_own(data, monkeypatch):
+    monkeypatch.setattr(randomized_rows, "BLOCK", 25)
+    kernel = kernels.make("gaussian", 1.5)
+    values, _ = randomized_rows.rsvd_of_rows(kernel, kernels.augmented(data[0]), M, RANK, 3)
+    K = kernel(data[0][:M], data[0])
+    G = np.vstack([streams.normal(3, "sketch of rows", i, (m, 2 * RANK)) for i, m in enumerate((25, 25, 10))])
+    s = np.linalg.svd(np.linalg.qr(K @ G)[0].T @ K, compute_uv=False)
+    np.testing.assert_allclose(values, np.sqrt(N / M) * s[:RANK], rtol=1e-10)
+
+
 @pytest.mark.parametrize("bandwidth", [2.0, "median"])
 def test_its_preconditioner_from_a_file_gives_the_same_model_to_the_bit(data, bandwidth, tmp_path):
     X, Y = data[0].astype(np.float32) + 3.0, data[1]

@@ -4,6 +4,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 from forms import eigenpro_classifier, eigenpro_regressor, kernel_sgd_classifier
 from shallows import arrays, kernels, training
@@ -61,6 +62,20 @@ def test_a_buffer_that_is_filled_anew_is_not_taken_for_what_it_held():
     assert looking.kept == [False, False, True, False]
     assert looking.scores[-1][:, 0] == pytest.approx(model.decision_function(buffer), abs=1e-6)
     assert looking.scores[-1][7, 0] != pytest.approx(model.decision_function(NEW)[7], abs=1e-3)
+
+
+def test_two_sets_are_both_kept_and_so_is_one_for_early_stopping():
+    looking, _ = looked_on(lambda epoch: NEW[: 200 * (1 + epoch % 2)], max_epochs=8)
+    assert looking.kept == [False] * 4 + [True] * 4
+    looking, _ = looked_on(lambda epoch: NEW, max_epochs=4, early_stopping=True, n_iter_no_change=10)
+    assert looking.kept == [False, False, True, True]
+
+
+@pytest.mark.parametrize("points", [scipy.sparse.csr_matrix(NEW), NEW.tolist()], ids=["sparse", "a list"])
+def test_what_is_no_array_is_not_kept(points):
+    cache = EvaluationCache(1000, 4, 2**30)
+    assert [cache.entry_for(points, 1) for _ in range(3)] == [None] * 3
+    assert cache.left == 2**30
 
 
 def test_nothing_is_kept_beyond_the_budget():

@@ -5,16 +5,19 @@ import array_api_strict
 import numpy as np
 import pytest
 from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import Ridge
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from engine_example import naive_kernel, sample
 from forms import ridge
 from shallows import KernelRidgeClassifier, KernelRidgeRegressor, gram, kernels
 from shallows.errors import ShallowsError
+from shallows.fitting import machine
+from shallows.kernels import Linear
 from shallows.solvers import BlockDescent, ConjugateGradients
 from shallows.solvers.least_squares.cholesky import CholeskyStepper
 from shallows.solvers.least_squares.conjugate_gradients import ConjugateGradientsStepper, low_rank
-from shallows.solvers.least_squares.kernel_problem import KernelProblem
+from shallows.solvers.least_squares.kernel_problem import KernelProblem, RidgePlan
 
 BOTH = ("cholesky", "conjugate_gradients")
 N, SIGMA = 300, 1.5
@@ -147,6 +150,33 @@ def test_the_preconditioner_is_positive_definite_and_saves_steps():
     assert counts[0] < counts[1] / 2
 
 
+def test_beyond_the_budget_auto_takes_conjugate_gradients_and_stays_right(regression, monkeypatch):
+    x, y, new = regression
+    x, y = np.tile(x, (4, 1)) + 0.05 * sample(4 * N, 4, seed=9), np.tile(y, (4, 1))
+    given = {"bandwidth": SIGMA, "regularisation": 0.1, "random_state": 0, "device": "cpu"}
+    whole = ridge(KernelRidgeRegressor, **given).fit(x, y)
+    # Below the 14 MB of the matrix in float64.
+    monkeypatch.setattr(machine.Options, "budget", lambda self, device, least=0: 8_000_000)
+    model = ridge(KernelRidgeRegressor, **given).fit(x, y)
+    assert [one.report_["solver"] for one in (whole, model)] == ["cholesky", "conjugate_gradients"]
+    np.testing.assert_allclose(model.predict(new), whole.predict(new), atol=5e-3)
+    with pytest.raises(ShallowsError, match="conjugate_gradients"):
+        KernelRidgeRegressor(solver="cholesky").fit(x, y)
+
+
+def test_a_classifier_codes_its_classes_as_the_others_do():
+    rng = np.random.default_rng(0)
+    labels = np.array(["a", "b", "c"])[rng.integers(0, 3, size=200)]
+    x = sample(200, 3) + 4.0 * np.stack([labels == "a", labels == "b", labels == "c"], axis=1)
+    options = {"bandwidth": 2.0, "regularisation": 0.1, "calibration": None, "device": "cpu"}
+    model = ridge(KernelRidgeClassifier, random_state=0, **options).fit(x, labels)
+    codes = np.where(labels[:, None] == np.array(["a", "b", "c"]), 1.0, -1.0)
+    K = naive_kernel("gaussian", 2.0, x, x)
+    expected = K @ np.linalg.solve(K + 0.1 * np.eye(200), codes)
+    np.testing.assert_allclose(model.decision_function(x), expected, atol=1e-10)
+    assert model.score(x, labels) > 0.95
+
+
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
@@ -220,3 +250,30 @@ def test_the_diagonal_of_the_inverse_is_that_of_the_last_rows(n_left_out, weight
         return
     extra = 0.3 / (held.weights[:, 0] if weights else np.ones(90))
     assert found == pytest.approx(np.diagonal(np.linalg.inv(K + np.diag(extra)))[-n_left_out:], rel=1e-9)
+
+
+def test_conjugate_gradients_plan_a_rank_that_the_budget_takes_and_count_their_bytes():
+    n, size, budget = 10_000, 8, 2**30
+    solver = ConjugateGradients()
+    plan = RidgePlan(None, *solver.sizes(n, size, budget, all_equal=False))
+    rank = min(1200 // 3, budget // (16 * size * n))  # of a subsample of 12 √n
+    assert (plan.n_subsample, plan.rank) == (1200, rank)
+    vectors, matrices, iterates = 2 * n * rank, 2 * 1200**2, 12 * n * 3
+    assert solver.step_bytes(plan, 3, size) == size * (vectors + matrices + iterates)
+    assert solver.sizes(n, size, 16 * size * n * 5, all_equal=False)[1] == 5
+
+
+def test_coefficients_of_a_linear_kernel_are_those_of_ridge_regression():
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(60, 4)), rng.normal(size=(60, 2))
+    model = KernelRidgeRegressor("linear", alpha=0.7).fit(X, Y)
+    # Only the targets are centered, so the formula is ridge regression without an intercept around their mean.
+    exact = Ridge(alpha=0.7, fit_intercept=False).fit(X, Y - Y.mean(axis=0))
+    assert np.allclose(model.coef_, exact.coef_, rtol=1e-9)
+    assert np.allclose(X @ model.coef_.T + model.intercept_, model.predict(X), rtol=1e-9)
+    labels = Y[:, 0] > 0
+    classifier = KernelRidgeClassifier("linear", alpha=0.7, calibration=None).fit(X, labels)
+    assert np.allclose(X @ classifier.coef_[0], classifier.decision_function(X), rtol=1e-9)
+    assert not hasattr(KernelRidgeRegressor(alpha=0.7).fit(X, Y), "coef_")
+    with pytest.raises(AttributeError, match="linear kernel without an offset"):
+        KernelRidgeRegressor(Linear(offset=1.0), alpha=0.7).fit(X, Y).coef_  # noqa: B018

@@ -10,6 +10,7 @@ import pytest
 
 import promises_example
 from bad_input_example import (
+    OTHERS,
     each_map,
     each_of_least_squares,
     each_precision,
@@ -116,6 +117,14 @@ def test_every_map_refuses_features_whose_squares_leave_the_numbers(name, scale,
     X, y, _ = table(feature_eigenpro_regressor)
     with pytest.raises(ShallowsError, match=rf"features are too (large|small) for {dtype}.*StandardScaler"):
         made(feature_eigenpro_regressor, features=name, dtype=dtype).fit(X * scale, y)
+
+
+@pytest.mark.parametrize("Estimator", OTHERS)
+def test_features_whose_squares_leave_the_numbers_are_refused_under_every_loss(Estimator):
+    X, y, _ = table(Estimator)
+    for scale in (1e-200, 1e200):
+        with pytest.raises(ShallowsError, match=r"features are too (large|small) for float64.*StandardScaler"):
+            made(Estimator).fit(X * scale, y)
 
 
 @every

@@ -10,6 +10,7 @@ from component_example import features, points, sine_squared
 from shallows import arrays, streams
 from shallows.errors import ShallowsError
 from shallows.features.design import Blocks, Design
+from shallows.solvers.examples import Examples
 from shallows.solvers.feature_components import SOLVERS
 from shallows.solvers.feature_components.feature_pca import (
     FeatureOjaStepper,
@@ -151,6 +152,20 @@ def test_a_step_of_msg_is_that_of_the_formula(centered, size):
     assert K < state.coefficients.shape[1] <= 4
 
 
+def test_examples_of_a_stream_are_centred_by_the_mean_of_all_so_far():
+    x = points(N)
+    problem = problem_on(x)
+    solver = FeatureOjaStepper(2.0)
+    state = solver.init(problem)
+    mean, W = Cosines().map(x).mean(axis=0), problem.start
+    Z = Cosines().map(points(60, seed=5))
+    state = solver.step(problem, state, Examples(points(60, seed=5)))
+    mean = (N * mean + Z.sum(axis=0)) / (N + 60)
+    assert state.mean == pytest.approx(mean, abs=1e-12)
+    Z = Z - mean
+    assert np.abs(state.coefficients - gram_schmidt(W + 2.0 * Z.T @ Z / 60 @ W)).max() < 1e-12
+
+
 # ------------------------------------------------------------------------------------------------- the ends
 
 
@@ -203,6 +218,13 @@ def test_the_start_is_the_exact_solution_of_a_sample(n, centered):
     assert found == pytest.approx(values[: K + 1], rel=1e-9)
     assert sine_squared(vectors, start) < 1e-12
     assert np.abs(start.T @ start - np.eye(K)).max() < 1e-9
+
+
+def test_more_components_than_features_or_directions_are_refused_with_their_number():
+    with pytest.raises(ShallowsError, match="n_components=41 is more than there are features, 40 of 120 points"):
+        sample_components(Cosines().map(points(120)), 41, 0, centered=True)
+    with pytest.raises(ShallowsError, match=r"n_samples = 120\) span 2 directions"):
+        sample_components(Cosines().map(np.repeat(points(3), 40, axis=0)), 3, 0, centered=True)
 
 
 def test_what_a_solver_chooses_follows_from_the_eigenvalues_of_a_sample():

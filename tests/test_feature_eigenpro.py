@@ -12,8 +12,14 @@ import pytest
 from engine_example import sample
 from risk_example import Given
 from shallows import features, kernels, spectrum
-from shallows.features import Blocks, Design
+from shallows.features import Blocks, Design, LinearMap
 from shallows.solvers.least_squares.feature_eigenpro import FeatureEigenProStepper, FeatureProblem
+
+N, D = 60, 12
+
+
+WHOLE = [slice(0, N)]
+
 
 PLENTY = 2**30
 N, D = 60, 12
@@ -118,6 +124,29 @@ def test_the_certificate_is_that_of_the_operator_away_from_the_subsample(weights
     assert p.p.dimension == D
 
 
+@pytest.mark.parametrize("weights", [False, True])
+def test_the_diagonal_on_the_subsample_is_less_by_the_smallest_leverage(weights):
+    p = problem(n=500, rank=4, n_subsample=50, weights=weights)
+    sample_of = p.X[:50] if p.w is None else np.sqrt(p.w[:50, None]) * p.X[:50]
+    leverage = (np.linalg.svd(sample_of, full_matrices=False)[0][:, :4] ** 2).sum(axis=1)
+    assert p.p.subsample_diagonal == pytest.approx(p.p.bound - leverage.min(), rel=1e-12)
+
+
+@pytest.mark.parametrize("limit", ["smallest", "smallest_share"])
+def test_directions_below_a_limit_are_left_as_they_are(limit):
+    values, _ = top_of(decaying().T @ decaying() / N, D)
+    level = (values[5] + values[6]) / 2
+    # A share of the mean square of the rows, which is the sum of the eigenvalues, or of the largest of them.
+    made = problem(rank=11, **{limit: level / {"smallest": values.sum(), "smallest_share": values[0]}[limit]}).p
+    assert made.eigenvalues == pytest.approx([*values[:6], level], rel=1e-10)
+
+
+def test_more_directions_than_features_are_not_flattened():
+    p = problem(n=40, d=3, rank=10)
+    assert p.p.rank == 2
+    assert p.p.eigenvalues.shape == (3,)
+
+
 # --------------------------------------------------------------------------------------- the iteration
 
 
@@ -133,6 +162,15 @@ def test_a_step_is_the_equation_of_the_paper(weights, ridge, budget):
         rows = BATCHES[t % 4]
         g = p.X[rows].T @ (w[rows, None] * (p.X[rows] @ A - p.y[rows]))
         A = A - 0.05 * P @ (g + ridge * (rows.stop - rows.start) / N * A)
+
+
+@pytest.mark.parametrize("batches", [WHOLE, BATCHES], ids=["whole", "batches"])
+def test_rank_zero_is_plain_gradient_descent(batches):
+    # SPEC 10.6 (1), to the bit.
+    p = problem(rank=0)
+    plain = FeatureProblem(p.problem.design, p.y)
+    both = (states(FeatureEigenProStepper(0.01), held, 12, batches) for held in (p.problem, plain))
+    assert all(np.array_equal(a, b) for a, b in zip(*both, strict=True))
 
 
 # ------------------------------------------------------------------------------------ features in blocks
@@ -168,6 +206,22 @@ def test_a_design_multiplies_as_its_matrix_does(budget):
     assert np.abs(design.dot(a) - whole @ a).max() < 1e-14
     rows = np.concatenate([design.block(slice(7, 20), k) for k in range(len(design.spans))], axis=1)
     assert np.abs(rows - whole[7:20]).max() < 1e-15
+
+
+def test_linear_features_have_a_constant():
+    x = sample(5)
+    assert np.array_equal(LinearMap(3).map(x), np.hstack([x, np.ones((5, 1))]))
+
+
+@pytest.mark.parametrize("holds", [True, False])
+def test_batches_that_do_not_fit_are_gone_through_twice_and_move_alike(holds, monkeypatch):
+    x, y = sample(50), sample(50, 2, seed=1)
+    blocks = Blocks(features.FourierMap(kernels.Gaussian(1.5), 3, 4, seed=2), 22)
+    p = spectrum.make_feature_preconditioner(blocks, x, rank=5, n_subsample=30)
+    kept, anew = (FeatureProblem(Design(blocks, x, budget=b), y, None, p) for b in (PLENTY, 0))
+    monkeypatch.setattr(Design, "holds", lambda self, n: self.kept or holds)
+    both = (states(FeatureEigenProStepper(0.05), held, 8, [slice(0, 9), slice(33, 50)]) for held in (kept, anew))
+    assert all(np.abs(a - b).max() < 1e-13 for a, b in zip(*both, strict=True))
 
 
 @pytest.mark.parametrize(("weights", "eigensystem"), [(False, "nsvd"), (True, "rsvd")])

@@ -9,6 +9,7 @@ import pytest
 from engine_example import sample
 from fused_example import case, error, folder, formula, gpu, needs_compiler, there  # noqa: F401
 from shallows import gram, kernels, spectrum, training
+from shallows.gram import LazyGram, rectangular
 from shallows.solvers.least_squares.eigenpro import EigenProStepper
 from shallows.solvers.least_squares.kernel_problem import KernelProblem
 
@@ -35,6 +36,34 @@ def test_a_matrix_that_is_kept_in_part_multiplies_as_before(gpu, kept):
         assert columns is None if head == 0 else np.abs(columns.values() - K[start:stop, :head]).max() < 1e-12
         given = matrix.columns_dot(start, stop, there(a[start:stop]))
         assert np.abs(given - K[:, start:stop] @ a[start:stop]).max() < 1e-11
+
+
+def test_both_ways_through_a_rectangular_matrix(gpu, monkeypatch):
+    monkeypatch.setattr(gram.cross, "FUSED_ROWS", 64)
+    kernel, (x, z, a), seen = kernels.Gaussian(1.0), case(150, 40, 4, 2), []
+
+    def respond(values, rows):
+        seen.append(rows.stop)
+        return values * 2.0, float(values.sum())
+
+    centres = there(kernels.augmented(z))
+    found, total = rectangular.forward_and_back(
+        kernel, there(kernels.augmented(x)), centres, there(a), respond, budget=10**6
+    )
+    K = formula(kernel, x, z)
+    assert seen == [64, 128, 150]
+    assert np.abs(found - K.T @ (2.0 * K @ a)).max() < 1e-11
+    assert total == pytest.approx((K @ a).sum(), rel=1e-9)
+
+
+def test_rows_that_are_not_kept_are_not_made(gpu):
+    points, a = kernels.augmented(sample(150)), sample(150, 2, 1)
+    K = kernels.matrix(kernels.Laplace(1.5), points)
+    matrix = LazyGram(kernels.Laplace(1.5), there(points), budget=64 * 64 * 8, tile=64)
+    assert np.abs(matrix.rows_dot(slice(10, 140), there(a)) - K[10:140] @ a).max() < 1e-11
+    a[100:] = 0.0
+    assert np.abs(matrix.rows_dot(slice(10, 140), there(a), n_visited=100) - K[10:140] @ a).max() < 1e-11
+    assert gpu
 
 
 def test_training_gives_the_coefficients_of_the_plain_path(gpu):

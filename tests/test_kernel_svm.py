@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import pytest
 import scipy.sparse
+from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
@@ -23,6 +24,7 @@ from shallows.solvers.support_vectors.dense_problem import DenseProblem
 from shallows.solvers.support_vectors.interior_point import InteriorPointStepper
 from shallows.solvers.support_vectors.primal_newton import KernelNewtonStepper
 from shallows.solvers.support_vectors.smo import SMOStepper
+from shallows.svm import CoreVectorMachineClassifier, CoreVectorMachineRegressor
 from shallows.training import OwnRows, Stopping, train
 
 
@@ -114,6 +116,18 @@ def test_shrinking_the_cache_and_the_size_of_working_sets_change_the_way_and_not
     assert np.abs(ends[0] - ends[1]).max() < 1e-4
 
 
+def test_variables_that_come_back_begin_to_count_anew():
+    x, y = two_classes()
+    problem, solver = dual_problem(x, y, 2.0), DecompositionStepper(1e-5)
+    state = solver.step(problem, solver.init(problem), 10**5)
+    assert state.exhausted
+    state.exhausted, state.active, state.settled[:] = False, np.arange(100), 7
+    # What is left is at its optimum, and so are all: they come back, and nothing is moved.
+    state = solver.step(problem, state, 1)
+    assert state.exhausted and len(state.active) == 240
+    assert not state.settled.any()
+
+
 def test_a_variable_is_settled_where_its_gradient_keeps_it_at_a_bound_by_more_than_the_tolerance():
     # At the upper bound twice, at the lower bound twice, between them, and a variable that is not active.
     beta, gradient = np.array([1.0, 1.0, 0.0, 0.0, 0.5, 1.0]), np.array([3.2, 3.05, 2.8, 2.95, 9.0, 9.0])
@@ -146,6 +160,21 @@ def test_a_run_that_is_stopped_at_every_batch_ends_the_same_to_the_bit(solver, s
     assert whole.state.exhausted
     assert np.array_equal(whole.state.coefficients, resumed.state.coefficients)
     assert resumed.n_resumes > 1
+
+
+def test_newton_s_systems_are_not_much_larger_than_the_number_of_support_vectors():
+    x, y = two_classes(1200)
+    problem = DenseProblem(naive_kernel("gaussian", 1.0, x, x), y, np.full(1200, 100.0), True)
+    solver = KernelNewtonStepper()
+    state = solver.step(problem, solver.init(problem), 1)
+    assert state.largest_system == 500  # of the first part, all of whose examples miss their margins at zero
+    state = solver.init(problem)
+    while not state.exhausted:
+        solver.step(problem, state, 1)
+    n_support = np.count_nonzero(state.coefficients)
+    assert n_support < 500
+    assert state.largest_system < 1.5 * n_support
+    assert state.n_steps < 40
 
 
 @pytest.mark.parametrize(
@@ -197,6 +226,41 @@ def test_too_few_iterations_warn_and_still_give_the_function_of_the_coefficients
     assert model.n_iter_ == 2
     expected = naive_kernel("gaussian", 1.0, x, x) @ coefficients_of(model, 240) + model.intercept_[0]
     assert np.abs(model.decision_function(x) - expected).max() < 1e-6
+
+
+@pytest.mark.parametrize("squared", [False, True])
+def test_the_interior_point_method_starts_in_the_middle_with_a_multiplier_for_each_bound(squared):
+    C = np.array([1.0, 4.0, 8.0])
+    state = InteriorPointStepper().init(DenseProblem(np.eye(3), np.array([1.0, -1.0, 1.0]), C, squared))
+    assert state.inner.tolist() == ([0.5, 1.0, 1.0] if squared else [0.5, 2.0, 4.0])
+    assert state.low.tolist() == [1.0, 1.0, 1.0]
+    assert state.high.tolist() == ([0.0] * 3 if squared else [1.0] * 3)  # a squared hinge has no upper bound
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        KernelSVMClassifier(),
+        KernelSVMClassifier(solver="decomposition"),
+        KernelSVMClassifier(solver="lasvm"),
+        CoreVectorMachineClassifier(),
+        CoreVectorMachineRegressor(),
+    ],
+    ids=repr,
+)
+def test_support_counts_rows_of_weight_zero_too(model):
+    x, y = two_classes(120)
+    weights = np.tile([0.0, 1.0, 1.0], 40)
+    model.set_params(bandwidth=1.0, random_state=0).fit(x, y, sample_weight=weights.tolist())
+    assert weights[model.support_].all() and model.support_.max() >= 80
+    fitted = [model]
+    if hasattr(model, "partial_fit"):  # the rows of all parts of a stream are counted
+        fitted.append(clone(model))
+        for rows in (slice(60), slice(60, 120)):
+            fitted[1].partial_fit(x[rows], y[rows], sample_weight=weights[rows])
+    for one in fitted:
+        expected = naive_kernel("gaussian", 1.0, x, x) @ coefficients_of(one, 120) + one.intercept_[0]
+        np.testing.assert_allclose(getattr(one, "decision_function", one.predict)(x), expected, atol=1e-8)
 
 
 @pytest.mark.parametrize("sparse", [False, True])

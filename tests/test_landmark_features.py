@@ -63,6 +63,15 @@ def test_nystrom_in_single_precision_keeps_what_rounding_allows(kernel, d, bandw
     assert q >= least
 
 
+def test_nystrom_of_few_components_keeps_the_largest():
+    landmarks = sample(30)
+    f = NystroemMap(kernels.Gaussian(2.0), landmarks, n_components=5)
+    z = f.map(landmarks)
+    values = np.linalg.eigvalsh(naive_kernel("gaussian", 2.0, landmarks, landmarks))[::-1]
+    assert z.shape == (30, 5)
+    assert (z**2).sum(axis=0) == pytest.approx(values[:5], rel=1e-10)
+
+
 def test_maps_run_on_other_array_libraries():
     x, centers = sample(9), sample(4, seed=1)
     for xp in (np, array_api_strict):

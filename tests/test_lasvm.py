@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sklearn.svm import SVC
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from engine_example import naive_kernel
 from kernel_svm_example import coefficients_of, dual_objective, two_classes
@@ -57,6 +58,21 @@ def test_a_feature_that_is_constant_in_the_first_rows_of_a_stream_counts_in_late
     for i in range(n_first, 200):
         model.partial_fit(x[i : i + 1], y[i : i + 1])
     assert model.score(x, y) == 1.0
+
+
+def test_blas_computes_kernel_values_with_one_thread(monkeypatch):
+    """On a busy machine, threads that waited for each other made a fit five times slower."""
+    x, y = two_classes(400)
+    seen, values = [], kernels.values
+
+    def watched(*given):
+        seen.extend(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
+        return values(*given)
+
+    monkeypatch.setattr(kernels, "values", watched)
+    with threadpool_limits(2, user_api="blas"):
+        train(LASVMStepper(), problem(x, y, 1.0), Batches(400, 64, 0), Stopping(1))
+    assert set(seen) == {1}
 
 
 @pytest.mark.parametrize("seed", [3, 4, 10])

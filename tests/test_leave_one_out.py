@@ -1,5 +1,7 @@
 """Leave-one-out errors in closed form, and what estimators choose by them, against fits that leave rows out."""
 
+import itertools
+
 import numpy as np
 import pytest
 from sklearn.datasets import make_friedman1
@@ -16,8 +18,9 @@ from forms import (
     kernel_ridge_regressor,
     ridge,
 )
-from shallows import KernelRidgeRegressor, kernels
+from shallows import KernelRidgeClassifier, KernelRidgeRegressor, Options, arrays, kernels
 from shallows.errors import ShallowsError
+from shallows.solvers import Cholesky, EigenPro
 from shallows.spectrum.kernel_ridge_choice import join_copies
 from shallows.spectrum.leave_one_out import FACTORS, REGULARIZATIONS, START, RidgePath, choose_ridge
 
@@ -87,6 +90,27 @@ def test_the_choice_has_the_least_error_of_its_neighbours_and_tells_how_sure_it_
     assert 0 < told["standard_error"] < told["error"] < 1
 
 
+@pytest.mark.parametrize(
+    ("frequency", "threads"), [(0.05, 2), (2.0, 3), (20.0, 2)]
+)  # The best bandwidth is wide, near the start, narrow.
+def test_threads_evaluate_bandwidths_ahead_and_change_nothing(monkeypatch, frequency, threads):
+    x = np.random.default_rng(0).uniform(-1, 1, (150, 1))
+    y = np.sin(frequency * x) - np.sin(frequency * x).mean()
+    at_once = []
+
+    def chosen(n_threads):
+        monkeypatch.setattr(arrays, "n_threads", lambda: n_threads)
+        monkeypatch.setattr(arrays, "in_threads", lambda work, n: at_once.append(n) or [work(k) for k in range(n)])
+        return choose_ridge(lambda width: matrix_of(x, width), y, median=1.0)
+
+    alone, found = chosen(1), chosen(threads)
+    assert found.summary() == alone.summary() and found.bandwidths == alone.bandwidths
+    assert found.bandwidth == alone.bandwidth and found.regularization == alone.regularization
+    of_one, of_several = at_once[: len(alone.bandwidths)], at_once[len(alone.bandwidths) :]
+    assert set(of_one) == {1} and set(of_several) <= {threads, threads - 1}
+    assert len(of_several) <= -(-len(alone.bandwidths) // threads) + 1  # Hardly any was evaluated in vain.
+
+
 @pytest.mark.parametrize("unit", [1.0, 4.0])
 def test_the_error_of_a_choice_is_the_weighted_one_and_the_unit_of_the_weights_changes_the_regularisation_alone(unit):
     x, y = sample(40), sample(40, 2, seed=1)
@@ -138,11 +162,47 @@ def test_eigenpro_with_a_regularisation_ends_at_ridge_regression(Estimator, n):
 
 
 @pytest.mark.filterwarnings("ignore:After max_epochs")
+def test_features_with_a_regularisation_end_at_ridge_regression_on_them():
+    X, y = make_friedman1(400, 5, noise=2.0, random_state=0)
+    given = {"bandwidth": 1.0, "regularisation": 1.0, "random_state": 0, "n_features": 100}
+    model = feature_eigenpro_regressor(max_epochs=400, tol=0, **given).fit(X, y)
+    inputs = X - X.mean(axis=0)
+    blocks = model._model.blocks
+    phi = np.hstack([blocks.block(inputs, k) for k in range(len(blocks.spans))])
+    centred = model._targets.encode(y)[:, 0]
+    truth = np.linalg.solve(phi.T @ phi + np.eye(phi.shape[1]), phi.T @ centred)
+    assert np.abs(model.coef_[0] - truth).max() < 1e-3 * np.abs(truth).max()
+
+
+@pytest.mark.parametrize("solver", ["cholesky", "eigenpro"])
+def test_a_given_alpha_stands_beside_the_sum_of_weighted_squares(solver):
+    X, y = sample(40, 2), sample(40, 1, seed=1)[:, 0]
+    w = np.random.default_rng(1).uniform(1.0, 6.0, 40)
+    given = {"bandwidth": 1.5, "alpha": 0.7, "random_state": 0, "options": Options(dtype="float64")}
+    settings = Cholesky() if solver == "cholesky" else EigenPro(max_epochs=300, tol=0)
+    model = KernelRidgeRegressor(solver=settings, **given).fit(X, y, w)
+    K, mean = matrix_of(X, 1.5), np.average(y, weights=w)
+    truth = K @ np.linalg.solve(K + 0.7 * np.diag(1 / w), y - mean) + mean
+    assert model.predict(X) == pytest.approx(truth, abs=1e-4)
+
+
+@pytest.mark.filterwarnings("ignore:After max_epochs")
 @pytest.mark.parametrize(("Estimator", "n"), list(zip(REGRESSORS, [1200, 1200, 100, 100], strict=True)))
 def test_pure_noise_is_not_learnt(Estimator, n):
     rng = np.random.default_rng(5)
     X, y = rng.normal(size=(n + 1000, 5)), rng.normal(size=n + 1000)
     assert Estimator(random_state=0).fit(X[:n], y[:n]).score(X[n:], y[n:]) > -0.03
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:After max_epochs")
+@pytest.mark.parametrize(("Estimator", "noise"), list(zip(REGRESSORS, [5.0, 0.5, 5.0, 0.5], strict=True)))
+def test_more_rows_make_no_default_worse_and_no_cliff_stands_at_a_thousand_rows(Estimator, noise):
+    X, y = make_friedman1(3000, 8, noise=noise, random_state=1)
+    numbers = (100, 400, 1000, 1001, 1500)
+    scores = [Estimator(random_state=0).fit(X[:n], y[:n]).score(X[1500:], y[1500:]) for n in numbers]
+    assert all(later > earlier - 0.03 for earlier, later in itertools.pairwise(scores))
+    assert abs(scores[3] - scores[2]) < 0.04
 
 
 @pytest.mark.slow
@@ -161,6 +221,30 @@ def test_probabilities_of_noisy_labels_are_those_of_the_noise(Estimator, n):
     assert 0.85 < model.report_["calibration"]["log_loss"] / found < 1.15
 
 
+@pytest.mark.parametrize("Estimator", [eigenpro_classifier, kernel_ridge_classifier])
+def test_a_class_between_two_others_is_told(Estimator):
+    # Shells: the output of the middle one is nowhere the largest in a wide kernel, and a map of all outputs finds it.
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(2000, 6))
+    y = np.digitize((X**2).sum(axis=1), [4.0, 7.0])
+    given = {"bandwidth": 8.0, "random_state": 0}
+    plain = Estimator(calibration=None, **given).fit(X[:700], y[:700]).score(X[700:], y[700:])
+    model = Estimator(**given).fit(X[:700], y[:700])
+    assert model.score(X[700:], y[700:]) > plain + 0.05
+    assert np.array_equal(model.predict(X), model.classes_[model.decision_function(X).argmax(axis=1)])
+    assert model.predict_proba(X).sum(axis=1) == pytest.approx(1.0)
+
+
+def test_outputs_that_go_without_rows_change_nothing_in_the_model():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(1400, 3)), rng.integers(0, 3, 1400)
+    given = {"bandwidth": 1.0, "regularisation": 0.5, "random_state": 0}
+    calibrated, plain = (eigenpro_classifier(calibration=c, **given).fit(X, y) for c in ("auto", None))
+    # Products with more columns are rounded otherwise.
+    assert np.abs(calibrated.dual_coef_ - plain.dual_coef_).max() < 1e-3 * np.abs(plain.dual_coef_).max()
+    assert calibrated.report_["calibration"]["rows"] > 200
+
+
 def test_a_regularisation_a_bandwidth_and_a_calibration_that_are_none_are_named():
     X, y = sample(20), np.arange(20) % 2
     for value in (-1.0, "some", float("nan")):
@@ -170,3 +254,16 @@ def test_a_regularisation_a_bandwidth_and_a_calibration_that_are_none_are_named(
         for wrong in ({"bandwidth": "mean"}, {"calibration": "isotonic"}):
             with pytest.raises(ShallowsError, match=f"{next(iter(wrong))} must be"):
                 Estimator(**wrong).fit(X, y)
+
+
+def test_more_rows_are_looked_at_where_the_first_do_not_show_that_anything_can_be_learnt():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(6000, 20))
+    signal = 0.35 * (X[:, 0] ** 2 - 1) + 0.3 * X[:, 1] * X[:, 2]
+    y = (rng.random(6000) < 1 / (1 + np.exp(-2 * signal))).astype(int)
+    model = KernelRidgeClassifier(solver="eigenpro", random_state=0).fit(X[:4000], y[:4000])
+    assert model.report_["selection"]["rows"] == 1000
+    # With the 400 rows that a clearer signal takes, λ came out as the largest there is: 52 and 58 % on two seeds.
+    assert model.score(X[4000:], y[4000:]) > 0.6
+    clear = KernelRidgeClassifier(solver="eigenpro", random_state=0).fit(X[:4000], signal[:4000] > 0)
+    assert clear.report_["selection"]["rows"] == 400

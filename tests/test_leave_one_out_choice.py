@@ -6,6 +6,7 @@ from sklearn.datasets import make_moons
 
 import solved_by
 from shallows import kernels
+from shallows.errors import ShallowsError
 from shallows.spectrum.kernel_ridge_choice import choose_kernel_ridge
 
 DUAL = [
@@ -59,6 +60,14 @@ def test_no_bandwidth_above_the_widest_is_chosen():
     assert narrow.regularization == choose(X, y, median, regularizes=True).regularization
 
 
+def test_a_given_bandwidth_is_not_told_as_chosen_and_equal_targets_choose_nothing(sine):
+    choice = choose(*sine, 0.5, regularizes=True)
+    assert choice.bandwidth is None
+    assert "bandwidths_as_good" not in choice.summary()
+    assert choose(*sine, 0.5) is None
+    assert choose(sine[0], np.ones(60)) is choose(sine[0], np.zeros(60)) is None
+
+
 @pytest.mark.parametrize("name", DUAL[::2] + BUDGETED + RISK[:2])
 def test_classifiers_tell_what_they_chose(name):
     X, y = make_moons(200, noise=0.25, random_state=0)
@@ -68,3 +77,19 @@ def test_classifiers_tell_what_they_chose(name):
     assert told["bandwidth"] < median.report_["bandwidth"]
     if name in RISK:
         assert told["regularization"] != 1 / 200
+
+
+@pytest.mark.parametrize("name", ["CoreVectorMachineRegressor", *solved_by.REGRESSORS[:2]])
+def test_regressors_follow_a_sine_of_one_input(name):
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-3, 3, (300, 1))
+    y = np.sin(3 * x[:, 0]) + 0.2 * rng.normal(size=300)
+    kind = solved_by.constructor(name)
+    assert kind(random_state=0).fit(x[:200], y[:200]).score(x[200:], y[200:]) > 0.6
+    assert kind(bandwidth="median", random_state=0).fit(x[:200], y[:200]).score(x[200:], y[200:]) < 0.5
+
+
+@pytest.mark.parametrize("name", ["KernelSVMClassifier", "BudgetedSVMClassifier", "RegularizedRiskClassifier"])
+def test_other_words_for_the_bandwidth_are_refused(name):
+    with pytest.raises(ShallowsError, match="bandwidth must be a positive number, 'auto'"):
+        solved_by.constructor(name)(bandwidth="widest").fit([[0.0], [1.0]], [0, 1])

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from linear_svm_example import optimum, points, problem_of, run
+from shallows.errors import ShallowsError
 from shallows.solvers.linear_svm.cutting_planes import (
     CuttingPlanesStepper,
     maximize_by_active_sets,
@@ -16,7 +17,9 @@ from shallows.solvers.linear_svm.newton import PrimalNewtonStepper
 from shallows.solvers.linear_svm.problem import (
     HINGE,
     SQUARED_HINGE,
+    LinearState,
     LinearSVMProblem,
+    SideBySide,
     dual_objective,
 )
 from shallows.solvers.linear_svm.rows import as_rows, draws, key_of
@@ -39,6 +42,34 @@ def test_dual_coordinate_descent_ends_at_the_solution_of_liblinear(loss, sparse,
     assert dual_objective(problem, state.dual) == pytest.approx(best, rel=1e-8)
     expected = (state.dual * y) @ X / (problem.regularization * problem.n)
     np.testing.assert_allclose(state.coefficients, expected, atol=1e-10)
+
+
+@BOTH
+def test_the_dual_objective_never_falls_and_bounds_the_primal_one(loss):
+    X, y = points()
+    problem, solver = problem_of(X, y, 1e-3, loss), DualCoordinateDescentStepper(0.0)
+    state, before = solver.init(problem), 0.0
+    for _ in range(30):
+        state = solver.step(problem, state, 1)
+        value = dual_objective(problem, state.dual)
+        assert before - 1e-14 <= value <= problem.objective(state.coefficients)
+        before = value
+
+
+def test_two_opposite_points_have_the_solution_of_paper_and_pencil():
+    # P(w) = λ/2 w² + max(0, 1 − w): w = 1/λ as long as that stays below 1, and 1 from there on.
+    X, y = np.array([[1.0], [-1.0]]), np.array([1.0, -1.0])
+    for lam, w in [(4.0, 0.25), (0.5, 1.0)]:
+        for solver in (
+            DualCoordinateDescentStepper(1e-12),
+            CuttingPlanesStepper(1e-12),
+            CuttingPlanesStepper(1e-12, line_search=True),
+        ):
+            assert run(solver, problem_of(X, y, lam), 1, 100).coefficients == pytest.approx([w], rel=1e-6)
+    # With ½ max(0, 1 − w)² it is 1/(1 + λ).
+    for solver in (DualCoordinateDescentStepper(1e-12), PrimalNewtonStepper(1e-12), CuttingPlanesStepper(1e-12)):
+        found = run(solver, problem_of(X, y, 0.5, SQUARED_HINGE), 1, 100).coefficients
+        assert found == pytest.approx([1 / 1.5], rel=1e-5)
 
 
 def test_shrinking_sets_variables_aside_on_the_way():
@@ -96,6 +127,12 @@ def test_the_inverse_hessian_of_lbfgs_is_that_of_all_pairs_it_remembers():
             left = np.eye(12) - np.outer(s, v) / (s @ v)
             H = left @ H @ left.T + np.outer(s, s) / (s @ v)
         np.testing.assert_allclose(solver._times_inverse_hessian(state), H @ state.gradient, rtol=1e-8)
+
+
+def test_more_than_ten_machines_take_up_each_its_own():
+    made, other = (SideBySide([LinearState(np.full(2, sign * k)) for k in range(12)]) for sign in (1.0, -1.0))
+    other.recall(*made.remember())
+    np.testing.assert_array_equal(other.coefficients, [np.arange(12.0)] * 2)
 
 
 @pytest.mark.parametrize("make", [LinearSVMProblem, LogisticProblem])
@@ -196,3 +233,37 @@ def test_a_round_of_sarah_is_that_of_the_formula(sparse):
         w = plain_sarah(problem, X, w, 0.2, chosen)
         state = solver.step(problem, state, 1)
         np.testing.assert_allclose(state.coefficients, w, atol=1e-10)
+
+
+def test_sarah_stays_at_the_optimum():
+    X, y = points()
+    problem, solver = problem_of(X, y, 0.05, SQUARED_HINGE), SARAHStepper()
+    best = optimum(problem, X)
+    state = solver.init(problem)
+    state.coefficients = best.copy()
+    np.testing.assert_allclose(solver.step(problem, state, 3).coefficients, best, atol=1e-7)
+
+
+@pytest.mark.parametrize("solver", [PrimalNewtonStepper(), SARAHStepper()])
+def test_methods_of_gradients_refuse_the_hinge(solver):
+    X, y = points(n=20)
+    with pytest.raises(ShallowsError, match="squared hinge"):
+        solver.init(problem_of(X, y))
+
+
+@BOTH
+def test_the_minimum_on_a_line_is_that_of_paper_and_pencil(loss):
+    # One example x = 1 with y = 1 and λ = 1: P(a) = a²/2 + max(0, 1 − a), or a²/2 + max(0, 1 − a)²/2.
+    one = np.ones(1)
+    problem = problem_of(one[:, None], one, 1.0, loss)
+    assert minimum_on_line(problem, 0 * one, one, 0 * one, one) == pytest.approx(1.0 if loss == HINGE else 0.5)
+    assert minimum_on_line(problem, 0 * one, 0 * one, 0 * one, 0 * one) == 0.0
+
+
+def test_the_tolerance_of_lbfgs_is_a_share_of_the_first_gradient():
+    X, y = points()
+    problem = problem_of(1e-3 * X, y, loss=SQUARED_HINGE)
+    state = run(LBFGSStepper(0.1), problem, 1, 200)
+    first = np.linalg.norm(problem.risk_gradient(np.zeros(problem.n)))
+    assert first < 0.01 and state.n_steps > 0
+    assert np.linalg.norm(state.gradient) <= 0.1 * first

@@ -1,5 +1,6 @@
 """The estimator of linear support vector machines, by each of its solvers."""
 
+import copy
 import dataclasses
 
 import numpy as np
@@ -97,6 +98,35 @@ def test_several_classes_are_each_against_the_rest(solver):
     if solver not in STOCHASTIC:
         # Both are within the tolerance of the one solution of a strictly convex problem.
         np.testing.assert_allclose(model.coef_[1], alone.coef_[0], atol=0.05 * np.abs(alone.coef_).max())
+
+
+def test_the_mean_of_machines_of_parts_is_a_machine_that_decides_by_the_mean_of_their_scores():
+    X, y = points()
+    X += 300.0  # Far columns, which each machine centers by the rows that it has.
+    parts = np.array_split(np.random.default_rng(0).permutation(len(y)), 4)
+    machines = [
+        LinearSVMClassifier(solver="linear_pegasos", regularization=0.01, random_state=0).fit(X[p], y[p]) for p in parts
+    ]
+    mean = copy.deepcopy(machines[0])
+    mean.coef_ = np.mean([machine.coef_ for machine in machines], axis=0)
+    mean.intercept_ = np.mean([machine.intercept_ for machine in machines], axis=0)
+    scores = np.mean([machine.decision_function(X) for machine in machines], axis=0)
+    np.testing.assert_allclose(mean.decision_function(X), scores, atol=1e-9)
+    assert mean.score(X, y) > 0.85
+
+
+@pytest.mark.parametrize("solver", ONLINE)
+def test_further_examples_go_on_where_the_last_ended(solver):
+    X, y = points(n=900)
+    in_order = SOLVERS[solver](sampling="in_order", max_epochs=1)
+    parts = LinearSVMClassifier(in_order, regularization=0.01)
+    for rows in (slice(0, 250), slice(250, 750), slice(750, 900)):  # the order holds in calls of any size
+        parts.partial_fit(X[rows], y[rows], classes=[-1.0, 1.0])
+    if solver != "svm_sgd":  # which looks for its first step among the examples of the first call
+        whole = LinearSVMClassifier(in_order, regularization=0.01).fit(X, y)
+        np.testing.assert_allclose(parts.coef_, whole.coef_, rtol=1e-9)
+    assert parts.score(X, y) > 0.8
+    assert parts.n_iter_ == 3
 
 
 def test_partial_fit_goes_on_from_a_fit_and_from_a_file(tmp_path):

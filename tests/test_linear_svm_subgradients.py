@@ -7,6 +7,7 @@ import scipy.sparse
 from linear_svm_example import optimum, points, problem_of, run
 from shallows.solvers.linear_svm.problem import HINGE, SQUARED_HINGE
 from shallows.solvers.linear_svm.rows import (
+    SAMPLINGS,
     as_rows,
     combination,
     dot,
@@ -93,6 +94,19 @@ def test_an_average_of_iterates_is_that_of_the_formula(sparse, averaging, share)
     np.testing.assert_allclose(run(solver, problem_of(X, y, LAM), 500, 4).coefficients, mean, atol=1e-9)
 
 
+@pytest.mark.parametrize("averaging", ["none", "uniform", "weighted"])
+def test_long_first_steps_lose_no_digits(averaging):
+    # Rows of length 4 and λ = 1e-7: first steps of 4e7 are projected back to a length of 3,000, again and again.
+    X, y = points()
+    X, lam, w, mean = 4 * X, 1e-7, np.zeros(12), np.zeros(12)
+    for t, i in enumerate(visits("uniform", 0, 0, 3000, len(y), {}), start=1):
+        w = (1 - 1 / t) * w + (y[i] * (X[i] @ w) < 1) * y[i] * X[i] / (lam * t)
+        w *= min(1.0, 1 / (np.sqrt(lam) * np.linalg.norm(w))) if w.any() else 1.0
+        mean += {"none": 1.0, "uniform": 1 / t, "weighted": 4 / (t + 3)}[averaging] * (w - mean)
+    found = run(LinearPegasosStepper(projection=True, averaging=averaging), problem_of(X, y, lam), 3000, 1).coefficients
+    np.testing.assert_allclose(found, mean, rtol=1e-6, atol=1e-6 * np.linalg.norm(mean))
+
+
 @pytest.mark.parametrize(
     ("solver", "within"),
     [
@@ -108,6 +122,13 @@ def test_the_objective_approaches_that_of_the_exact_machine(solver, within):
     problem = problem_of(X, y, LAM)
     best = problem.objective(optimum(problem, X))
     assert 0 <= problem.objective(run(solver, problem, 600, 100).coefficients) / best - 1 < within
+
+
+def test_steps_of_bottou_serve_the_squared_hinge_too():
+    X, y = points()
+    problem = problem_of(X, y, LAM, SQUARED_HINGE)
+    best = problem.objective(optimum(problem, X))
+    assert problem.objective(run(SVMSGDStepper(averaging="weighted"), problem, 600, 50).coefficients) / best - 1 < 1e-3
 
 
 @pytest.mark.parametrize("loss", [HINGE, SQUARED_HINGE])
@@ -129,6 +150,26 @@ def test_a_first_step_of_bottou_has_the_least_weighted_objective_after_its_pass(
     assert values[found] <= min(values[found - 1 : found + 2])
     unweighted = problem_of(X, y, LAM, loss)
     assert best_first_step(unweighted, 7) != best_first_step(problem, 7)
+
+
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+def test_visits_depend_on_their_number_alone(sampling):
+    whole, held = visits(sampling, 5, 0, 36, 10, {}, 3), {}
+    parts = [visits(sampling, 5, first, 6, 10, held, 3) for first in range(0, 36, 6)]
+    np.testing.assert_array_equal(np.concatenate(parts), whole)
+    np.testing.assert_array_equal(visits(sampling, 5, 18, 12, 10, {}, 3), whole[18:30])
+
+
+@pytest.mark.parametrize("solver", [LinearPegasosStepper, FOLOSStepper])
+def test_batches_that_do_not_divide_the_rows_skip_none_in_the_passes_that_follow(solver):
+    X, y = points(n=50)
+    state = run(solver(batch_size=20, sampling="in_order"), problem_of(X, y, LAM), 50, 3)
+    rows = [slice(0, 20), slice(20, 40), slice(40, 50)] * 3
+    w = np.zeros(X.shape[1])
+    for t, batch in enumerate(rows, start=1):
+        along = (y[batch] * (y[batch] * (X[batch] @ w) < 1)) @ X[batch] / (LAM * t * len(y[batch]))
+        w = (1 - 1 / t) * w + along if solver is LinearPegasosStepper else (w + along) / (1 + 1 / t)
+    np.testing.assert_allclose(state.coefficients, w, rtol=1e-10)
 
 
 def test_each_way_of_sampling_is_what_its_name_says():

@@ -115,6 +115,16 @@ def test_pruning_takes_the_smallest_up_to_the_threshold_and_leaves_one_of_each_c
     assert names[:left].tolist() == [2, 4, 5]
 
 
+def test_a_row_whose_hyperplane_was_pruned_takes_the_best_there_is():
+    given = problem()
+    solver = MultiHyperplaneStepper(0.01, 4, True, prune_every=80, aggressiveness=1e6)
+    state = solver.step(given, solver.init(given), np.arange(80))
+    assert not np.isin(state.assigned, state.names[: state.n_weights]).all()
+    state = solver.step(given, state, np.arange(79))
+    assert state.is_finite()
+    assert np.isin(state.assigned[:40], state.names[: state.n_weights]).any()
+
+
 def test_a_state_goes_on_from_what_was_kept_of_it_to_the_bit():
     given, solver = problem(), MultiHyperplaneStepper(0.01, 4, True, prune_every=50, aggressiveness=3.0)
     state = solver.step(given, solver.init(given), np.arange(80))

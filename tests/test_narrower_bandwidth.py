@@ -10,7 +10,7 @@ from sklearn.datasets import make_gaussian_quantiles
 from shallows import FeatureRidgeRegressor, kernels
 from shallows.fitting import narrower_bandwidth
 from shallows.fitting.narrower_bandwidth import narrower, scores_of_centers
-from shallows.kernel_approximation import FourierFeatures
+from shallows.kernel_approximation import FourierFeatures, NystroemFeatures
 from shallows.spectrum.leave_one_out import choose_ridge
 
 N, FEW, NOISE = 12_000, 150, 0.3
@@ -61,6 +61,13 @@ def test_a_bandwidth_that_is_too_wide_by_less_than_a_halving_is_narrowed():
     assert other.bandwidth < 0.9 * start
 
 
+def test_more_rows_are_not_asked_where_half_of_the_bandwidth_doubles_the_error_of_few():
+    X, y = rough(N)
+    few, _ = looked_at(X, y)
+    hopeless = replace(few, bandwidths={few.bandwidth / 2: 2.1 * few.error, few.bandwidth: few.error})
+    assert narrower(hopeless, None, None, n=N, d=2, budget=2**33) is hopeless
+
+
 def test_a_step_that_no_label_needs_narrows_for_squares_and_not_for_classes():
     X, labels = make_gaussian_quantiles(n_samples=18_000, n_features=8, n_classes=3, random_state=0)
     X = X.astype(np.float32)
@@ -77,6 +84,23 @@ def test_features_are_looked_at_themselves_and_their_bandwidth_falls_no_further(
     model = FeatureRidgeRegressor(random_state=0, features=FourierFeatures(n_features=1500)).fit(X, y)
     tried = model.report_["selection"]["narrowing"]["errors"]
     assert model.report_["bandwidth"] == pytest.approx(min(tried, key=tried.get), rel=1e-2)
+
+
+def test_landmarks_are_looked_at_as_the_centres_that_they_are():
+    # Ridge regression on n/2 landmarks fits noise, and a useless bandwidth errs less.
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(6000, 3)).astype(np.float32)
+    y = np.sin(9 * X[:, 0]) + 0.1 * rng.normal(size=6000)
+    model = FeatureRidgeRegressor(NystroemFeatures(n_features=600), random_state=0)
+    assert model.fit(X[:3000], y[:3000]).score(X[3000:], y[3000:]) > 0.2
+
+
+@pytest.mark.parametrize("changed", [{"n": 1_900}, {"budget": 10**7}, {"n_units": 500}])
+def test_few_rows_little_memory_or_few_centres_keep_it(changed):
+    few, more = looked_at(*rough(N), **changed)
+    assert more is few
+    without = replace(few, bandwidth=None)  # a kernel without a bandwidth
+    assert looked_at(*rough(2000), few=without)[1] is without
 
 
 def test_rows_that_know_no_more_than_those_that_chose_keep_it():
@@ -115,3 +139,20 @@ def test_a_row_of_six_times_the_weight_is_a_row_that_is_there_six_times(of_class
     weighted = error(points, targets, weights)
     assert error(points[copied], targets[copied], None) == pytest.approx(weighted, rel=1e-3)
     assert error(points, targets, None) != pytest.approx(weighted, rel=1e-2)
+
+
+def test_copies_of_several_classes_tell_the_first_ones_and_are_fitted_to_their_mean():
+    X, codes = rough(4000)[0], np.where(np.arange(4000)[:, None] % 3 == np.arange(3), 1.0, -1.0).astype(np.float32)
+    points, copied = kernels.augmented(X), np.r_[0:4000, 1:4000]  # Each but the first twice, with two classes
+    _, means, weights, own = narrower_bandwidth._distinct(points[copied], np.r_[codes, codes[:-1]], None)
+    assert np.array_equal(own, codes)
+    assert weights[1:].max() == weights[1:].min() == 2.0 * weights[0]
+    np.testing.assert_allclose(means[1:], 0.5 * (codes[1:] + codes[:-1]))
+
+
+def test_losses_are_weighted_and_shares_of_those_of_a_constant():
+    # A third of the six rows measures: squares of 1 and 1, of which zero has 1 and 4.
+    targets, scores = np.array([[9.0], [9], [9], [9], [1], [2]]), np.array([[0.0], [1]])
+    w = np.array([[9.0], [9], [9], [9], [1], [3]])
+    assert narrower_bandwidth._losses(scores, targets, None) == pytest.approx([1 / 2.5, 1 / 2.5])
+    assert narrower_bandwidth._losses(scores, targets, w) == pytest.approx([1 / 6.5, 3 / 6.5])

@@ -7,8 +7,10 @@ import pytest
 
 from engine_example import naive_kernel, sample
 from forms import centers_regressor
-from shallows import arrays, kernels, training
+from shallows import KernelRidgeRegressor, Options, arrays, kernels, training
+from shallows.fitting import center_points
 from shallows.gram.rectangular import KeptStrips
+from shallows.solvers import NystromConjugateGradients
 from shallows.solvers.least_squares import nystrom_conjugate_gradients as nystrom
 from shallows.solvers.least_squares.nystrom_conjugate_gradients import NystromConjugateGradientsStepper, NystromProblem
 
@@ -81,11 +83,28 @@ def test_the_preconditioner_is_the_equations_that_the_centres_would_give(weights
     assert np.abs(held.preconditioner.solve(right) - np.linalg.solve(A @ A.T, right)).max() < 1e-10
 
 
+@pytest.mark.parametrize("weights", [False, True])
+def test_with_the_points_as_centres_one_iteration_is_the_solution(weights):
+    held = problem(n=200, p=200, weights=weights)
+    run, (best, K) = trained(held, 200, epochs=2), minimiser(held)
+    assert np.abs(K @ (run.state.coefficients - best)).max() < 1e-6
+
+
 def test_a_small_ridge_costs_few_iterations():
     # Without the shift of the preconditioner the loss is 3 times its minimum after these passes.
     held = problem(n=3000, p=100)
     losses = trained(held, 3000, epochs=40).losses
     assert losses[9] < 1.01 * losses[-1]
+
+
+def test_it_ends_where_the_objective_has_settled_each_output_for_itself():
+    together = trained(problem(), settled=1e-3)
+    assert together.stopped_by == "exhausted" and 3 < together.epoch < 30
+    for j in range(2):
+        held = problem()
+        alone = NystromProblem(**{**vars(held), "targets": held.targets[:, j : j + 1]})
+        run = trained(alone, settled=1e-3)
+        assert np.abs(run.state.coefficients - together.state.coefficients[:, j : j + 1]).max() < 1e-7
 
 
 def test_a_state_that_is_kept_within_a_pass_goes_on_to_the_same_bits():
@@ -107,12 +126,61 @@ def test_it_is_the_same_on_another_array_library():
     assert np.abs(ours.coefficients - arrays.to_numpy(theirs.coefficients)).max() < 1e-6
 
 
+def test_strips_that_are_kept_change_no_bit_and_are_as_many_as_fit():
+    runs = [trained(problem(kept=kept), 200, epochs=5) for kept in (None, 4 * N * P * 8 // 10, 10**8)]
+    for run in runs[:2]:
+        assert np.array_equal(run.state.coefficients, runs[2].state.coefficients)
+    strips = KeptStrips(1000, kernels.augmented(sample(40)), 256 * 48 * 8 * 2)
+    for start in range(0, 1000, 250):
+        blocks, made = strips.blocks(slice(start, start + 250))
+        assert (blocks is None) == (start >= 500) and not made
+        if blocks is not None:
+            strips.finish(slice(start, start + 250))
+    assert strips.kept_fraction == 0.5 and strips.blocks(slice(0, 250))[1]
+    assert strips.blocks(slice(0, 100)) == (None, False)
+
+
 # -------------------------------------------------------------------------------------- the estimators
 
 
 def table(n, d=3, noise=0.0):
     x = sample(n, d)
     return x, np.sin(2 * x[:, 0]) + x[:, -1] + noise * np.random.default_rng(1).normal(size=n)
+
+
+@pytest.mark.parametrize(("n", "expected"), [(500, 500), (900, 900), (3000, 2190)])
+def test_their_number_grows_with_the_root_of_the_rows(n, expected, monkeypatch):
+    monkeypatch.setattr(center_points, "effective_dimension", lambda *given: np.inf)
+    solver = NystromConjugateGradients(max_iterations=2, tol=0)
+    model = KernelRidgeRegressor(solver=solver, random_state=0).fit(*table(n))
+    assert model.report_["n_centers"] == len(model.dual_coef_) == expected
+    assert model.report_["solver"] == "nystrom_conjugate_gradients" and model.report_["kept_fraction"] == 1
+
+
+def test_no_more_centres_are_taken_than_noisy_data_have_dimensions():
+    X, y = table(3000, d=2, noise=3.0)
+    model = KernelRidgeRegressor(solver="nystrom_conjugate_gradients", random_state=0).fit(X, y)
+    assert model.report_["n_centers"] == center_points.LEAST_CENTERS
+    more = KernelRidgeRegressor(random_state=0, centers=1200).fit(X, y)
+    truth = np.sin(2 * X[:, 0]) + X[:, 1]
+    errors = [np.mean((fit.predict(X) - truth) ** 2) for fit in (model, more)]
+    assert errors[0] < 1.05 * errors[1]
+
+
+def test_the_effective_dimension_is_that_of_the_whole_matrix(monkeypatch):
+    X, y = table(1500, d=1, noise=1.0)
+    seen, original = [], center_points.effective_dimension
+    monkeypatch.setattr(center_points, "effective_dimension", lambda *given: seen.append(original(*given)) or seen[-1])
+    model = KernelRidgeRegressor(solver="nystrom_conjugate_gradients", random_state=0).fit(X, y)
+    values = np.linalg.eigvalsh(naive_kernel("gaussian", model.bandwidth_, X, X))
+    assert seen[0] == pytest.approx(np.sum(values / (values + model.report_["alpha"])), rel=0.2)
+
+
+def test_a_little_memory_holds_fewer_centres():
+    options = Options(memory=f"{arrays.resident_memory() // 10**6 + 60}MB")
+    solver = NystromConjugateGradients(max_iterations=1)
+    model = KernelRidgeRegressor(solver=solver, random_state=0, options=options).fit(*table(5000))
+    assert 500 < model.report_["n_centers"] < 2828
 
 
 def test_in_single_precision_the_loss_is_the_models_own():

@@ -52,6 +52,17 @@ def test_the_direct_solution_is_reached_in_fewer_steps_than_without(precondition
 
 
 @each
+@pytest.mark.parametrize("weights", [False, True])
+def test_at_full_rank_the_preconditioner_is_the_inverse(preconditioner, weights):
+    held, K = problem(80, weights=weights)
+    random = preconditioner == "randomly_pivoted"
+    inverse = low_rank_of_pivots(held, 0.3, rank=80, random=random).solve(np.eye(80))
+    exact = np.linalg.inv(K + np.diag(0.3 / (held.weights[:, 0] if weights else np.ones(80))))
+    inverse *= exact[0, 0] / inverse[0, 0]  # It is left up to a factor.
+    np.testing.assert_allclose(inverse, exact, atol=1e-9 * np.abs(exact).max())
+
+
+@each
 @pytest.mark.parametrize(("dtype", "ridge"), [(np.float64, 1e-2), (np.float64, 0.0), (np.float32, 0.0)])
 def test_the_preconditioner_is_symmetric_and_positive_definite(preconditioner, dtype, ridge):
     held, _ = problem(weights=True, dtype=dtype)
@@ -93,6 +104,19 @@ def test_a_fit_that_was_stopped_goes_on_from_its_checkpoint_to_the_same_solution
     resumed = ridge(KernelRidgeRegressor, **options(preconditioner)).fit(x, y, checkpoint=Checkpoint(tmp_path, "key"))
     assert resumed.n_resumes_ == 1
     np.testing.assert_allclose(resumed.predict(x), calm.predict(x), atol=1e-6)
+
+
+@each
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # One point with many targets.
+def test_constant_data_copies_and_a_rank_above_n_are_fitted(preconditioner):
+    given = options(preconditioner, solver_params={"preconditioner": preconditioner, "rank": 10_000}, tol=1e-6)
+    x, y = np.tile(sample(40, 2), (3, 1)), np.tile(sample(40, 1, seed=1)[:, 0], 3)
+    model = ridge(KernelRidgeRegressor, **given | {"regularisation": 0.1}).fit(x, y)
+    direct = ridge(KernelRidgeRegressor, **given | {"regularisation": 0.1, "solver": "cholesky", "solver_params": None})
+    np.testing.assert_allclose(model.predict(x), direct.fit(x, y).predict(x), atol=1e-4)
+    assert model.report_["rank"] == 120
+    constant = ridge(KernelRidgeRegressor, **given).fit(np.ones((30, 2)), np.arange(30.0))
+    np.testing.assert_allclose(constant.predict(np.ones((1, 2))), [14.5], atol=1e-3)
 
 
 @pytest.mark.parametrize("preconditioner", ["nystrom", "randomly_pivoted"])

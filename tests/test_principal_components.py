@@ -124,14 +124,6 @@ def test_observers_and_held_out_rows_see_the_models_own_outputs(name):
     assert held.best_validation_score_ > 0.2
 
 
-def test_a_kernel_matrix_has_no_components():
-    X, y, _ = table(60)
-    with pytest.warns(UserWarning, match="n_components=5 is ignored: a precomputed kernel has no inputs"):
-        told = make_model("EigenPro", kernel="precomputed", n_components=5).fit(X @ X.T, y)
-    assert told.report_["n_components"] is None
-    assert make_model("EigenPro", kernel="precomputed").fit(X @ X.T, y).report_["n_components"] is None
-
-
 WIDE = sample(120, 80)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.linalg
 
-from engine_example import sample
+from engine_example import sample, traced_peak
 from shallows import arrays, kernels
 from shallows.gram import rectangular
 from shallows.solvers.least_squares import projection
@@ -43,6 +43,15 @@ def test_both_products_are_made_in_one_pass_whatever_the_budget(kernel, budget, 
     truth = K @ a - y
     assert np.abs(product - K.T @ truth).max() < 1e-11 * np.abs(K).max() ** 2
     assert total == pytest.approx((truth**2).sum(), rel=1e-12)
+
+
+def test_products_in_one_pass_stay_within_their_budget(n_workers):
+    x, z, a = kernels.augmented(sample(4000)), kernels.augmented(sample(1500, seed=1)), sample(1500, 1)
+    kernel, budget = kernels.Gaussian(1.0), 2**21
+    run = lambda: rectangular.forward_and_back(kernel, x, z, a, lambda v, rows: (v, 0.0), budget=budget)  # noqa: E731
+    run()  # Threads and caches come into being.
+    # Beside the strips: a product and a factor of the rows for each worker, and small pieces.
+    assert traced_peak(run) < budget + n_workers * 2**17 + 2**17
 
 
 # --------------------------------------------------------------------------------------- projection
@@ -118,6 +127,27 @@ def test_a_projection_holds_half_of_the_matrix_and_little_more_while_it_is_made(
     assert half == sum(strip.nbytes for strip in made.strips) <= held < half + 2**18
     # The last strip is held twice while it is put into tiles.
     assert peak < half + 1.1 * strip < 0.65 * p**2 * z.itemsize
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_centres_that_coincide_can_be_projected_onto(dtype):
+    z = np.repeat(sample(30, dtype=dtype), 3, axis=0)
+    made = projection.make_projection(kernels.Gaussian(3.0), kernels.augmented(z))
+    assert 0 < made.jitter < 1e-2
+    assert np.isfinite(made.solve(sample(90, 2, seed=1, dtype=dtype))).all()
+
+
+def test_the_projection_of_a_function_is_the_nearest_of_the_span():
+    # ‖Σ gᵢ k(xᵢ, ·) − Σ θⱼ k(zⱼ, ·)‖² = gᵀK_XX g − 2 θᵀK_ZX g + θᵀK_ZZ θ grows for every other θ.
+    x, z, g = sample(20), sample(8, seed=1), sample(20, 1, seed=2)
+    kernel = kernels.Gaussian(1.5)
+    theta = projection.make_projection(kernel, kernels.augmented(z)).solve(kernel(z, x) @ g)
+
+    def distance(t):
+        return (g.T @ kernel(x, x) @ g - 2 * t.T @ kernel(z, x) @ g + t.T @ kernel(z, z) @ t)[0, 0]
+
+    for seed in range(5):
+        assert distance(theta + 0.01 * sample(8, 1, seed=seed)) > distance(theta)
 
 
 @pytest.mark.parametrize("n_failures", [1, 3])

@@ -5,8 +5,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from forms import eigenpro_regressor, kernel_sgd_regressor
+from forms import eigenpro_regressor, kernel_sgd_classifier, kernel_sgd_regressor
 from shallows import gram, kernels, streams, training
+from shallows.errors import ShallowsError
 from shallows.training.steps import Monitor
 
 N, SIZE, SEED = 53, 16, 5
@@ -64,6 +65,12 @@ def test_products_with_scattered_rows_under_any_budget(data, monkeypatch, n_kept
             assert (columns.values()[np.arange(len(batch)), batch] == 1.0).all()
 
 
+def test_a_batch_that_the_budget_cannot_hold_is_refused(data):
+    kernel, points = kernels.make("laplace", 2.0), kernels.augmented(data[0])
+    with pytest.raises(ShallowsError, match=r"16 rows of 53 kernel values take .* smaller batch_size or shuffle=False"):
+        gram.ShuffledGram(kernel, points, budget=SIZE * N * 8 - 1, batch_size=SIZE)
+
+
 @pytest.mark.parametrize("Estimator", [kernel_sgd_regressor, eigenpro_regressor])
 def test_two_epochs_are_the_printed_steps_on_these_batches(data, Estimator):
     X, Y = data
@@ -85,6 +92,20 @@ def test_two_epochs_are_the_printed_steps_on_these_batches(data, Estimator):
             a[:30] += 0.05 * V @ (D @ (V.T @ (K[batch][:, :30].T @ g)))
     np.testing.assert_allclose(model.predict(x) - Y.mean(axis=0), K @ a, rtol=1e-8, atol=1e-10)
     assert model.report_["kept_fraction"] == 1.0
+
+
+def test_weighted_rows_and_averaged_steps_learn_and_a_warm_start_has_the_batches_that_follow():
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(600, 2))
+    y = X[:, 0] * X[:, 1] > 0
+    weights = np.where(y, 1.0, 0.5)
+    made = {"shuffle": True, "batch_size": 64, "tol": 0.0, "random_state": 0}
+    averaged = kernel_sgd_classifier(**made, max_epochs=12)
+    assert averaged.fit(X, y, sample_weight=weights).score(X, y) > 0.9
+    once = kernel_sgd_classifier(**made, max_epochs=12, step="constant").fit(X, y, sample_weight=weights)
+    again = kernel_sgd_classifier(**made, max_epochs=5, step="constant", warm_start=True)
+    again.fit(X, y, sample_weight=weights).set_params(solver__max_epochs=7).fit(X, y, sample_weight=weights)
+    assert np.array_equal(again.dual_coef_, once.dual_coef_)
 
 
 def test_a_batch_is_held_against_its_own_targets_and_its_share_of_all():

@@ -70,6 +70,16 @@ def test_shrinking_takes_rows_out_and_ends_at_the_same_optimum():
     assert gap <= 1.1e-6
 
 
+@pytest.mark.parametrize("capacity", [2, 30])
+def test_what_is_kept_changes_the_cost_and_not_the_steps(capacity):
+    x, y = two_classes()
+    few, many = (dual_problem(x, y, 2.0, kept) for kept in (capacity, 240))
+    states = [train(SMOStepper(1e-5), problem, OwnRows(100), Stopping(10**6)).state for problem in (few, many)]
+    assert np.array_equal(states[0].coefficients, states[1].coefficients)
+    assert many.rows.n_made <= 240
+    assert few.rows.n_made > 1.2 * many.rows.n_made
+
+
 def test_weights_of_rows_and_classes_are_factors_of_c():
     x, y = two_classes()
     w = np.where(np.arange(240) % 2, 0.5, 2.0)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from shallows import EarlyStopping, KernelRidgeClassifier, KernelRidgeRegressor, Options
+from shallows.fitting import solver_choice
 from shallows.fitting.solver_choice import MOST_CENTERS, MOST_DIRECT, choose_solver
 from shallows.solvers import Cholesky, ConjugateGradients, EigenPro
 
@@ -48,6 +49,15 @@ def test_a_fit_takes_what_the_table_says(parameters, has_centers):
     model = KernelRidgeRegressor(random_state=0, **parameters).fit(X, y)
     assert hasattr(model, "centers_") == has_centers
     assert model.score(X, y) > 0.9
+
+
+def test_many_rows_have_centers_unless_all_points_are_asked_for(monkeypatch):
+    monkeypatch.setattr(solver_choice, "MOST_DIRECT", 50)
+    monkeypatch.setattr(solver_choice, "MOST_CENTERS", 100)
+    X, y = rows(300)
+    assert hasattr(KernelRidgeRegressor(random_state=0).fit(X, y), "centers_")
+    assert not hasattr(KernelRidgeRegressor(centers=None, random_state=0).fit(X, y), "centers_")
+    assert not hasattr(KernelRidgeRegressor("precomputed", random_state=0).fit(X @ X.T, y), "centers_")
 
 
 def test_early_stopping_and_little_time_choose_solvers_with_steps():

@@ -150,14 +150,6 @@ def test_the_correction_of_a_large_preconditioner_is_the_same_on_several_threads
     assert np.abs(large.correction(columns, gradient) - direct).max() < 1e-13 * np.abs(direct).max()
 
 
-@pytest.mark.parametrize(("workers", "c"), [(1, 10), (3, 1), (3, 70)])
-def test_a_large_gradient_is_filtered_alike_on_one_thread_and_on_several(workers, c, monkeypatch):
-    monkeypatch.setattr(arrays, "workers_for", lambda x: workers)
-    vectors, scale, gradient = sample(20_000, 220), np.linspace(1, 0, 220), sample(20_000, c, seed=1)
-    direct = vectors @ (scale[:, None] * (vectors.T @ gradient))
-    assert np.abs(spectrum.filtered(vectors, scale, gradient) - direct).max() < 1e-13 * np.abs(direct).max()
-
-
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_directions_that_drown_in_rounding_are_left_out(dtype):
     # A very wide Gaussian kernel has hardly a dozen eigenvalues above rounding.

@@ -71,6 +71,13 @@ def test_with_noise_the_step_is_constant_and_stable_in_the_mean_square(m):
     assert s[0] * w / (2 - s[0]) <= 0.6 + 1e-12
 
 
+@pytest.mark.parametrize("m", [1, 3, 16, 64, 200])
+def test_with_noise_the_average_lies_half_an_epoch_behind(m):
+    cycle = step_rules.Certified().cycle(FACTS, m, N)
+    assert cycle.length == -(-N // m)
+    assert cycle.memory == cycle.length / 2
+
+
 @pytest.mark.parametrize("noise", [0.3, 0.1])
 @pytest.mark.parametrize("m", [3, 16])
 def test_noise_makes_up_the_share_of_the_loss_that_the_rule_is_told(m, noise):
@@ -83,6 +90,28 @@ def test_noise_makes_up_the_share_of_the_loss_that_the_rule_is_told(m, noise):
     few = step_rules.Certified(noise=noise).cycle(SimpleNamespace(**{**vars(FACTS), "n_functions": 50}), m, N)
     second = few.at(few.length)[0] * FACTS.step_size(m) * m * FACTS.top_eigenvalue
     assert second * w / (2 - second) == pytest.approx(noise / 2)
+
+
+def test_small_batches_are_noisy_whatever_the_points_are():
+    p = SimpleNamespace(**{**vars(FACTS), "usual_diagonal": 0.02, "mean_diagonal": 0.02, "flattened_top": 0.02})
+    cycles = {m: step_rules.Certified().cycle(p, m, N) for m in (2, 16, 64)}
+    assert [cycle.memory > 0 for cycle in cycles.values()] == [True, True, False]
+    s = in_units_of_the_top(16, p=p)
+    # The mean of a batch has the variance v of one target, and a constant step leaves a v/(2 − a) of it.
+    assert s[0] * (N - 16) / (N - 1) / 16 / (2 - s[0]) == pytest.approx(0.6)
+
+
+@pytest.mark.parametrize("m", [3, 64, 900])
+def test_where_no_targets_are_fitted_exactly_the_share_of_noise_falls_from_epoch_to_epoch(m):
+    p = SimpleNamespace(**{**vars(FACTS), "n_functions": N - 1})
+    cycle = step_rules.Certified().cycle(p, m, N)
+    w = (0.6 - 0.02) * (N - m) / (N - 1) / (m * 0.02)
+    for epoch in (0, 1, 9):
+        s = np.array([cycle.at(epoch * cycle.length + t)[0] for t in range(cycle.length)])
+        s *= p.step_size(m) * m * 0.02
+        share = s * w / (2 - s)
+        assert share.max() <= 0.6 / (1 + epoch) + 1e-12
+        assert epoch == 0 or share.max() == pytest.approx(0.6 / (1 + epoch))
 
 
 @pytest.mark.parametrize("memory", [2.0, 0.02], ids=["long", "of next to nothing"])

@@ -109,6 +109,37 @@ def test_the_kernel_form_has_powers_of_the_ratio_too(rank, power, damping):
     assert 60 * p.preconditioner.flattened_top == pytest.approx(expected.max(), rel=1e-9)
 
 
+def test_the_certificate_has_the_mean_of_the_diagonal():
+    p = problem(n=400, rank=10, n_subsample=100, kernel="gaussian", d=5)
+    K_P = (p.K - p.K @ preconditioning_matrix(p.preconditioner, 400) @ p.K)[100:, 100:]
+    diagonal = np.sort(np.diagonal(K_P))
+    assert p.preconditioner.mean_diagonal == pytest.approx(diagonal.mean(), rel=1e-10)
+    assert p.preconditioner.upper_diagonal == pytest.approx(diagonal[-6:].mean(), rel=1e-10)  # a fiftieth of 300
+    assert p.preconditioner.usual_diagonal == p.preconditioner.upper_diagonal < p.preconditioner.largest_diagonal
+    assert p.preconditioner.bound == 1.0
+
+
+@pytest.mark.parametrize(("kernel", "d", "low"), [("polynomial", 4, True), ("laplace", 4, False)])
+def test_a_matrix_of_low_rank_is_known_by_what_its_first_directions_leave(kernel, d, low):
+    x = kernels.augmented(np.random.default_rng(0).normal(size=(300, d)))
+    of = kernels.make(kernel, **({"degree": 1} if low else {"bandwidth": 2.0}))
+    p = spectrum.make_preconditioner(of, x, rank=2, n_subsample=100)
+    K_P = kernels.matrix(of, x[100:])
+    functions = kernels.values(of, x[100:], x[:100]) @ p.vectors / np.sqrt(100 * p.eigenvalues[:2])
+    K_P -= functions * p.shrink @ functions.T
+    values = np.linalg.eigvalsh(K_P)[::-1]
+    assert p.remainder == pytest.approx(1 - values[:8].sum() / values.sum(), rel=1e-3, abs=1e-12)
+    assert p.n_functions == (2 + 8 if low else math.inf)
+
+
+@pytest.mark.parametrize(("copies", "n_functions"), [(1, math.inf), (2, 150), (3, 100)])
+def test_where_most_points_are_copies_there_are_as_many_functions_as_places(copies, n_functions):
+    x = np.random.default_rng(1).normal(size=(300 // copies, 4)).astype(np.float32)
+    x = np.random.default_rng(2).permutation(np.repeat(x, copies, axis=0))
+    p = spectrum.make_preconditioner(kernels.make("laplace", 2.0), kernels.augmented(x), rank=5, n_subsample=100)
+    assert p.n_functions == n_functions
+
+
 def test_a_preconditioner_keeps_its_power_in_a_file(tmp_path):
     X = sample(100)
     p = spectrum.fit_preconditioner(X, kernels.Laplace(2.0), rank=5, n_subsample=50, power=0.5, device="cpu")

@@ -94,6 +94,31 @@ def test_projected_pegasos_stays_in_the_balls_that_the_optimum_lies_in(make):
     assert max(p.problem.span.norm_squared(best[:, [k]]) for k in range(2)) <= 1 / p.reg
 
 
+@pytest.mark.parametrize(("loss", "ball"), [("logistic", np.log(2)), ("softmax", np.log(3)), ("multiclass_hinge", 1.0)])
+def test_the_ball_of_another_loss_is_its_value_at_zero(loss, ball):
+    p = kernel_risk(loss, regularisation=0.1, c=3)
+    if p.loss.coding == "indicator":
+        p.problem.targets[:] = np.eye(3)[p.problem.targets.argmax(axis=1)]
+    assert PegasosStepper(projection=True).init(p.problem).largest == pytest.approx(ball / p.reg)
+
+
+def test_norma_with_steps_of_one_over_lambda_t_is_pegasos():
+    p = kernel_risk("hinge")
+    order = batches_of(N, 6, 3)
+    ours, theirs = (run(solver, p.problem, order) for solver in (NORMAStepper(1 / p.reg, "inverse"), PegasosStepper()))
+    assert np.abs(ours.coefficients - theirs.coefficients).max() < 1e-10
+
+
+def test_truncation_keeps_the_examples_seen_last():
+    p = kernel_risk("square")
+    order = batches_of(N, 6, 1)
+    state = run(NORMAStepper(0.5, truncation=18), p.problem, order)
+    kept = np.flatnonzero(state.coefficients[:, 0])
+    assert kept.tolist() == sorted(i for batch in order[-3:] for i in range(batch.start, batch.stop))
+    everything = run(NORMAStepper(0.5, truncation=N), p.problem, order)
+    assert np.array_equal(everything.coefficients, run(NORMAStepper(0.5), p.problem, order).coefficients)
+
+
 # --------------------------------------------------------------------------------------------------------- NORMA
 
 

@@ -11,7 +11,7 @@ import pytest
 from resumed_example import stopped_at_every_batch
 from shallows import arrays
 from shallows.errors import DivergenceError, ShallowsError, TrainingInterrupted
-from shallows.training import Batches, Checkpoint, Curve, Observer, Stopping, Stream, train
+from shallows.training import Batches, Checkpoint, Curve, Observer, Progress, Stopping, Stream, train
 
 
 @dataclass
@@ -164,6 +164,14 @@ def test_a_curve_measures_at_the_first_batch_after_each_mark_in_seconds():
         run.iteration, run.seconds = run.iteration + 1, run.seconds + 1.0
         curve.on_batch(run)
     assert [row["iteration"] for row in curve.rows] == [1, 4]
+
+
+def test_the_progress_of_a_stream_is_told_in_batches(capsys):
+    go(stream(3), observers=[Progress("stream", every_seconds=0.0)])
+    go(stream(9), stopping=Stopping(1, max_iterations=4), observers=[Progress("stream", every_seconds=0.0)])
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[2].startswith("stream: batch 3, ")
+    assert lines[4].startswith("stream: batch 2 of 4, 50 %, about ")
 
 
 def test_a_damped_system_is_solved_and_a_singular_one_gets_more_damping():

@@ -8,11 +8,12 @@ import pytest
 
 from component_example import exact_correlations, features, sine_squared, two_views
 from shallows import arrays, streams
-from shallows.errors import DivergenceError
+from shallows.errors import DivergenceError, ShallowsError
 from shallows.solvers.components.kernel_cca import TwoViewCCAStepper
 from shallows.solvers.components.kernel_svd import TwoViewSVDStepper
 from shallows.solvers.components.two_view_state import TwoViewProblem, ViewExpansion, random_feature_pairs
-from shallows.training import Batches, Stopping, train
+from shallows.solvers.examples import Examples
+from shallows.training import Batches, Stopping, Stream, train
 
 K = 2
 
@@ -61,6 +62,20 @@ def test_the_start_is_the_exact_solution_in_the_features_of_its_blocks(centered)
         assert np.abs(np.abs(vectors[:, :K].T @ W) - np.eye(K) / np.sqrt(2)).max() < 1e-8
     related = random_feature_pairs((f, g), x, y, K, centered=centered, ridge=1e-12)
     assert np.abs(related.values[:K] - exact_correlations(P, Q, K)).max() < 1e-6
+
+
+def test_views_that_share_less_than_is_asked_for_are_refused():
+    x, _ = two_views()
+    with pytest.raises(ShallowsError, match=r"n_components=2 is more than the data have.*share 1 direction "):
+        random_feature_pairs(maps(), x, np.ones((200, 4)), K)
+
+
+@pytest.mark.parametrize("solver", [TwoViewSVDStepper(0.5), TwoViewCCAStepper(0.5)])
+def test_a_zero_start_is_refused(solver):
+    (x, y), (f, g) = two_views(), maps()
+    zero = np.zeros((1, f.width, K))
+    with pytest.raises(ShallowsError, match="would stay zero"):
+        solver.init(TwoViewProblem(f, g, K, zero, zero, x, y))
 
 
 # -------------------------------------------------------------------------------------------------- the steps
@@ -177,6 +192,18 @@ def test_a_step_that_diverges_is_caught_told_and_halved():
     run = train(solver, problem, batches, Stopping(5, tolerance=-np.inf))
     assert run.n_rollbacks > 3
     assert run.state.is_finite()
+
+
+def test_views_that_are_handed_in_as_a_stream_are_the_same():
+    (x, y), (f, g) = two_views(), maps()
+    held = problem_on(x, y, f, g)
+    streamed = TwoViewProblem(f, g, K, held.start, held.second_start)
+    stream, solver = Stream(lambda: iter([Examples(x, second_view=y)])), TwoViewCCAStepper(0.5, max_blocks=3)
+    one, other = (
+        train(solver, problem, batches, Stopping(5, tolerance=-np.inf)).state.first.coefficients
+        for problem, batches in ((held, Batches(200, 200, 0)), (streamed, stream))
+    )
+    assert np.array_equal(one, other)
 
 
 # ------------------------------------------------------------------------------------------ resuming, places

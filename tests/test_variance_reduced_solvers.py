@@ -7,6 +7,7 @@ import pytest
 from sklearn.linear_model import Ridge
 
 from risk_example import N, batches_of, drawn_batches, feature_risk, run
+from shallows import losses, streams
 from shallows.solvers.regularized.variance_reduced import SAGStepper, SVRGStepper, batch_smoothness, full_gradient
 
 
@@ -83,3 +84,24 @@ def test_the_table_of_sag_holds_what_it_says():
         ).max()
         < 1e-12
     )
+
+
+@pytest.mark.parametrize(
+    ("loss", "weights", "m"), [("square", True, 1), ("logistic", False, 12), ("logistic", True, N)]
+)
+def test_the_smoothness_of_batches_is_the_largest_of_their_hessians(loss, weights, m):
+    p = feature_risk(loss, weights=weights)
+    w = np.ones((N, 1)) if p.w is None else p.w
+    tops = [np.linalg.eigvalsh(p.z[a : a + m].T @ (w * p.z)[a : a + m])[-1] / m for a in range(0, N, m)]
+    exact = losses.make(loss).smoothness * max(tops[:8]) + p.reg
+    assert exact <= batch_smoothness(p.problem, m) < 1.06 * exact
+
+
+@pytest.mark.parametrize("n_iterations", [1, 2])
+def test_the_smoothness_is_that_of_as_many_power_iterations_as_asked_for(n_iterations):
+    p = feature_risk("logistic")
+    v = streams.normal(0, "power iteration", 0, (p.z.shape[1], 1), like=p.z, dtype=p.z.dtype)
+    for _ in range(n_iterations):
+        v = p.z.T @ (p.z @ (v / np.linalg.norm(v))) / N
+    expected = 1.05 * p.loss.smoothness * np.linalg.norm(v) + p.reg
+    assert batch_smoothness(p.problem, N, n_iterations=n_iterations) == pytest.approx(expected, rel=1e-12)
