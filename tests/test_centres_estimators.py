@@ -10,16 +10,17 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from sklearn.base import is_classifier
+import scipy.sparse
+from sklearn.base import clone, is_classifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from engine_example import least_squares, naive_kernel, sample
 from estimators_example import outputs
-from forms import centers_classifier, centers_regressor, kernel_ridge_regressor
+from forms import centers_classifier, centers_regressor, eigenpro_regressor, kernel_ridge_regressor
 from shallows import KernelRidgeRegressor, Options, arrays, training
 from shallows.errors import ShallowsError
 from shallows.fitting import kernel_centers
-from shallows.fitting.center_points import Centers, RoomForCenters
+from shallows.fitting.center_points import Centers, RoomForCenters, number_of_use
 from shallows.solvers import NystromConjugateGradients
 
 pytestmark = pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.exceptions.ConvergenceWarning")
@@ -72,6 +73,30 @@ def test_a_model_comes_near_the_least_squares_solution_of_its_span(Estimator, we
     assert best * (1 - 1e-6) < loss < 1.01 * best
 
 
+def test_as_many_centres_as_data_give_what_eigenpro_gives():
+    X, y, new = table(eigenpro_regressor, 300)
+    options = {"kernel": "laplace", "bandwidth": 2.0, "random_state": 0, "tol": 0, "dtype": "float64"}
+    steps = {"batch_size": 300, "step_size": 0.5, "rank": 30, "n_subsample": 100, "max_epochs": 5}
+    ours = centers_regressor(centers=10_000, **options, **steps).fit(X, y)
+    theirs = eigenpro_regressor(**options, **steps).fit(X, y)
+    assert ours.report_["n_centers"] == 300
+    assert np.abs(ours.predict(new) - theirs.predict(new)).max() < 1e-8
+
+
+@each
+def test_several_outputs_are_what_they_are_apart(Estimator):
+    X, y, new = table(centers_regressor)
+    of_classes = Estimator is centers_classifier
+    y = np.stack([y > 0, y > 1], axis=1).astype(int) if of_classes else np.stack([y, np.cos(y)], axis=1)
+    options = {"regularisation": 0.1, "calibration": None, "bandwidth": 1.5, "random_state": 0}
+    together = Estimator(centres=60, max_epochs=3, **options).fit(X, y)
+    assert together.report_["n_validation"] == 0
+    for j in range(2):
+        apart = outputs(clone(together).fit(X, y[:, j]), new)
+        # Products of two columns are rounded otherwise than those of one.
+        assert np.abs(outputs(together, new)[:, j] - apart).max() < 1e-3 * np.abs(apart).max()
+
+
 def test_an_observer_sees_the_model_of_each_epoch():
     X, y, new = table(centers_regressor)
     seen = []
@@ -83,6 +108,14 @@ def test_an_observer_sees_the_model_of_each_epoch():
     rounding = 4 * np.finfo(np.float32).eps * np.abs(model.dual_coef_).sum()
     assert np.abs(seen[-1][1] - model.predict(X)).max() < rounding
     assert not np.array_equal(seen[0][0], seen[1][0])
+
+
+@pytest.mark.parametrize("kernel", ["polynomial", "matern"])
+def test_other_kernels_have_centres_too(kernel):
+    X, y, new = table(centers_regressor)
+    model = KernelRidgeRegressor(kernel, centers=60, random_state=0).fit(X, y)
+    truth = np.sin(2 * new[:, 0]) + new[:, 1]
+    assert np.corrcoef(model.predict(new), truth)[0, 1] > (0.9 if kernel == "matern" else 0.75)
 
 
 @pytest.mark.parametrize(
@@ -178,6 +211,20 @@ def test_a_limit_of_time_needs_no_values_of_a_kernel_that_cannot_be_had(given):
     assert np.isfinite(model.predict(x[:5])).all()
 
 
+@pytest.mark.parametrize(("dtype", "slower"), [(np.float32, 1.0), (np.float64, 2.0)])
+def test_the_estimated_time_of_conjugate_gradients_is_operations_by_a_rate(dtype, slower):
+    points, pairs = np.zeros((30, 5), dtype=dtype), 6000 * 30
+    placed = SimpleNamespace(rows=range(6000), of_model=points, n=30, n_inputs=3)
+    for budget, n_made in ((0, 3.0), (pairs * points.itemsize, 2.0), (10 * pairs * points.itemsize, 1.0)):
+        operations = pairs * (n_made * (110 + 2 * 3) + 3 * 8 * 2)
+        found = kernel_centers.seconds_of_passes(placed, 2, budget)
+        assert found == pytest.approx(slower * operations / 2.2e11, rel=1e-12)
+    sparse = arrays.SparsePoints(scipy.sparse.csr_array(np.eye(30, 50, dtype=dtype)))
+    placed = SimpleNamespace(rows=range(6000), of_model=sparse, n=30, n_inputs=50)
+    operations = pairs * (3 * (110 + 2 * 1) + 3 * 8)
+    assert kernel_centers.seconds_of_passes(placed, 1, 0) == pytest.approx(slower * operations / 2.2e11, rel=1e-12)
+
+
 @pytest.mark.parametrize(("takes_steps", "n_numbers"), [(True, 400 + 164 * 20 + 5000), (False, 800 + 45 * 20 + 450)])
 def test_the_room_for_centers_is_what_their_matrices_take(takes_steps, n_numbers):
     # 7 inputs, 3 outputs, 50 points beside 20 centers.
@@ -216,3 +263,20 @@ def test_conjugate_gradients_learn_first_the_rows_whose_values_are_kept(n_kept, 
     # 1,000 rows and 50 centers: at least a tenth of the rows, in whole batches, unless more than 0.7 are kept.
     assert kernel_centers.first_rows_to_learn(1000, 50, n_kept, batch_size) == expected
     assert kernel_centers.first_rows_to_learn(1000, 101, 0, batch_size) == (batch_size, 0)
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"), [({}, 1600), ({"given": 60}, 4000), ({"narrowing": {}}, 4000), ({"ridge": 0.0}, 4000)]
+)
+def test_no_more_centers_are_used_than_ten_times_the_effective_dimension(changed, expected):
+    # On 1,000 of 2,000 rows λ counts half: 200 eigenvalues of 16 are 16/(16 + 4) dimensions each.
+    given = {"given": "auto", "narrowing": None, "ridge": 8.0} | changed
+    path = SimpleNamespace(values=np.array([16.0] * 200 + [0.0] * 800))
+    found = SimpleNamespace(narrowing=given["narrowing"], path=path)
+    choices, placed = (
+        SimpleNamespace(found=found, regularization=given["ridge"]),
+        SimpleNamespace(n=4000, rows=range(2000)),
+    )
+    assert number_of_use(given["given"], placed, choices) == expected
+    choices.found = None
+    assert number_of_use("auto", placed, choices) == 4000

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 import numpy as np
 import pytest
 from sklearn.base import is_classifier
@@ -10,11 +12,13 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from engine_example import naive_kernel, sample
 from estimators_example import outputs, table
 from feature_forms import feature_eigenpro_classifier, feature_eigenpro_regressor
+from forms import eigenpro_regressor
 from risk_example import Given
 from shallows import features, training
 from shallows.errors import ShallowsError
 from shallows.fitting import feature_eigenpro
 from shallows.fitting.feature_preconditioner import fit_feature_preconditioner
+from solved_by import constructor
 
 BOTH = [feature_eigenpro_classifier, feature_eigenpro_regressor]
 each = pytest.mark.parametrize("Estimator", BOTH)
@@ -42,6 +46,15 @@ def test_every_map_by_name_learns(name):
     assert model.n_rollbacks_ == 0
 
 
+@pytest.mark.parametrize(("name", "n", "wanted"), [("fourier", 90, 60), ("fourier", 400, 80), ("nystrom", 400, 60)])
+def test_more_rows_are_given_more_random_features(name, n, wanted, monkeypatch):
+    monkeypatch.setattr(feature_eigenpro, "LEAST_FEATURES", 60)
+    monkeypatch.setattr(feature_eigenpro, "FEATURES_PER_ROOT", 4.0)
+    X, y, _ = table(feature_eigenpro_regressor, n)
+    found = feature_eigenpro_regressor(name, random_state=0, max_epochs=1, tol=0).fit(X, y).coef_.shape[1]
+    assert found == wanted if name == "fourier" else 50 < found <= wanted
+
+
 @pytest.mark.parametrize(
     ("many", "given", "stopped_by"),
     [(1400, {}, "plateau"), (1500, {}, "max_epochs"), (1400, {"regularisation": 0.0}, "max_epochs")],
@@ -53,6 +66,16 @@ def test_with_many_rows_the_training_ends_where_its_loss_rests(many, given, stop
     model = feature_eigenpro_regressor(**{"n_features": 100, "regularisation": 1.0, "random_state": 0, **given})
     assert model.fit(X, y).report_["stopped_by"] == stopped_by
     assert (model.n_epochs_ < 30) == (stopped_by == "plateau")
+
+
+def test_many_features_come_near_the_kernel_machine():
+    # SPEC 12: EigenPro-RF tends to kernel EigenPro as D grows, with 1/√D.
+    X, y, new = table(feature_eigenpro_regressor, 200)
+    asked = {"random_state": 0, "max_epochs": 5, "tol": 0, "rank": 20, "n_subsample": 200, "batch_size": 50}
+    asked |= {"step_size": 0.05, "damping": 1.0, "bandwidth": 2.0, "dtype": "float64"}
+    exact = eigenpro_regressor(**asked).fit(X, y).predict(new)
+    few, many = (feature_eigenpro_regressor(n_features=D, **asked).fit(X, y).predict(new) for D in (500, 8000))
+    assert np.abs(many - exact).mean() < 0.5 * np.abs(few - exact).mean()
 
 
 @quiet
@@ -74,6 +97,18 @@ def test_predictions_are_the_linear_model_that_was_learnt(Estimator, features):
     if not is_classifier(model):
         scores = scores * model._targets.scale + model.intercept_
     assert np.abs(outputs(model, new).reshape(scores.shape) - scores).max() < 1e-9
+
+
+@quiet
+@each
+def test_a_small_budget_changes_no_prediction_beyond_rounding(Estimator):
+    X, y, new = table(Estimator, 1100)
+    options = {"n_features": 5000, "random_state": 0, "max_epochs": 2, "tol": 0, "rank": 20, "n_subsample": 100}
+    kept = Estimator(**options).fit(X, y)
+    with mock.patch.object(feature_eigenpro, "check_memory"):  # It refuses less than the process holds already.
+        streamed = Estimator(**options, memory="40MB").fit(X, y)
+    assert (kept.report_["kept_fraction"], streamed.report_["kept_fraction"]) == (1.0, 0.0)
+    assert np.abs(outputs(kept, new) - outputs(streamed, new)).max() < 1e-3
 
 
 @quiet
@@ -124,6 +159,14 @@ def test_a_preconditioner_from_a_file_gives_the_same_model_to_the_bit(settings, 
             feature_eigenpro_classifier(**given | change, **fixed, preconditioner=tmp_path / "p.npz").fit(X, y)
 
 
+def test_a_map_that_is_none_is_told_what_it_lacks():
+    X, y, _ = table(feature_eigenpro_regressor)
+    with pytest.raises(ShallowsError, match=r"map\(x\).*n_features.*got list"):
+        feature_eigenpro_regressor([1, 2]).fit(X, y)
+    with pytest.raises(ShallowsError, match=r"shape \(\d+, 4\) where \(\d+, 3\) was expected"):
+        feature_eigenpro_regressor(Given(3)).fit(X, y)
+
+
 @quiet
 @pytest.mark.parametrize("n", [300, 1500])
 def test_with_an_intercept_the_function_and_its_probabilities_keep_the_frequencies(n):
@@ -138,3 +181,13 @@ def test_with_an_intercept_the_function_and_its_probabilities_keep_the_frequenci
     model = feature_eigenpro_classifier(**options).fit(X, y)
     assert model.predict_proba(X)[:, 1].mean() == pytest.approx(y.mean(), abs=0.02)
     assert model.score(X, y) > 0.9
+
+
+@pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("Estimator", [feature_eigenpro_regressor, constructor("sag: RegularizedRiskRegressor")])
+def test_an_odd_number_of_features_is_rounded_up_and_told(Estimator):
+    X = sample(60)
+    y = X[:, 0]
+    odd, even = (Estimator(n_features=n, max_epochs=1, random_state=0).fit(X, y) for n in (31, 32))
+    assert odd.report_["n_features"] == 32
+    assert np.array_equal(odd.predict(X), even.predict(X))

@@ -7,10 +7,12 @@ from unittest import mock
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from engine_example import EUCLIDEAN, PLENTY, naive_kernel, sample, traced_peak
 from shallows import arrays, gram, kernels
 from shallows.gram import fused, matrix, rectangular, whole
+from shallows.gram.cross import tile_edge
 from shallows.gram.row_slab import KernelRowSlab
 from shallows.kernels import compiled
 
@@ -108,6 +110,12 @@ def test_where_coefficients_are_zero_rows_make_and_read_no_values(kept, head, mo
     assert set(used) == ({0} if head else set())
 
 
+@pytest.mark.parametrize(("n", "kept"), [(1, None), (15, 0), (16, None), (16, 0), (17, 0), (33, None)])
+def test_points_need_not_fill_the_tiles(n, kept):
+    made, K = make(n, kept=kept)
+    assert np.abs(made.dot(np.eye(n)) - K).max() < 1e-14
+
+
 @pytest.mark.parametrize(("start", "stop"), [(0, 77), (10, 50), (70, 77)])
 def test_a_matrix_in_one_array_gives_the_products_of_one_in_tiles(start, stop):
     x = sample(77)
@@ -173,6 +181,17 @@ def test_strips_are_kept_by_their_rows_in_the_whole_matrix_and_found_again(monke
         assert all(np.array_equal(product(batch), found) for batch, found in zip(batches, made, strict=True))
 
 
+def test_a_strip_counts_as_kept_once_its_values_stand_there():
+    centres, first = kernels.augmented(sample(40)), slice(0, 150)
+    kept = rectangular.KeptStrips(300, centres, PLENTY)
+    assert kept.blocks(first)[1] is False
+    assert kept.kept_fraction == 0.0
+    kept.finish(first)
+    assert kept.blocks(first)[1] is True
+    assert kept.kept_fraction == 0.5
+    assert rectangular.KeptStrips(300, centres, 0).blocks(first) == (None, False)
+
+
 @pytest.mark.parametrize("kept", [None, 0, 7])
 def test_the_diagonal_is_one_to_the_last_digit(kept):
     made, _ = make(kept=kept, kernel="laplace", dtype=np.float32)
@@ -206,6 +225,15 @@ def test_values_are_rounded_to_16_bits_where_all_are_kept_so(kernel, tiles, bits
         # What is kept is a multiple of 1/65,535, the diagonal exactly one.
         steps = 65535 * values.astype(np.float64)
         assert np.abs(steps - np.rint(steps)).max() < 0.01
+
+
+def test_values_of_float64_and_of_other_kernels_are_kept_as_they_are(compiled_loops_everywhere):
+    single, double = (kernels.augmented(sample(40, dtype=dtype)) for dtype in (np.float32, np.float64))
+    budget = PLENTY
+    assert gram.Gram(kernels.Gaussian(1.5), double, budget=budget, tile=TILE, rounds=True).kept_bits == 64
+    matern = kernels.make("matern", 1.5, nu=1.5)
+    assert gram.Gram(matern, single, budget=budget, tile=TILE, rounds=True).kept_bits == 32
+    assert gram.Gram(kernels.Gaussian(1.5), single, budget=budget, tile=TILE).kept_bits == 32
 
 
 @pytest.mark.parametrize("c", [1, 4, 5, 16, 64])
@@ -249,6 +277,12 @@ def test_as_many_tiles_are_kept_as_the_budget_takes_beside_the_scratch_space(kep
     assert made.spare_bytes == max(0, kept - 15) * TILE_BYTES
 
 
+def test_a_matrix_of_one_tile_is_worked_on_by_one_worker(n_workers):
+    # To hand a small product to threads costs more than the product.
+    assert make(16)[0].n_workers == 1
+    assert make(17)[0].n_workers == min(2, n_workers)
+
+
 @pytest.mark.parametrize("share", [0.0, 0.4, 2.0])
 def test_building_and_multiplying_stay_within_the_budget(share, monkeypatch):
     monkeypatch.setattr(arrays, "workers_for", lambda x: 2)
@@ -276,6 +310,12 @@ def test_products_are_the_same_to_the_bit_every_time_and_leave_their_factor_as_i
     assert np.array_equal(a, before)
 
 
+@pytest.mark.parametrize(("n", "edge"), [(1, 1), (1023, 1023), (5000, 1024)])
+def test_tiles_on_a_cpu_have_one_size_whatever_the_budget(n, edge):
+    assert {tile_edge(np.zeros((n, 3)), budget) for budget in (0, PLENTY)} == {edge}
+    assert n > 1023 or gram.Gram(kernels.Gaussian(1.0), kernels.augmented(sample(n)), budget=PLENTY).tile == n
+
+
 # --------------------------------------------------------------------------------------- between two sets
 
 
@@ -288,6 +328,14 @@ def test_a_cross_product_is_the_product_with_the_matrix_between(kernel, m, budge
     x, z, a = sample(m), sample(53, seed=1), sample(53, 2, seed=2)
     product = gram.cross_product(kernels.make(kernel, 1.5), x, kernels.augmented(z), a, budget=budget)
     assert np.abs(product - naive_kernel(kernel, 1.5, x, z) @ a).max() < 1e-12
+
+
+def test_an_extra_distance_is_that_of_features_that_the_points_share():
+    x, z, a = sample(37, 4), sample(53, 4, seed=1), sample(53, 2, seed=2)
+    z[:, 3] = 0.5
+    options = {"budget": 5000, "extra": (x[:, 3] - 0.5) ** 2}
+    product = gram.cross_product(kernels.Laplace(1.5), x[:, :3], kernels.augmented(z[:, :3]), a, **options)
+    assert np.abs(product - naive_kernel("laplace", 1.5, x, z) @ a).max() < 1e-12
 
 
 @pytest.mark.parametrize(
@@ -318,6 +366,43 @@ def test_the_blocks_of_a_cross_product_stay_within_the_budget(budget, n_workers)
     peak = traced_peak(lambda: gram.cross_product(kernel, x, points, a, budget=budget))
     # In addition to the blocks: the result, the factors of the present rows, and the objects of the threads.
     assert peak < budget + 2000 * 8 + 2**16
+
+
+def test_a_slab_keeps_the_rows_that_were_used_last():
+    x, ridge = sample(12), np.linspace(0.1, 1.2, 12)
+    K = naive_kernel("laplace", 1.5, x, x) + np.diag(ridge)
+    slab = KernelRowSlab(kernels.Laplace(1.5), kernels.augmented(x), budget=3 * 12 * 8, ridge=ridge)
+    made = []
+    for i in (0, 1, 2, 0, 3, 0, 1, 4):  # 3 takes the place of 1, 1 that of 2, and 4 that of 3.
+        before = slab.n_made
+        assert slab.fetch(i) == pytest.approx(K[i], abs=1e-14)
+        made += [i] * (slab.n_made - before)
+    assert made == [0, 1, 2, 3, 1, 4]
+    assert np.flatnonzero(slab.slot_of >= 0).tolist() == [0, 1, 4]
+
+
+def test_a_missing_row_is_made_by_one_thread_of_blas_and_its_digits_do_not_depend_on_threads(monkeypatch):
+    """Threads that wait for each other made a fit on a busy machine ten times as long."""
+    points, seen = kernels.augmented(sample(300, d=40)), []
+    values = kernels.values
+
+    def watched(*given):
+        seen.extend(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
+        return values(*given)
+
+    monkeypatch.setattr(kernels, "values", watched)
+    made = []
+    for n_threads in (1, 2):
+        with threadpool_limits(n_threads, user_api="blas"):
+            made.append(KernelRowSlab(kernels.Gaussian(1.5), points, budget=10**6).fetch(7).copy())
+    assert set(seen) == {1}
+    assert np.array_equal(*made)
+
+
+def test_a_slabs_product_of_nothing_is_zero_and_for_no_rows_empty():
+    slab = KernelRowSlab(kernels.Laplace(1.5), kernels.augmented(sample(12)), budget=0)
+    assert np.array_equal(slab.product(np.zeros(12)), np.zeros(12))
+    assert slab.product(np.ones(12), np.array([], dtype=int)).shape == (0,)
 
 
 # ------------------------------------------------------------------------------------- rows in one array

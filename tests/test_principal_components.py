@@ -9,13 +9,17 @@ import pytest
 import scipy.sparse
 from sklearn.decomposition import PCA
 
+import forms
 import shallows
 from engine_example import sample
 from shallows import arrays, training
+from shallows.errors import ShallowsError
 from shallows.kernel_approximation import FourierFeatures
 from shallows.spectrum import leave_one_out
 from shallows.spectrum.principal_components import (
+    Components,
     components_are_surely_no_worse,
+    components_for,
     principal_components,
 )
 from solved_by import constructor
@@ -109,6 +113,17 @@ def test_components_are_taken_for_a_sure_gain_or_a_sure_equality_alone():
     assert not components_are_surely_no_worse(losses, losses[:-1])
 
 
+def test_of_collinear_and_constant_inputs_there_are_few():
+    X = np.hstack([sample(300, 4) @ sample(4, 90, seed=1), np.ones((300, 5))])
+    found = principal_components(X, 50, 0)
+    assert found.directions.shape == (95, 4)
+    assert np.allclose(found(X) @ found.directions.T + found.mean, X)
+    model = make_model("EigenPro").fit(X, X[:, 0])
+    assert model.score(X, X[:, 0]) > 0.99
+    assert principal_components(np.ones((20, 80)), 50, 0) is None
+    assert principal_components(np.full((20, 80), 1e300) * sample(20, 80), 50, 0) is None
+
+
 @pytest.mark.parametrize("name", NAMES[:3])
 def test_observers_and_held_out_rows_see_the_models_own_outputs(name):
     X, y, new = table()
@@ -122,6 +137,27 @@ def test_observers_and_held_out_rows_see_the_models_own_outputs(name):
     assert np.allclose(seen[-1][0], model.predict(new)) and np.allclose(seen[-1][1], model.predict(X), atol=1e-4)
     held = make_model(name, n_components=8, early_stopping=True).fit(X, y)
     assert held.best_validation_score_ > 0.2
+
+
+@each_fit
+def test_more_components_than_inputs_are_refused(name):
+    X, y, _ = table(60)
+    with pytest.raises(ShallowsError, match="n_components=101 is more than 60 rows of 100 inputs have"):
+        make_model(name, n_components=101).fit(X, y)
+
+
+def test_as_many_as_inputs_are_the_inputs():
+    assert components_for(5, None, sample(30, 5), sample(30, 1), None, 0, 2**30) is None
+    assert isinstance(components_for(4, None, sample(30, 5), sample(30, 1), None, 0, 2**30), Components)
+
+
+@pytest.mark.parametrize(("n", "expected"), [(500, 1000), (5000, 1414)])
+def test_random_features_grow_with_the_rows(n, expected):
+    X = sample(n, 2)
+    model = make_model("FeatureRidge", alpha=1.0).fit(X, np.sin(X[:, 0]))
+    assert model.coef_.shape[1] == expected
+    few = make_model("FeatureRidge", alpha=1.0, features=FourierFeatures(n_features=50)).fit(X, X[:, 0])
+    assert few.coef_.shape[1] == 50
 
 
 WIDE = sample(120, 80)
@@ -150,3 +186,18 @@ def test_that_a_given_bandwidth_ends_the_choice_is_said_and_how_to_go_on(name, g
     assert "all 80 inputs" in said and "n_components=50" in said and "n_components=None" in said
     assert not warnings_of(Estimator(random_state=0, n_components=None, **given))
     assert not warnings_of(Estimator(random_state=0, n_components=50, **given))
+
+
+@pytest.mark.parametrize(
+    ("given", "X"),
+    [
+        ({}, WIDE),
+        ({"bandwidth": 5.0}, WIDE[:, :60]),
+        ({"bandwidth": 5.0}, WIDE[:40]),
+        ({"bandwidth": 5.0}, scipy.sparse.csr_array(WIDE)),
+        ({"kernel": "linear"}, WIDE),
+        ({"kernel": "precomputed"}, WIDE @ WIDE.T),
+    ],
+)
+def test_nothing_is_said_of_components_where_none_would_be_compared(given, X):
+    assert not warnings_of(forms.kernel_ridge_regressor(random_state=0, **given), X)

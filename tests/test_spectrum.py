@@ -82,6 +82,15 @@ def test_the_spectrum_of_a_subsample_is_that_of_its_kernel_matrix_divided_by_its
     assert len(few.values) == few.effective["n_subsample"] == 30
 
 
+def test_a_curve_of_the_spectrum_has_a_point_for_each_eigenvalue():
+    made = spectrum.fitting.Spectrum(np.array([0.5, 0.25, 0.0]), {})
+    assert made.index == [1, 2, 3]
+    assert made.curve["eigenvalue_ratio"][:2].tolist() == [1.0, 2.0]
+    assert np.isfinite(made.curve["eigenvalue_ratio"]).all()
+    large = spectrum.fitting.Spectrum(np.array([8.0, 0.0]), {})
+    assert np.isfinite(large.curve["eigenvalue_ratio"]).all()
+
+
 def test_the_spectrum_of_a_matrix_that_does_not_fit_is_that_of_one_that_does():
     x, options = sample(600), {"n_eigenvalues": 8, "device": "cpu", "dtype": "float64", "tolerance": 1e-8}
     with mock.patch.object(gram, "Gram", wraps=gram.Gram) as made:
@@ -272,6 +281,12 @@ def test_a_preconditioner_knows_how_many_points_differ_if_most_are_copies(n_plac
     assert p.subsample_diagonal == pytest.approx(1 - leverage, rel=1e-6)
 
 
+def test_points_that_differ_by_rounding_are_one_whatever_their_size():
+    x = sample(20)
+    for scale in (1e-6, 1.0, 1e6):
+        assert certificates.different(scale * np.vstack([x, x * (1 + 2.0**-52), x])) == 20
+
+
 def test_the_kernel_of_eigenpro_is_the_preconditioned_one():
     p = problem(rank=6, n_subsample=30)
     made, points = spectrum.EigenProKernel.of(p.preconditioner, p.x), kernels.augmented(p.x)
@@ -365,6 +380,11 @@ def test_what_is_saved_is_what_is_read_or_a_clear_error(fitted, tmp_path, monkey
     with pytest.raises(OSError, match="No space left"):
         p.save(tmp_path / "new.npz")
     assert sorted(place.name for place in tmp_path.iterdir()) == ["other.npz", "p.npz"]
+
+
+def test_a_diagonal_of_ones_is_set_wherever_the_diagonal_begins():
+    block = kernels.set_diagonal(kernels.Gaussian(1.0), np.zeros((2, 5)), np.zeros((2, 3)), 2)
+    assert np.array_equal(block, np.eye(5)[2:4])
 
 
 @pytest.mark.parametrize(("n", "d", "rows"), [(100, 5, 100), (10**6, 5, principal_components.ROWS)])
