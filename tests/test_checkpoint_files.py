@@ -103,7 +103,7 @@ def change_notes(path, **changed):
 BAD = {
     truncated: "cannot be read",
     of_another_run: "belongs to another run",
-    of_a_later_version: "was written by a later version of this program \\(format 3; this one reads up to 2\\)",
+    of_a_later_version: "was written by another version of this program \\(format 4; this one reads 3\\)",
 }
 
 

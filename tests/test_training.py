@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from engine_example import problem
 from shallows import training
 from shallows.errors import DivergenceError, ShallowsError
+from shallows.solvers.least_squares.kernel_problem import DeviceState
 from shallows.solvers.least_squares.kernel_sgd import KernelSGDStepper
 from shallows.training import Batches, Curve, OwnRows, Stopping, train
 from shallows.utils import progress
@@ -207,8 +209,11 @@ def test_coefficients_that_are_not_finite_are_caught_at_the_end_of_the_epoch():
 
 
 @dataclass
-class Plain:
+class Plain(DeviceState):
     """A state with no step size, which offers what it is given, batch after batch."""
+
+    kept: ClassVar[tuple[str, ...]] = ("coefficients",)
+    counted: ClassVar[tuple[str, ...]] = ()
 
     offers: list
     coefficients: np.ndarray = None

@@ -5,10 +5,12 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 from types import SimpleNamespace
+from typing import ClassVar
 
 import numpy as np
 
 from engine_example import sample
+from shallows.solvers.least_squares.kernel_problem import DeviceState
 from shallows.training import Batches, Observer, Stopping, train
 
 N, SIZE = 50, 8
@@ -16,7 +18,10 @@ N_BATCHES = 7
 
 
 @dataclass
-class State:
+class State(DeviceState):
+    kept: ClassVar[tuple[str, ...]] = ("coefficients",)
+    counted: ClassVar[tuple[str, ...]] = ()
+
     coefficients: np.ndarray
     step_size: float
     loss: float = 0.0

@@ -373,11 +373,9 @@ class Estimator(BaseEstimator):
         """How a fit runs, for its function in `shallows.fitting`."""
         seed = ranks.from_first(self._seed() if seed is None else seed)
         stopping, before = EarlyStopping.of(getattr(self, "early_stopping", False)), vars(self).get("_ended")
-        observers = [*([] if ranks.rank else self._progress()), *observers]
-        return FitCall(seed, self._options(), observers, checkpoint, stopping, parameters, before, max_seconds)
-
-    def _progress(self) -> list[training.Observer]:
-        return [training.Progress(type(self).__name__)] if self._options().verbose else []
+        options, progress = self._options(), [training.Progress(type(self).__name__)]
+        observers = [*(progress if options.verbose and not ranks.rank else []), *observers]
+        return FitCall(seed, options, observers, checkpoint, stopping, parameters, before, max_seconds)
 
     def _set_course(self, run: training.Run) -> None:
         """Set the fitted attributes that describe a training in epochs."""

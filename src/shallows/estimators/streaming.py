@@ -188,7 +188,8 @@ class GrowingModel(Estimator):
         If a batch fails, the batches before it are kept, unless ``is_whole``: then the call changes nothing.
         """
         attributes, limits = dict(vars(self)), (plain_numbers(call.n_iter), plain_numbers(call.max_seconds))
-        call = StreamCall(*limits, [*self._progress(), *call.observers], call.checkpoint)
+        progress = [training.Progress(type(self).__name__)] if self._options().verbose else []
+        call = StreamCall(*limits, [*progress, *call.observers], call.checkpoint)
         try:
             continued = stream_training.continue_stream(
                 vars(self).get("_stream"),

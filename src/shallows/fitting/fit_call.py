@@ -10,7 +10,6 @@ import scipy.sparse
 
 from .. import arrays, training
 from ..solvers.settings import Settings
-from ..training.steps import keep, put_back
 from .machine import Options
 from .rows import EarlyStopping, HeldOut, TrainingSet
 
@@ -63,14 +62,14 @@ class Start:
             return None
         state = solver.init(problem)
         held = {name: arrays.like(array, state.coefficients) for name, array in self.ended.held.items()}
-        put_back(state, (held, dict(self.ended.numbers)))
+        state.recall(held, dict(self.ended.numbers))
         return state
 
     def end(self, run: training.Run) -> Ended | None:
         """Where a run ended, if the next fit may continue it."""
         if self.digest is None:
             return None
-        held, numbers = keep(run.state)
+        held, numbers = run.state.remember()
         held = {name: np.array(arrays.to_numpy(array)) for name, array in held.items()}
         return Ended(self.digest, self.seed, self.epoch + run.epoch, held, numbers)
 

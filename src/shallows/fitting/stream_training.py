@@ -21,7 +21,7 @@ import scipy.sparse
 from .. import arrays, training
 from ..arrays import Device
 from ..errors import DivergenceError, ShallowsError
-from ..training.steps import Kept, keep, put_back
+from ..training.steps import Kept
 from ..utils import checks
 from ..utils.checks import warn_user
 from .machine import Options
@@ -325,13 +325,13 @@ class Steps(training.Observer):
         self.reached, self._n_steps = Reached((), self._reader.n_batches, self._sample, kept), self._n_steps + 1
 
     def _copied_state(self) -> Kept | None:
-        return None if self._reader.is_whole or self._run is None else keep(self._run.state)
+        return None if self._reader.is_whole or self._run is None else self._run.state.remember()
 
     def run_until_failure(self) -> training.Run | None:
         """The training with the state after the last whole step, if there was one."""
         if self._run is None or self.reached.kept is None or not self._n_steps:
             return None
-        put_back(self._run.state, self.reached.kept)
+        self._run.state.recall(*self.reached.kept)
         return self._run
 
 

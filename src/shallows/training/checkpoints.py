@@ -18,8 +18,8 @@ from ..utils import atomic
 LOCK_SECONDS = 10.0
 """Seconds that a run waits for the lock of its folder before it reports that another process uses it."""
 
-FORMAT = 2
-"""The format of the files. Files of later formats are refused."""
+FORMAT = 3
+"""The format of the files. Files of other formats are refused."""
 
 MOST_TIME = 0.02
 """The largest share of a run's time for writing checkpoints: after a slow one the next comes later."""
@@ -115,10 +115,10 @@ class Checkpoint:
             return None
         except Exception as error:
             raise CheckpointError(f"{path} cannot be read ({error}). Delete it to start this run again.") from error
-        if notes.get("format", 1) > FORMAT:
+        if notes.get("format", 1) != FORMAT:
             raise CheckpointError(
-                f"{path} was written by a later version of this program (format {notes['format']}; this one reads up "
-                f"to {FORMAT}). Use that version, or delete it to start this run again."
+                f"{path} was written by another version of this program (format {notes.get('format', 1)}; this one "
+                f"reads {FORMAT}). Use that version, or delete it to start this run again."
             )
         if key != self.key:
             raise CheckpointError(

@@ -17,7 +17,7 @@ from ..errors import DeviceError, DivergenceError, ShallowsError, TrainingInterr
 from ..utils.plain_numbers import takes_numpy_integers
 from .checkpoints import Checkpoint
 from .observers import Observer
-from .steps import BatchSource, Kept, Monitor, Solver, Stream, is_finite, keep, packed, put_back, unpacked
+from .steps import BatchSource, Kept, Monitor, Solver, Stream, packed, unpacked
 
 MAX_ROLLBACKS = 20
 
@@ -115,14 +115,14 @@ class BestState:
     """The state with the smallest validation error so far."""
 
     error: float = math.inf
-    kept: Kept | None = field(default=None, repr=False)  # See `states.keep`
+    kept: Kept | None = field(default=None, repr=False)
 
     def validate(self, run: Run, stopping: Stopping) -> str:
         """Measure the state of a run and keep it if it is the best; returns the rule that ends the run, if any."""
         error = float(stopping.validate(run.snapshot()))
         run.validation_errors.append(error)
         if error < self.error:
-            self.error, self.kept = error, keep(run.state)
+            self.error, self.kept = error, run.state.remember()
         since = len(run.validation_errors) - 1 - int(np.argmin(run.validation_errors))
         return "patience" if since >= stopping.patience else ""
 
@@ -153,7 +153,7 @@ def train(
     streamed = isinstance(batches, Stream)
     of_call = solver, problem, batches, stopping, observers, checkpoint, run, streamed, not may_shrink
     # The kept state has no other name here: the training replaces it, and its arrays are then released.
-    training = _Training(*of_call, Monitor(problem, state), None if streamed else keep(state))
+    training = _Training(*of_call, Monitor(problem, state), None if streamed else state.remember())
     if checkpoint is not None:
         checkpoint.acquire()
     try:
@@ -165,7 +165,7 @@ def train(
             while not run.stopped_by:
                 training.go_through_epoch()
             if training.best.kept is not None:
-                put_back(run.state, training.best.kept)
+                run.state.recall(*training.best.kept)
         finally:
             for observer in observers:
                 observer.on_end(run)
@@ -239,7 +239,7 @@ class _Training:
             raise ShallowsError("The stream ended before its first batch.")
         loss, diverged = self.monitor.end_epoch()
         # One batch of a stream shows no slow growth.
-        if (diverged and not self.streamed) or not is_finite(run.state):
+        if (diverged and not self.streamed) or not run.state.is_finite():
             self.roll_back()
             return
         run.losses.append(loss)
@@ -251,7 +251,7 @@ class _Training:
             rule = self.best.validate(run, self.stopping)
             run.stopped_by = run.stopped_by or rule
         if not self.streamed:
-            self.at_epoch_start = keep(run.state)
+            self.at_epoch_start = run.state.remember()
         if self.checkpoint is not None:
             self.write_if_due(f"after epoch {run.epoch}", at_the_end=bool(run.stopped_by))
 
@@ -276,8 +276,8 @@ class _Training:
             raise DivergenceError(f"Training diverged in {place} with step_size={step_size:.3g}{tried}. {remedy}")
         if run.last_rollback == run.epoch:
             # A smaller step from the same state failed too: the state itself has grown in the epochs before.
-            self.at_epoch_start = keep(self.solver.init(self.problem))
-        put_back(state, self.at_epoch_start)
+            self.at_epoch_start = self.solver.init(self.problem).remember()
+        state.recall(*self.at_epoch_start)
         state.step_size = 0.5 * step_size
         run.n_rollbacks += 1
         run.last_rollback = run.epoch
@@ -293,11 +293,11 @@ class _Training:
         if restored is None:
             return
         (held, notes), run, state = restored, self.run, self.run.state
-        put_back(state, unpacked("coefficients", held, notes, state))
+        state.recall(*unpacked("coefficients", held, notes))
         if not self.streamed:
-            self.at_epoch_start = unpacked("at_epoch_start", held, notes, state)
+            self.at_epoch_start = unpacked("at_epoch_start", held, notes)
         if notes["has_best"]:
-            self.best = BestState(notes["best"], unpacked("best", held, notes, state))
+            self.best = BestState(notes["best"], unpacked("best", held, notes))
         if notes["step_size"] is not None:
             state.step_size = notes["step_size"]
         self.monitor.recall(notes["monitor"])
@@ -317,7 +317,7 @@ class _Training:
         if not (self.checkpoint.due() or at_the_end):
             return
         state = self.run.state
-        kept = {"coefficients": keep(state, copied=False)}
+        kept = {"coefficients": state.remember()}
         if self.at_epoch_start is not None:
             kept["at_epoch_start"] = self.at_epoch_start
         if self.best.kept is not None:

@@ -10,9 +10,8 @@ A solver has ``init`` and ``step`` (`Solver`). Its state reports in one of three
   (`LeastSquaresState`). The loop then computes the loss of the zero function.
 - It has neither. The loop then asks ``is_finite()`` after every step.
 
-The loop keeps the array ``coefficients`` of a state, for checkpoints and for going back, unless the state has the
-methods of a `KeptState`. If training diverges, the loop halves the ``step_size`` of the state; without one it raises an
-error. A state that sets ``exhausted`` has finished.
+For checkpoints and for going back, a state says what to keep (`KeptState`). If training diverges, the loop halves the
+``step_size`` of the state; without one it raises an error. A state that sets ``exhausted`` has finished.
 """
 
 import math
@@ -33,7 +32,7 @@ EPOCH_GROWTH = 2.0
 """An epoch has diverged if its loss exceeds this multiple of the zero function's loss: slow growth, found early."""
 
 Kept = tuple[dict[str, Any], dict[str, Any]]
-"""What is kept of a state: arrays by name and numbers by name. Coefficients alone have the empty name."""
+"""What is kept of a state: arrays by name and numbers by name."""
 
 
 # ---------------------------------------------------------------------------------------- batches
@@ -158,7 +157,7 @@ class Solver(Protocol):
     """An algorithm: no loop, no clock, no printing, no files."""
 
     def init(self, problem: Any) -> Any:
-        """The state before the first step."""
+        """The state before the first step, a `KeptState`."""
 
     def step(self, problem: Any, state: Any, batch: Any) -> Any:
         """The state after one batch."""
@@ -185,9 +184,8 @@ class LeastSquaresState(Protocol):
     """Σ wᵢ ‖f(xᵢ) − yᵢ‖² over the last batch, before the step that used it."""
 
 
-@runtime_checkable
 class KeptState(Protocol):
-    """A state that decides what to keep, such as a state that grows."""
+    """What the loop needs of every state."""
 
     def remember(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Copies of arrays by name, and numbers by name that JSON can store."""
@@ -199,49 +197,17 @@ class KeptState(Protocol):
         """Whether all numbers of the model are finite."""
 
 
-def is_finite(state: Any) -> bool:
-    """Whether all numbers of the model are finite."""
-    if hasattr(state, "is_finite"):
-        return state.is_finite()
-    xp = arrays.namespace(state.coefficients)
-    return bool(xp.all(xp.isfinite(state.coefficients)))
-
-
-def keep(state: Any, copied: bool = True) -> Kept:
-    """What to keep of a state; with ``copied=False`` the next step may overwrite it."""
-    if isinstance(state, KeptState):
-        return state.remember()
-    return {"": _copy(state.coefficients) if copied else state.coefficients}, {}
-
-
-def put_back(state: Any, kept: Kept) -> None:
-    """Bring a state to where it was kept."""
-    if isinstance(state, KeptState):
-        state.recall(*kept)
-    else:
-        state.coefficients = _copy(kept[0][""])
-
-
 def packed(kept: dict[str, Kept]) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Several kept states by name as the arrays and the notes of a checkpoint."""
-    held = {
-        f"{place}.{name}" if name else place: arrays.to_numpy(array)
-        for place, (parts, _) in kept.items()
-        for name, array in parts.items()
-    }
+    parts = [(f"{place}.{name}", array) for place, (held, _) in kept.items() for name, array in held.items()]
+    held = {name: arrays.to_numpy(array) for name, array in parts}
     return held, {"numbers": {place: numbers for place, (_, numbers) in kept.items()}}
 
 
-def unpacked(place: str, held: dict[str, np.ndarray], notes: dict[str, Any], state: Any) -> Kept:
-    """One of the kept states from a checkpoint, for a state of the same kind."""
-    if isinstance(state, KeptState):
-        parts = {name[len(place) + 1 :]: held[name] for name in held if name.startswith(f"{place}.")}
-        return parts, notes["numbers"][place]
-    return {"": arrays.like(held[place], state.coefficients)}, {}
-
-
-def _copy(x: Any) -> Any:
-    return arrays.namespace(x).asarray(x, copy=True)
+def unpacked(place: str, held: dict[str, np.ndarray], notes: dict[str, Any]) -> Kept:
+    """One of the kept states from a checkpoint."""
+    parts = {name[len(place) + 1 :]: held[name] for name in held if name.startswith(f"{place}.")}
+    return parts, notes["numbers"][place]
 
 
 class Monitor:
@@ -280,7 +246,7 @@ class Monitor:
             # Earlier calls on a stream had their own monitors.
             earlier = getattr(state, "mean_zero_loss", 0.0)
             if offered is None:
-                diverged = not is_finite(state)
+                diverged = not state.is_finite()
             elif math.isnan(reference) or not math.isfinite(value):
                 diverged = not math.isfinite(value)
             else:

@@ -259,8 +259,11 @@ class DeviceState:
 
 
 @dataclass
-class KernelState:
+class KernelState(DeviceState):
     """The state of a solver of kernel machines."""
+
+    kept: ClassVar[tuple[str, ...]] = ("coefficients",)
+    counted: ClassVar[tuple[str, ...]] = ()
 
     coefficients: Array  # (n, c): α
     step_size: float  # η, for a sum over a batch

@@ -1,7 +1,7 @@
 """EigenPro with separate coefficients of the flattened directions, so that a step needs few launches or passes."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from ... import arrays
 from ...arrays import Array
 from ...gpu.fused_expressions import fused
 from ...gram.whole import diagonal_of_product
-from .kernel_problem import AveragedState, KernelProblem, bounded_step, residual
+from .kernel_problem import AveragedState, DeviceState, KernelProblem, bounded_step, residual
 from .step_rules import Cycle
 
 READ_EVERY = 32
@@ -250,8 +250,11 @@ def with_functions(problem: KernelProblem) -> LiftedProblem:
 
 
 @dataclass
-class FullLengthState:
+class FullLengthState(DeviceState):
     """The state of `FullLengthEigenPro`; the model has the coefficients points + directions · flattened."""
+
+    kept: ClassVar[tuple[str, ...]] = ("coefficients",)
+    counted: ClassVar[tuple[str, ...]] = ()
 
     points: Array  # (n, c)
     flattened: Array  # (q, c): b
