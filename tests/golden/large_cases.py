@@ -1,6 +1,6 @@
 """Fits whose automatic choices change with the number of rows, and the paths that larger data take.
 
-The thresholds of the paths for more than 20,000 rows and 32,768 points are lowered, so that 2,500 rows reach them.
+The thresholds of the paths for more than 20,000 rows and 8,192 points are lowered, so that 2,500 rows reach them.
 """
 
 from __future__ import annotations

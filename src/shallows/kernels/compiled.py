@@ -9,12 +9,9 @@ from ..arrays import Array
 from .base import Kernel
 from .radial import Cauchy, Gaussian, Laplace, RadialKernel, WrappedKernel
 
-MANY_VALUES = 2**29
-"""Number of values above which the loops save time: 512 tiles gain about 0.3 s, the time of importing numba."""
-
-MANY_SPARSE_VALUES = 2**27
-"""The same for sparse points. The values may then be stored in 16 bits (`shallows.gram.Gram`), and the kernel matrix of
-20,000 texts takes 0.4 GB instead of 0.8 GB."""
+MANY_VALUES = 2**25
+"""Number of values above which the loops save time. The values may then be stored in 16 bits (`shallows.gram.Gram`):
+with 10,000 digits, building and training save 0.6 s, about the time of importing numba and loading the loops."""
 
 COMPILED = (Gaussian, Laplace, Cauchy)
 """Kernels with a loop, which is in `compiled_loops` under the kernel's name."""
@@ -48,6 +45,5 @@ def compiled_kernel(kernel: Kernel, points: Array, n_values: int) -> Kernel:
     """The kernel with a compiled loop, if this saves time by the size of the problem alone, so that repeated fits
     agree.
     """
-    many = MANY_SPARSE_VALUES if arrays.is_sparse(points) else MANY_VALUES
-    is_large = n_values >= many and arrays.uses_numpy(points) and points.dtype == np.float32
+    is_large = n_values >= MANY_VALUES and arrays.uses_numpy(points) and points.dtype == np.float32
     return CompiledKernel(kernel) if is_large and type(kernel) in COMPILED else kernel
