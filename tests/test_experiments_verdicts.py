@@ -137,9 +137,10 @@ def test_a_run_that_diverged_before_its_first_mark_has_its_cells_too():
     assert beside["reason"].startswith("diverged in 1 of 1 runs")
 
 
-def test_a_level_and_a_claim_say_that_a_run_diverged():
+@pytest.mark.parametrize("over", [{}, {"over": {"method": "slow"}}], ids=["value", "ratio"])
+def test_a_level_and_a_claim_say_that_a_run_diverged(over):
     needed = {"label": "epochs", "evidence": "number", "first_passage": {"of": "error", "at_most": 0.5}}
-    claim = {"label": "x", "evidence": "order", "of": {"method": "fast"}, "metric": "error", "at_most": 2.0}
+    claim = {"label": "x", "evidence": "order", "of": {"method": "fast"}, "metric": "error", "at_most": 2.0, **over}
     found = diverged_table(
         {("fast", "g", 0): {"error": {1: 1.0}}, ("slow", "g", 0): {"error": {1: 0.4, 2: 0.3}}},
         0,
