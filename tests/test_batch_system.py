@@ -243,6 +243,17 @@ def test_each_job_has_a_card_to_itself_and_gives_it_back(tmp_path, monkeypatch):
         assert again == "0"
 
 
+@pytest.mark.parametrize(("shown", "wanted"), [("0,3", 0), ("3", 1), ("", 1)])
+def test_where_there_is_nothing_to_choose_the_cards_are_left_alone(tmp_path, monkeypatch, programs, shown, wanted):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", shown)
+    with cards.reserve_one_gpu(wanted, tmp_path) as card:
+        assert card is None and os.environ["CUDA_VISIBLE_DEVICES"] == shown
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES")
+    for says, listed in (("echo 0; echo 1", ["0", "1"]), ("exit 9", [])):
+        programs("nvidia-smi", says)
+        assert cards.visible() == listed
+
+
 def test_stages_on_the_command_line_of_a_job_are_taken_as_snakemake_encodes_them():
     words = ["--set-resources", "base64//dHJhaW46cnVudGltZT0y", "--set-resource-scopes", "in_turn=local"]
     command_line.check_stages(words, ["train"])
