@@ -1,5 +1,6 @@
 """Fastfood: Fourier features whose frequencies are products of Hadamard, diagonal and permutation matrices."""
 
+import functools
 import math
 from dataclasses import dataclass
 
@@ -11,7 +12,7 @@ from .. import arrays, streams
 from ..arrays import Array
 from ..errors import ShallowsError
 from ..utils.plain_numbers import takes_numpy_integers
-from .fourier import COLUMNS_OF_FREQUENCY, FourierMap, block_of
+from .fourier import FourierMap, fourier_pairs
 
 STRIP_NUMBERS = 2**16
 """Numbers that are transformed at a time on a CPU, so that they stay in the cache for the next product."""
@@ -137,7 +138,4 @@ class FastfoodMap(FourierMap):
         return arrays.contiguous(self.projector(i, like).project(arrays.like(np.eye(self.n_inputs), like)).T)
 
 
-def fastfood_frequencies(kernel, x, n_features, seed=0, budget=None, form="pair") -> FastfoodMap:
-    """The map "fastfood": cosines and sines of structured frequencies."""
-    block = block_of(-(-n_features // COLUMNS_OF_FREQUENCY[form]), budget)
-    return FastfoodMap(kernel, x.shape[1], seed=seed, form=form, **block)
+fastfood_frequencies = functools.partial(fourier_pairs, cls=FastfoodMap)

@@ -247,26 +247,22 @@ MOST_FREQUENCIES = 1024
 """Frequencies of a block if a budget is given: enough for fast products, few enough for batches of thousands."""
 
 
-def fourier_pairs(kernel, x, n_features, seed=0, budget=None, form="pair", orthogonal=False) -> FourierMap:
-    """The map "fourier": cosines and sines of random frequencies."""
+def fourier_pairs(kernel, x, n_features, seed=0, budget=None, form="pair", orthogonal=False, cls=None) -> FourierMap:
+    """The map "fourier", or another class: cosines and sines of random frequencies."""
     if not getattr(kernel, "has_frequencies", False):
         raise ShallowsError(
             f"{_without_frequencies(kernel)} Every kernel has landmarks: features='nystrom', or NystroemFeatures."
         )
     # A cosine without its sine would not be unbiased: an odd number of columns becomes the next even one.
-    block = block_of(-(-n_features // COLUMNS_OF_FREQUENCY[form]), budget)
-    return FourierMap(kernel, x.shape[1], seed=seed, form=form, orthogonal=orthogonal, **block)
+    n = -(-n_features // COLUMNS_OF_FREQUENCY[form])
+    block = {"block_size": n}
+    if budget is not None:
+        block = {"block_size": min(MOST_FREQUENCIES, n), "cache_bytes": max(2**20, budget // 8)}
+    return (cls or FourierMap)(kernel, x.shape[1], seed=seed, form=form, orthogonal=orthogonal, **block)
 
 
 fourier_cosines = functools.partial(fourier_pairs, form="cosine")
 orthogonal_pairs = functools.partial(fourier_pairs, orthogonal=True)
-
-
-def block_of(n_frequencies: int, budget: int | None) -> dict[str, int]:
-    """The block size of a map with this number of frequencies: all of them, or a size that suits a memory budget."""
-    if budget is None:
-        return {"block_size": n_frequencies}
-    return {"block_size": min(MOST_FREQUENCIES, n_frequencies), "cache_bytes": max(2**20, budget // 8)}
 
 
 def _without_frequencies(kernel: Any) -> str:

@@ -1,5 +1,6 @@
 """Fourier features with frequencies from a low-discrepancy sequence, which covers their distribution evenly."""
 
+import functools
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +13,7 @@ from .. import arrays, streams
 from ..arrays import Array
 from ..errors import ShallowsError
 from ..utils.plain_numbers import takes_numpy_integers
-from .fourier import COLUMNS_OF_FREQUENCY, FourierMap, block_of
+from .fourier import FourierMap, fourier_pairs
 
 FARTHEST = 2.0**-32
 """The smallest distance of uniform numbers from 0 and 1, where quantiles are infinite."""
@@ -81,7 +82,4 @@ class QuasiMonteCarloMap(FourierMap):
         return arrays.contiguous(arrays.like(omega, like))
 
 
-def quasi_monte_carlo_frequencies(kernel, x, n_features, seed=0, budget=None, form="pair") -> QuasiMonteCarloMap:
-    """The map "quasi_monte_carlo": cosines and sines of frequencies from a Sobol sequence."""
-    block = block_of(-(-n_features // COLUMNS_OF_FREQUENCY[form]), budget)
-    return QuasiMonteCarloMap(kernel, x.shape[1], seed=seed, form=form, **block)
+quasi_monte_carlo_frequencies = functools.partial(fourier_pairs, cls=QuasiMonteCarloMap)
