@@ -373,8 +373,9 @@ class Estimator(BaseEstimator):
         """How a fit runs, for its function in `shallows.fitting`."""
         seed = ranks.from_first(self._seed() if seed is None else seed)
         stopping, before = EarlyStopping.of(getattr(self, "early_stopping", False)), vars(self).get("_ended")
-        options, progress = self._options(), [training.Progress(type(self).__name__)]
-        observers = [*(progress if options.verbose and not ranks.rank else []), *observers]
+        options = self._options()
+        if options.verbose and not ranks.rank:
+            observers = [training.Progress(type(self).__name__), *observers]
         return FitCall(seed, options, observers, checkpoint, stopping, parameters, before, max_seconds)
 
     def _set_course(self, run: training.Run) -> None:

@@ -117,13 +117,12 @@ def fit_feature_eigenpro(
         least_fall = 2.0 * solver.tol if choices.regularization and n > MANY else 0.0
         phases.end("kernel_matrix")
 
-        limits = solver.max_epochs, held_out, phases.seconds_left(options.max_seconds), solver.tol
         with arrays.own_threads() if workers_of(points, blocks.spans) > 1 else contextlib.nullcontext():
             run = training.train(
                 stepper,
                 problem,
                 training.Batches(n, plan.batch_size, seed, first_epoch=start.epoch),
-                call.stopping(*limits, least_fall),
+                call.stopping(solver.max_epochs, held_out, solver.tol, phases, least_fall),
                 observers=call.observers,
                 checkpoint=call.checkpoint,
                 snapshot=lambda state, epoch: LeastSquaresSnapshot(

@@ -10,7 +10,7 @@ import scipy.sparse
 
 from .. import arrays, training
 from ..solvers.settings import Settings
-from .machine import Options
+from .machine import Options, Phases
 from .rows import EarlyStopping, HeldOut, TrainingSet
 
 WHEN_TO_STOP = frozenset(
@@ -101,10 +101,18 @@ class FitCall:
         return Start(digest, self.before, self.seed, self.before.n_epochs)
 
     def stopping(
-        self, epochs: int, held_out: HeldOut | None, max_seconds: float | None, tolerance: float, least_fall: float = 0
+        self,
+        epochs: int,
+        held_out: HeldOut | None,
+        tolerance: float,
+        phases: Phases | None = None,
+        least_fall: float = 0.0,
     ) -> training.Stopping:
-        """When the training ends, also by the error of the rows that are held out."""
-        rules = training.Stopping(epochs, None, max_seconds, tolerance, least_fall)
+        """When the training ends, also by the error of held-out rows. The seconds of the ``phases`` so far count."""
+        seconds = self.options.max_seconds
+        if seconds is not None and phases is not None:
+            seconds = phases.seconds_left(seconds)
+        rules = training.Stopping(epochs, None, seconds, tolerance, least_fall)
         if held_out is None or self.early_stopping is None:
             return rules
         return replace(rules, validate=held_out.error, patience=self.early_stopping.patience)

@@ -172,7 +172,7 @@ def fit_kernel_centers(
                 stepper,
                 problem,
                 problem.points.following(batches) if isinstance(problem.points, RowsAhead) else batches,
-                call.stopping(solver.max_epochs, held_out, phases.seconds_left(options.max_seconds), solver.tol),
+                call.stopping(solver.max_epochs, held_out, solver.tol, phases),
                 observers=call.observers,
                 checkpoint=call.checkpoint,
                 snapshot=lambda state, epoch: FunctionSnapshot(

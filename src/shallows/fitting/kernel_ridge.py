@@ -68,10 +68,12 @@ def fit_kernel_ridge(
     targets = learn_square_targets(rows.y, rows.weights, of_classes=of_classes)
     codes, unit = targets.encode(rows.y), 1.0 if rows.weights is None else float(rows.weights.max())
     (n, c), budget = codes.shape, ranks.share_of(options.budget(device), options.memory)
-    solver = solver.for_size(n, budget)
+    given = None if solver.is_exact else solver.preconditioner
+    if given is not None:
+        solver = solver.with_preconditioner_read()
+        given = solver.preconditioner
     dtype = np.dtype(np.float64) if options.dtype == "auto" and solver.is_direct else options.precision(n)
     check_memory(rows, c, kernel, n_components, solver.n_arrays, options, device, dtype)
-    given = None if solver.is_exact else solver.preconditioner
     components = choose_components(
         # Components are no part of a preconditioner that the user gives.
         *(n_components if given is None else None, kernel, rows, codes, seed, budget),
@@ -141,7 +143,7 @@ def fit_kernel_ridge(
                 stepper,
                 problem,
                 training.Batches(n, plan.batch_size, seed, solver.shuffle, start.epoch),
-                call.stopping(solver.max_epochs, held_out, phases.seconds_left(options.max_seconds), tolerance),
+                call.stopping(solver.max_epochs, held_out, tolerance, phases),
                 observers=call.observers,
                 checkpoint=call.checkpoint,
                 snapshot=lambda state, epoch: LeastSquaresSnapshot(

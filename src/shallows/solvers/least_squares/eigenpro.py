@@ -126,10 +126,8 @@ class EigenPro(KernelSolver):
                 f"eigensystem='rsvd' has no certificate for step={self.step!r}. Use step='release2017' or a number."
             )
 
-    def for_size(self, n: int, budget: int) -> EigenPro:
-        given = self.preconditioner
-        if given is None:
-            return self
+    def with_preconditioner_read(self) -> EigenPro:
+        given: Any = self.preconditioner
         if not isinstance(given, Preconditioner):
             given = spectrum.load_preconditioner(given)
         if given.eigensystem != self.eigensystem:
@@ -205,7 +203,7 @@ class EigenPro(KernelSolver):
 
     def _preconditioner(self, fit: KernelFit) -> Preconditioner:
         points, n, ridge = fit.points, fit.points.shape[0], fit.ridge
-        if isinstance(self.preconditioner, Preconditioner):  # `for_size` has read its file
+        if isinstance(self.preconditioner, Preconditioner):  # The fit has read its file
             if fit.weights is not None:
                 raise ShallowsError(
                     "preconditioner was made without sample weights. Leave preconditioner or sample_weight out."

@@ -47,7 +47,7 @@ class KernelFit:
 class KernelSolver(Settings):
     """Base of the settings of solvers whose model is a sum of kernel functions at all training points.
 
-    A fit calls `for_size`, `plan`, `build` and `report` in this order.
+    A fit calls `plan`, `build` and `report` in this order.
     """
 
     n_arrays: ClassVar[int] = 6
@@ -84,8 +84,8 @@ class KernelSolver(Settings):
     def max_epochs(self) -> int:
         raise NotImplementedError
 
-    def for_size(self, n: int, budget: int) -> KernelSolver:
-        """The solver for n points and this number of bytes, with the user's preconditioner read."""
+    def with_preconditioner_read(self) -> KernelSolver:
+        """The solver with the user's preconditioner, which may be a file."""
         return self
 
     def plan(self, fit: KernelFit) -> Any:
