@@ -36,8 +36,9 @@ def test_the_model_of_the_best_epoch_on_held_out_rows_is_kept(Estimator):
     assert len(scores) - 1 - int(np.argmax(scores)) == 3
     assert model.best_validation_score_ == max(scores)
     rows = held_out_rows(model, X)
-    assert len(rows) == 40
+    assert len(rows) == 40 == model.report_["n_validation"]
     assert model.score(X[rows], y[rows]) == pytest.approx(max(scores), abs=1e-9)
+    assert model.set_params(early_stopping=False).fit(X, y).report_["n_validation"] == 0
 
 
 def hold_out(X, y, fraction, seed, *, of_labels=True) -> HeldOut:
