@@ -18,7 +18,7 @@ def test_a_report_knows_the_rows_verdicts_and_versions_of_experiments_and_nothin
         one for module in modules_of(graph, "report") for one in graph.find_modules_directly_imported_by(module)
     }
     found = {one for one in imported if one.startswith("shallows_papers.experiments")}
-    known = ("comparing.table_rows", "comparing.verdicts", "other_versions")
+    known = ("comparing.table_rows", "comparing.verdict_log", "comparing.verdicts", "other_versions")
     assert found == {f"shallows_papers.experiments.{name}" for name in known}
     below = modules_of(graph, "experiments")
     assert not any(graph.find_modules_directly_imported_by(one) & set(modules_of(graph, "report")) for one in below)
