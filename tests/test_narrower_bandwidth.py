@@ -68,13 +68,25 @@ def test_more_rows_are_not_asked_where_half_of_the_bandwidth_doubles_the_error_o
     assert narrower(hopeless, None, None, n=N, d=2, budget=2**33) is hopeless
 
 
+def test_each_bandwidth_is_also_tried_with_the_ridge_that_few_rows_choose_for_it():
+    few, more = looked_at(*rough(N))
+    wide = 2 * few.bandwidth
+    tiny = replace(few, bandwidth=wide, bandwidths={wide: 1.0}, regularization=1e-6 * few.regularization)
+    own = {wide: tiny.regularization, few.bandwidth: few.regularization}
+    _, alone = looked_at(*rough(N), few=replace(tiny, ridges={}))
+    _, found = looked_at(*rough(N), few=replace(tiny, ridges=own))
+    assert found.regularization == few.regularization
+    assert min(found.narrowing["errors"].values()) < 0.99 * min(alone.narrowing["errors"].values())
+    assert 0.6 * more.bandwidth < found.bandwidth < 1.5 * more.bandwidth
+
+
 def test_a_step_that_no_label_needs_narrows_for_squares_and_not_for_classes():
     X, labels = make_gaussian_quantiles(n_samples=18_000, n_features=8, n_classes=3, random_state=0)
     X = X.astype(np.float32)
     codes = np.where(labels[:, None] == np.arange(3), 1.0, -1.0)
     few, same = looked_at(*smooth(N))
     assert same is few  # A smooth function keeps its bandwidth.
-    few = replace(few, bandwidth=3.8, regularization=0.3, bandwidths={3.8: 1.0})
+    few = replace(few, bandwidth=3.8, regularization=0.3, bandwidths={3.8: 1.0}, ridges={})
     assert looked_at(X, codes, few=few)[1].bandwidth < 0.8 * few.bandwidth
     assert looked_at(X, codes, few=few, of_classes=True)[1] is few
 
@@ -107,7 +119,7 @@ def test_rows_that_know_no_more_than_those_that_chose_keep_it():
     X, y = rough(3000)
     few, more = looked_at(X, y)
     assert more.bandwidth < few.bandwidth
-    many = replace(few, n_rows=1000)  # As many as the look would fit to
+    many = replace(few, n_rows=2000)  # As many as the look would fit to
     assert looked_at(X, y, few=many)[1] is many
 
 

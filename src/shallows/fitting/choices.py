@@ -152,7 +152,8 @@ def choose_kernel(
         if chosen.found is not None and n >= FEWEST_ROWS:
             scores_of = functools.partial(scores_of_centers, kernel)
             looked_at = scores_of, first_rows or sample.first, n, d, room, n_units
-            chosen = replace(chosen, found=narrower(chosen.found, *looked_at, of_classes=request.of_classes))
+            found = narrower(chosen.found, *looked_at, of_classes=request.of_classes)
+            chosen = replace(chosen, found=found, regularization=found.regularization)
         if chosen.found is not None:
             kernel = kernel.with_bandwidth(chosen.found.bandwidth)
     with arrays.one_blas_thread():

@@ -20,10 +20,10 @@ from ..spectrum.kernel_ridge_choice import join_copies
 from ..spectrum.leave_one_out import RidgeChoice
 from .calibration import MOST_CLASSES, calibrate
 
-SHARE, LEAST_ROWS, MOST_ROWS = 2, 1000, 30_000
-"""1/SHARE of the rows are looked at, if these are at least the second number, and at most the third."""
+SHARE, ALL_ROWS, MOST_ROWS = 2, 6000, 30_000
+"""All rows are looked at up to the second number, and 1/SHARE of more rows, at most the third number."""
 
-FEWEST_ROWS = SHARE * LEAST_ROWS
+FEWEST_ROWS = 2000
 """With fewer rows no narrower bandwidth is looked for."""
 
 CENTERS_SHARE, LEAST_CENTERS, MOST_CENTERS = 4, 1250, 2500
@@ -80,9 +80,11 @@ def narrower(
     Few rows do not show the fine structure that many rows can learn, so the best bandwidth falls with their number. The
     best bandwidth of half of the rows is at the minimum of a parabola through the errors of three bandwidths. If it is
     narrower, it is extrapolated to all n rows by the same power of their number. Errors are those of kernel ridge
-    regression on centers with the λ of the few rows, at other rows: squares, or for classes the cross-entropy of
-    calibrated outputs. Random features need a wider bandwidth, and theirs is not extrapolated (``falls_on=False``):
-    with 5,000 features it was 6.2 for 20,000 and 5.2 for 160,000 rows of digits, and 1.6 both times on Covertype.
+    regression on centers at other rows: squares, or for classes the cross-entropy of calibrated outputs. Each bandwidth
+    is tried with the λ of the few rows and with the λ that they choose for this bandwidth: with the λ of a much wider
+    bandwidth it would overfit. Random features need a wider bandwidth, and theirs is not extrapolated
+    (``falls_on=False``): with 5,000 features it was 6.2 for 20,000 and 5.2 for 160,000 rows of digits, and 1.6 both
+    times on Covertype.
 
     ``scores_of(bandwidth, points, targets, weights, p, λ)``: outputs at the last points of a function of p centers or
     features that is fitted to the targets of the first points. ``first_rows(m)``: points, targets and weights in random
@@ -90,33 +92,37 @@ def narrower(
     for too few rows, too little memory, or if no narrower bandwidth is better.
     """
     n = int(min(n, (n_units / UNITS_PER_ROOT) ** 2))
-    m = min(MOST_ROWS, n // SHARE)
+    m = min(n, max(ALL_ROWS, min(MOST_ROWS, n // SHARE)))
     p = int(min(max(LEAST_CENTERS, m // CENTERS_SHARE), m // 2, MOST_CENTERS, n_units))
     # The matrices of the rows with the centers and of the centers, its factors, the points and copies, in float64.
     start = width = choice.bandwidth
-    if start is None or width is None or m < LEAST_ROWS or 8 * (2 * m * p + 4 * p * p + 6 * m * (d + 2)) > budget // 2:
+    if start is None or width is None or n < FEWEST_ROWS or 8 * (2 * m * p + 4 * p * p + 6 * m * (d + 2)) > budget // 2:
         return choice
     if choice.bandwidths.get(start / 2, 0.0) > HOPELESS * choice.bandwidths[start]:
         return choice
     points, targets, weights, own = _distinct(*first_rows(m))
     distinct = len(own)
     n_rows = distinct - distinct // ASIDE
-    if distinct < LEAST_ROWS // 2 or n_rows < MORE * choice.n_rows:
+    if distinct < FEWEST_ROWS // 4 or n_rows < MORE * choice.n_rows:
         return choice
     if of_classes and own.shape[1] <= MOST_CLASSES and distinct // ASIDE < ROWS_PER_NUMBER * own.shape[1] ** 2:
         return choice
     p = min(p, distinct // 2)
     losses: dict[float, np.ndarray] = {}
     errors: dict[float, float] = {}
+    ridges: dict[float, float] = {}
 
     def error_of(tried: float) -> float:
-        with np.errstate(over="ignore", invalid="ignore"):
-            of_fit = targets[:n_rows, :], None if weights is None else weights[:n_rows, :]
-            scores = scores_of(tried, points, *of_fit, p, choice.regularization)
-            losses[tried] = _losses(scores, targets, weights, own if of_classes else None)
-        errors[tried] = float(losses[tried].mean())
-        if not math.isfinite(errors[tried]):
-            raise ShallowsError("The values of the kernel are too large.")
+        of_fit = targets[:n_rows, :], None if weights is None else weights[:n_rows, :]
+        for ridge in sorted({choice.regularization, choice.ridge_near(tried)}):
+            with np.errstate(over="ignore", invalid="ignore"):
+                scores = scores_of(tried, points, *of_fit, p, ridge)
+                of_rows = _losses(scores, targets, weights, own if of_classes else None)
+            error = float(of_rows.mean())
+            if not math.isfinite(error):
+                raise ShallowsError("The values of the kernel are too large.")
+            if tried not in errors or error <= errors[tried]:
+                losses[tried], errors[tried], ridges[tried] = of_rows, error, ridge
         return errors[tried]
 
     try:
@@ -139,12 +145,13 @@ def narrower(
     by_chance = CHANCE * gain.std() / math.sqrt(len(gain))
     if gain.mean() <= max(by_chance, LEAST_GAIN, LEAST_SHARE * errors[start]):
         return choice
+    ridge = ridges[width]
     if falls_on:
         power = math.log(width / _lowest(choice.bandwidths, start)) / math.log(n_rows / choice.n_rows)
         width *= max((n * distinct / m / n_rows) ** min(max(power, STEEPEST), 0.0), LEAST_FACTOR)
     # Rounded, so that it does not depend on the number of threads that added up the errors.
     narrowing = {"rows": n_rows, "errors": dict(sorted(errors.items()))}
-    return replace(choice, bandwidth=float(f"{width:.3g}"), narrowing=narrowing)
+    return replace(choice, bandwidth=float(f"{width:.3g}"), regularization=ridge, narrowing=narrowing)
 
 
 def _distinct(points: Array, targets: Array, weights: Array | None) -> tuple[Array, Array, Array | None, Array]:
@@ -172,8 +179,19 @@ def scores_of_centers(
     regularization: float,
 ) -> Array:
     """Outputs at the last points of kernel ridge regression on p centers, fitted to the targets of the first points."""
-    n, kernel = targets.shape[0], open_kernel.with_bandwidth(bandwidth)
-    centers = arrays.contiguous(points[:p, :])
+    kernel = open_kernel.with_bandwidth(bandwidth)
+    centers, coefficients = fit_to_centers(kernel, points, targets, weights, p, regularization)
+    return gram.cross_product(kernel, points[len(targets) :, :-2], centers, coefficients, budget=2**27)
+
+
+def fit_to_centers(
+    kernel: Kernel, points: Array, targets: Array, weights: Array | None, p: int, regularization: float
+) -> tuple[Array, Array]:
+    """The first p augmented points as centers, and their coefficients from a few steps of conjugate gradients.
+
+    The function is fitted to the first points, which have targets (n, c) and weights (n, 1) or None.
+    """
+    n, centers = targets.shape[0], arrays.contiguous(points[:p, :])
     of_centers = None if weights is None else weights[:p, 0]
     made = nystrom_conjugate_gradients.make_preconditioner(kernel, centers, n, regularization, of_centers)
     kept = KeptStrips(n, centers, 2 * n * p * arrays.itemsize(centers))
@@ -185,7 +203,7 @@ def scores_of_centers(
         state = solver.step(problem, state, slice(0, n))
         if state.exhausted:
             break
-    return gram.cross_product(kernel, points[n:, :-2], centers, state.coefficients, budget=2**27)
+    return centers, state.coefficients
 
 
 def _losses(scores: Array, targets: Array, weights: Array | None, codes: Array | None = None) -> np.ndarray:

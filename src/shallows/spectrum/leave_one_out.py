@@ -97,11 +97,18 @@ class RidgeChoice:
     path: RidgePath  # At the bandwidth that these points chose
     factor: float | None = None  # The bandwidth that they chose as a multiple of the median distance
     narrowing: dict[str, Any] | None = None  # How more rows chose a narrower bandwidth, if they did
+    ridges: dict[float, float] = field(default_factory=dict)  # The best λ of each bandwidth that was tried
 
     @property
     def is_uninformative(self) -> bool:
         """Whether the error may equal the error of a constant; more points may then show a relation."""
         return self.error + 2.0 * self.standard_error >= 1.0
+
+    def ridge_near(self, bandwidth: float) -> float:
+        """The best λ of the bandwidth, among those tried, that is the nearest in logarithms."""
+        if bandwidth == self.bandwidth or not self.ridges:
+            return self.regularization
+        return self.ridges[min(self.ridges, key=lambda tried: abs(math.log(tried / bandwidth)))]
 
     def summary(self) -> dict[str, Any]:
         """What was chosen, and the least and largest value as good within a standard error, where searched."""
@@ -223,6 +230,7 @@ def choose_ridge(
         n_rows=len(targets),
         path=chosen.path or evaluate(k).path,
         factor=float(FACTORS[k]) if searches else None,
+        ridges={widths[i]: found[i].regularization for i in sorted(found)} if widths[k] is not None else {},
     )
 
 
