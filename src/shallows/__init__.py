@@ -17,6 +17,7 @@ _PUBLIC = LazyTable(
     __name__,
     {
         "EarlyStopping": ".fitting.rows",
+        "Metric": ".fitting.metric",
         "Options": ".fitting.machine",
         "options": ".fitting.machine",
         "load": ".saving",

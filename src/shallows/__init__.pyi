@@ -30,6 +30,7 @@ from .estimators import RegularizedRiskClassifier as RegularizedRiskClassifier
 from .estimators import RegularizedRiskRegressor as RegularizedRiskRegressor
 from .fitting.machine import Options as Options
 from .fitting.machine import options as options
+from .fitting.metric import Metric as Metric
 from .fitting.rows import EarlyStopping as EarlyStopping
 from .saving import load as load
 from .saving import save as save

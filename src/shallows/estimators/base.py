@@ -292,7 +292,9 @@ class Estimator(BaseEstimator):
 
     def _warn_of_units(self, X: Any, name: str = "X") -> None:
         """Warn if a column of checked points has a much larger spread than the others."""
-        found = largest_unit(X) if self._warns_of_units and self._has_common_bandwidth() else None
+        metric: Any = getattr(self, "metric", "none")
+        learns = metric not in (None, "none", "auto")  # And begins with standardized columns
+        found = largest_unit(X) if self._warns_of_units and not learns and self._has_common_bandwidth() else None
         if found is None:
             return
         column, spread, median = found
@@ -302,7 +304,8 @@ class Estimator(BaseEstimator):
         warn_user(
             f"{label} has a spread (standard deviation) of {spread:.2g}, and the median spread of the columns is "
             f"{median:.2g}. The kernel has one bandwidth for all columns, so the others hardly count. Scale the "
-            f"columns first, for example with sklearn.preprocessing.{scaler}.",
+            f"columns first, for example with sklearn.preprocessing.{scaler}"
+            f"{'' if metric == 'none' else ', or set metric=' + repr('diagonal') + ', which learns their weights'}.",
             UserWarning,
         )
 

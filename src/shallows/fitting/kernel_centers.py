@@ -38,7 +38,7 @@ from .choices import (
     Request,
     Sample,
     add_left_out_columns,
-    choose_components,
+    choose_inputs,
     choose_kernel,
     choose_on_all_rows,
     held_out_spans,
@@ -46,6 +46,7 @@ from .choices import (
 from .fit_call import FitCall, FittedFunction
 from .least_squares import report_of_model, warn_if_unconverged
 from .machine import SMALL, Phases, report_of_machine
+from .metric import Metric
 from .rows import TrainingSet, order_rows, split_rows
 from .rows_ahead import RowsAhead
 from .snapshot import FunctionSnapshot
@@ -94,6 +95,7 @@ def fit_kernel_centers(
     searches_bandwidth: bool,
     centers: Any,
     n_components: int | str | None,
+    metric: Metric | None,
     regularization: float | str,
     calibrates: bool,
     solver: ProjectedEigenPro | NystromConjugateGradients | None,
@@ -110,8 +112,8 @@ def fit_kernel_centers(
     (n, c), dtype = codes.shape, options.precision(len(codes))
     budget = ranks.share_of(options.budget(device), options.memory)
     options.warn_of_too_little_memory(device)
-    components = choose_components(
-        n_components, kernel, rows, codes, seed, budget, searches_bandwidth=searches_bandwidth
+    components = choose_inputs(
+        metric, n_components, kernel, rows, codes, seed, budget, searches_bandwidth=searches_bandwidth
     )
     inputs = rows.X if components is None else components(rows.X)
     centers = centers if components is None or are_training_points(centers) else components(centers)

@@ -24,7 +24,7 @@ from .choices import (
     Request,
     Sample,
     add_left_out_columns,
-    choose_components,
+    choose_inputs,
     choose_kernel,
     choose_on_all_rows,
     held_out_spans,
@@ -32,6 +32,7 @@ from .choices import (
 from .fit_call import FitCall, FittedFunction
 from .least_squares import check_memory, report_of_model, warn_if_unconverged
 from .machine import SMALL, Phases, report_of_machine
+from .metric import Metric
 from .rows import HeldOut, TrainingSet, order_rows, split_rows
 from .snapshot import EvaluationCache, LeastSquaresSnapshot
 from .square_targets import SquareClassTargets, learn_square_targets
@@ -50,6 +51,7 @@ def fit_kernel_ridge(
     kernel: Kernel,
     searches_bandwidth: bool,
     n_components: int | str | None,
+    metric: Metric | None,
     regularization: float | str | None,
     calibrates: bool,
     solver: KernelSolver,
@@ -74,9 +76,9 @@ def fit_kernel_ridge(
         given = solver.preconditioner
     dtype = np.dtype(np.float64) if options.dtype == "auto" and solver.is_direct else options.precision(n)
     check_memory(rows, c, kernel, n_components, solver.n_arrays, options, device, dtype)
-    components = choose_components(
+    components = choose_inputs(
         # Components are no part of a preconditioner that the user gives.
-        *(n_components if given is None else None, kernel, rows, codes, seed, budget),
+        *(metric, n_components if given is None else None, kernel, rows, codes, seed, budget),
         searches_bandwidth=searches_bandwidth,
     )
     with device.active():

@@ -9,6 +9,7 @@ from .. import arrays, training
 from ..errors import ShallowsError
 from ..kernels import Kernel
 from ..models.centering import Centering, stay_sparse
+from ..models.learned_metric import LearnedMetric
 from ..solvers.least_squares.step_rules import given_step
 from ..spectrum import principal_components
 from ..utils.checks import is_whole, warn_user
@@ -80,7 +81,7 @@ def report_of_model(
     run: training.Run,
     kept: Any,
     centering: Centering,
-    components: principal_components.Components | None,
+    components: principal_components.Components | LearnedMetric | None,
     held_out: HeldOut | None,
 ) -> dict[str, Any]:
     """The entries of ``report_`` about the model and its training; ``choices`` is None if there is no λ."""
@@ -95,7 +96,8 @@ def report_of_model(
         "stopped_by": run.stopped_by,
         "kept_fraction": kept.kept_fraction,
         **({"kept_bits": kept.kept_bits} if hasattr(kept, "kept_bits") else {}),
-        "n_components": None if components is None else components.directions.shape[1],
+        "n_components": None,
+        **({} if components is None else components.report()),
         "n_features_used": int(centering.varies.sum()),
         "n_validation": 0 if held_out is None else len(held_out.rows),
     }

@@ -16,6 +16,9 @@ from ..gpu import cuda
 from ..utils.plain_numbers import takes_numpy_integers
 from .base import DifferenceKernel, Kernel, check_positive, in_strips
 
+_EQUAL = 1e-9
+"""Points are equal for `RadialKernel.slope` if ``factor * ‖x − z‖²`` is at most this; rounding makes it uncertain."""
+
 
 class RadialKernel(DifferenceKernel):
     """A kernel that is a function of ‖x − z‖²/σ², with k(x, x) = 1."""
@@ -36,6 +39,16 @@ class RadialKernel(DifferenceKernel):
         Rounding can make a squared distance negative; it is treated as zero, so that values stay within (0, 1].
         """
         raise NotImplementedError
+
+    def slope(self, scaled: Array) -> Array:
+        """The derivative of the kernel value by ``factor * ‖x − z‖²``; 0 at equal points if it is infinite there.
+
+        A kernel without it can have no learned metric; see `gradients`.
+        """
+        raise ShallowsError(
+            f"The kernel {self.name!r} has no derivative, which a learned metric needs. Set metric=None, or use "
+            "kernel='gaussian', 'laplace', 'cauchy' or 'matern'."
+        )
 
     def in_c(self, dtype: str) -> str | None:
         """`apply_in_place` for one number, as the body of ``REAL radial(REAL scaled)`` in C, or None.
@@ -137,6 +150,9 @@ class Gaussian(RadialKernel):
     def apply_in_place(self, scaled: Array) -> Array:  # noqa: D102
         return arrays.apply_in_place("exp", arrays.clip_in_place(scaled, at_most=0.0))
 
+    def slope(self, scaled: Array) -> Array:  # noqa: D102
+        return arrays.namespace(scaled).exp(scaled)
+
     def in_c(self, dtype: str) -> str:  # noqa: D102
         return "    return exp(scaled > 0 ? REAL(0) : scaled);"
 
@@ -156,6 +172,12 @@ class Laplace(RadialKernel):
     def apply_in_place(self, scaled: Array) -> Array:  # noqa: D102
         distance = arrays.apply_in_place("sqrt", arrays.clip_in_place(scaled, at_least=0.0))
         return arrays.apply_in_place("exp", arrays.apply_in_place("negative", distance))
+
+    def slope(self, scaled: Array) -> Array:  # noqa: D102
+        xp = arrays.namespace(scaled)
+        apart = scaled > _EQUAL
+        distance = xp.sqrt(xp.where(apart, scaled, 1.0))
+        return xp.where(apart, -xp.exp(-distance) / (2.0 * distance), 0.0)
 
     def in_c(self, dtype: str) -> str:  # noqa: D102
         return "    return exp(-sqrt(scaled < 0 ? REAL(0) : scaled));"
@@ -178,6 +200,9 @@ class Cauchy(RadialKernel):
         scaled = arrays.clip_in_place(scaled, at_least=0.0)
         scaled += 1.0
         return arrays.apply_in_place("reciprocal", scaled)
+
+    def slope(self, scaled: Array) -> Array:  # noqa: D102
+        return -1.0 / (1.0 + scaled) ** 2
 
     def in_c(self, dtype: str) -> str:  # noqa: D102
         return "    return 1 / (1 + (scaled < 0 ? REAL(0) : scaled));"
@@ -234,6 +259,21 @@ class Matern(RadialKernel):
             distance += third
         distance *= decay
         return distance
+
+    def slope(self, scaled: Array) -> Array:
+        """−tᵛ⁻¹ K_{ν−1}(t) / (2ᵛ Γ(ν)) at t = √scaled, where it is no polynomial by the sum of Gaussians."""
+        xp = arrays.namespace(scaled)
+        if self.nu == 0.5:
+            return Laplace(self.bandwidth).slope(scaled)
+        if self.nu in (1.5, 2.5):
+            distance = xp.sqrt(xp.where(scaled > 0, scaled, 0.0))
+            return xp.exp(-distance) * (-0.5 if self.nu == 1.5 else -(1.0 + distance) / 6.0)
+        rates, weights, _ = self._gaussians(xp.finfo(scaled.dtype))
+        apart = scaled > _EQUAL
+        total = xp.zeros_like(scaled)
+        for rate, weight in zip(rates, weights, strict=True):
+            total -= rate * weight * xp.exp(-rate * xp.where(apart, scaled, 0.0))
+        return xp.where(apart, total, 0.0) if self.nu <= 1.0 else total
 
     @functools.lru_cache(maxsize=32)  # noqa: B019
     def in_c(self, dtype: str) -> str:  # noqa: D102

@@ -21,6 +21,7 @@ from ..kernels import Kernel, Precomputed
 from ..ranks import Alone
 from ..spectrum.principal_components import Components
 from .centering import Centering, check_scores
+from .learned_metric import LearnedMetric
 
 BLOCK_NUMBERS = 2**24
 """Numbers of features in a block."""
@@ -38,7 +39,7 @@ class KernelSum:
     points: Array  # The augmented points xⱼ, shape (m, d + 2)
     coefficients: Array  # Shape (m, c)
     fitting: bool = False  # Whether the fit is still running; X then has row numbers for a kernel matrix
-    components: Components | None = None  # Principal components that replace the inputs
+    components: Components | LearnedMetric | None = None  # What replaces the inputs
     cache: Any = None  # An `EvaluationCache` for points that are evaluated several times during a fit
     ranks: Alone | None = None  # Several processes that evaluate the function together during a fit
 

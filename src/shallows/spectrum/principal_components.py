@@ -54,6 +54,10 @@ class Components:
             out[rows] = (_dense(X[rows]) - self.mean).astype(X.dtype) @ directions
         return out
 
+    def report(self) -> dict[str, Any]:
+        """An entry of ``report_``: their number."""
+        return {"n_components": self.directions.shape[1]}
+
     def first(self, k: int) -> Components:
         """The first k components."""
         return Components(self.mean, np.ascontiguousarray(self.directions[:, :k]))

@@ -14,10 +14,13 @@ from ...fitting.fit_call import FittedFunction
 from ...fitting.kernel_centers import fit_kernel_centers
 from ...fitting.kernel_ridge import fit_kernel_ridge
 from ...fitting.machine import Options
+from ...fitting.metric import Metric
 from ...fitting.rows import EarlyStopping
 from ...fitting.solver_choice import choose_for_rows
 from ...fitting.square_targets import SquareClassTargets
 from ...kernels import KERNELS, Kernel, precomputed
+from ...kernels.gradients import check_gradients
+from ...models.learned_metric import LearnedMetric
 from ...ranks import ALONE, Alone, checked
 from ...solvers import settings
 from ...solvers.least_squares import KERNEL_RIDGE_SOLVERS
@@ -50,6 +53,7 @@ class KernelRidgeMachine(Estimator):
         alpha: float | str = "auto",
         centers: int | str | Any = "auto",
         n_components: int | str | None = "auto",
+        metric: str | Metric | None = None,
         solver: Any = "auto",
         early_stopping: bool | EarlyStopping = False,
         warm_start: bool = False,
@@ -71,6 +75,8 @@ class KernelRidgeMachine(Estimator):
             decides; a solver on centers takes 40 √n, from 1,000 to 12,500, or fewer for a simple problem.
         n_components : int, "auto" or None, default="auto"
             Principal components that replace the inputs. "auto": 200, 100 or 50 if as good. None: no components.
+        metric : {"diagonal", "full", "auto"}, Metric or None, default=None
+            A weight of each column, or a matrix, learned from gradients. "auto": a diagonal if it lowers the error.
         solver : str or object of `shallows.solvers`, default="auto"
             "cholesky", "conjugate_gradients", "block_descent", "eigenpro", "kernel_sgd"; on centers
             "nystrom_conjugate_gradients", "projected_eigenpro". See the class.
@@ -135,6 +141,7 @@ class KernelRidgeMachine(Estimator):
                 "kernel": kernels.make(self.kernel, self.bandwidth),
                 "searches_bandwidth": is_automatic(self.bandwidth),
                 "n_components": self.n_components,
+                "metric": Metric.of(self.metric),
                 "calibrates": getattr(self, "calibration", None) is not None,
                 "call": self._call(observers, checkpoint, parameters=parameters, ranks=ranks),
             }
@@ -170,6 +177,7 @@ class KernelRidgeMachine(Estimator):
         self._set_course(found.run)
         if "step_size" in found.report:
             self.step_size_ = found.report["step_size"]
+        self.metric_ = model.components.matrix if isinstance(model.components, LearnedMetric) else None
         self._ended, self.report_ = found.ended, {**found.report, "timings": found.seconds}
         self.alpha_ = self.report_.get("alpha", 0.0)
         return self
@@ -218,7 +226,15 @@ class KernelRidgeMachine(Estimator):
         check_positive(self, "alpha", or_zero=True, rules=("auto",))
         if is_whole(self.n_components) and precomputed.is_asked_for(self):
             warn_user(f"n_components={self.n_components} is ignored: a precomputed kernel has no inputs.")
-        centers, solver = self.centers, self._settings()
+        centers, solver, metric = self.centers, self._settings(), Metric.of(self.metric)
+        if metric is not None:
+            precomputed.refuse(self, "A metric is learned from columns; set metric=None.")
+            check_gradients(kernels.make(self.kernel, self.bandwidth))
+            if is_whole(self.n_components):
+                raise ShallowsError(
+                    f"metric={self.metric!r} weighs the columns of X, which n_components={self.n_components} replaces. "
+                    "Set metric=None or n_components='auto'."
+                )
         if self._is_on_centers(None):
             if np.ndim(centers) == 0 and not is_whole(centers) and not scipy.sparse.issparse(centers):
                 raise ShallowsError(
@@ -254,8 +270,10 @@ class KernelRidgeMachine(Estimator):
             )
         if solver.preconditioner is None or solver.is_exact:
             return
-        if is_whole(self.n_components):
-            raise ShallowsError("A given preconditioner was made for the inputs. Set n_components=None.")
+        if is_whole(self.n_components) or metric is not None:
+            raise ShallowsError(
+                "A given preconditioner was made for the inputs. Set n_components=None and metric=None."
+            )
         precomputed.refuse(self, "A given preconditioner was made for points and a kernel.")
         if stopping is not None:
             raise ShallowsError(
@@ -310,6 +328,8 @@ class KernelRidgeClassifier(SquareLossLabels, KernelRidgeMachine):
     coef_ : ndarray, shape (n_outputs, n_features), with a linear kernel
         Of the outputs before calibration: a calibrated classifier's scores are another function of ``X @ coef_.T``.
     bandwidth_, alpha_, step_size_ : float
+    metric_ : ndarray, shape (n_features,) or (n_features, n_features), or None
+        The learned metric M, whose largest entry is 1. A diagonal has the importance of each column; see ``metric``.
     n_epochs_, n_iter_ : int
     losses_ : list of float
         Training loss of each epoch as a share of the zero function's loss; a batch is measured before its own step.
