@@ -68,6 +68,16 @@ def test_more_rows_are_not_asked_where_half_of_the_bandwidth_doubles_the_error_o
     assert narrower(hopeless, None, None, n=N, d=2, budget=2**33) is hopeless
 
 
+def test_a_tenth_of_the_ridge_is_taken_if_it_is_surely_better_and_never_a_tenth_of_a_given_one():
+    X, y = rough(N)
+    few, more = looked_at(X, y)
+    large = replace(few, regularization=100 * few.regularization, ridges={})
+    assert looked_at(X, y, few=large)[1].regularization == pytest.approx(10 * few.regularization)
+    given = replace(large, regularizations={large.regularization: 1.0})
+    assert looked_at(X, y, few=given)[1].regularization == large.regularization
+    assert more.regularization == few.regularization
+
+
 def test_each_bandwidth_is_also_tried_with_the_ridge_that_few_rows_choose_for_it():
     few, more = looked_at(*rough(N))
     wide = 2 * few.bandwidth

@@ -55,6 +55,9 @@ CHANCE, LEAST_GAIN, LEAST_SHARE = 2.0, 1e-3, 0.01
 """A narrower bandwidth must lower the error by more than CHANCE standard errors, LEAST_GAIN of a constant's error and
 LEAST_SHARE of the error."""
 
+LESS = 0.1
+"""This multiple of λ is tried with the chosen bandwidth: few rows of a rough kernel choose too large a λ."""
+
 STEEPEST, LEAST_FACTOR = -1.0 / 3.0, 0.5
 """The best bandwidth falls as a power of the rows. The power is at least STEEPEST, that of functions of one input with
 one derivative. From the rows looked at to all rows the bandwidth falls by at most LEAST_FACTOR."""
@@ -82,9 +85,9 @@ def narrower(
     narrower, it is extrapolated to all n rows by the same power of their number. Errors are those of kernel ridge
     regression on centers at other rows: squares, or for classes the cross-entropy of calibrated outputs. Each bandwidth
     is tried with the λ of the few rows and with the λ that they choose for this bandwidth: with the λ of a much wider
-    bandwidth it would overfit. Random features need a wider bandwidth, and theirs is not extrapolated
-    (``falls_on=False``): with 5,000 features it was 6.2 for 20,000 and 5.2 for 160,000 rows of digits, and 1.6 both
-    times on Covertype.
+    bandwidth it would overfit. At the end a tenth of λ is tried. Random features need a wider bandwidth, and theirs is
+    not extrapolated (``falls_on=False``): with 5,000 features it was 6.2 for 20,000 and 5.2 for 160,000 rows of digits,
+    and 1.6 both times on Covertype.
 
     ``scores_of(bandwidth, points, targets, weights, p, λ)``: outputs at the last points of a function of p centers or
     features that is fitted to the targets of the first points. ``first_rows(m)``: points, targets and weights in random
@@ -95,8 +98,8 @@ def narrower(
     m = min(n, max(ALL_ROWS, min(MOST_ROWS, n // SHARE)))
     p = int(min(max(LEAST_CENTERS, m // CENTERS_SHARE), m // 2, MOST_CENTERS, n_units))
     # The matrices of the rows with the centers and of the centers, its factors, the points and copies, in float64.
-    start = width = choice.bandwidth
-    if start is None or width is None or n < FEWEST_ROWS or 8 * (2 * m * p + 4 * p * p + 6 * m * (d + 2)) > budget // 2:
+    start = choice.bandwidth
+    if start is None or n < FEWEST_ROWS or 8 * (2 * m * p + 4 * p * p + 6 * m * (d + 2)) > budget // 2:
         return choice
     if choice.bandwidths.get(start / 2, 0.0) > HOPELESS * choice.bandwidths[start]:
         return choice
@@ -112,46 +115,64 @@ def narrower(
     errors: dict[float, float] = {}
     ridges: dict[float, float] = {}
 
-    def error_of(tried: float) -> float:
+    def measure(tried: float, ridge: float) -> np.ndarray:
         of_fit = targets[:n_rows, :], None if weights is None else weights[:n_rows, :]
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = scores_of(tried, points, *of_fit, p, ridge)
+            of_rows = _losses(scores, targets, weights, own if of_classes else None)
+        if not math.isfinite(of_rows.mean()):
+            raise ShallowsError("The values of the kernel are too large.")
+        return of_rows
+
+    def error_of(tried: float) -> float:
         for ridge in sorted({choice.regularization, choice.ridge_near(tried)}):
-            with np.errstate(over="ignore", invalid="ignore"):
-                scores = scores_of(tried, points, *of_fit, p, ridge)
-                of_rows = _losses(scores, targets, weights, own if of_classes else None)
+            of_rows = measure(tried, ridge)
             error = float(of_rows.mean())
-            if not math.isfinite(error):
-                raise ShallowsError("The values of the kernel are too large.")
             if tried not in errors or error <= errors[tried]:
                 losses[tried], errors[tried], ridges[tried] = of_rows, error, ridge
         return errors[tried]
 
-    try:
+    def search() -> float:
+        """The narrower bandwidth that is surely better, or the present one."""
+        width = start
         error_of(start)
         while width > start * 0.5**MOST_HALVINGS and error_of(width / 2) < errors[width]:
             width /= 2
         if width == start:
             if errors[start / 2] > FAR * errors[start]:
-                return choice
+                return start
             error_of(2 * start)
         width = _lowest(errors, width)
         if width >= start:
-            return choice
+            return start
         if width not in errors:
             error_of(width)
+        width = min((tried for tried in errors if tried < start), key=errors.__getitem__)
+        return width if _is_surely_less(losses[width], losses[start]) else start
+
+    try:
+        width = search()
+        ridge, gives_ridge = ridges[width], len(choice.regularizations) == 1
+        if not gives_ridge and _is_surely_less(measure(width, LESS * ridge), losses[width], 0.0):
+            ridge *= LESS
     except ShallowsError:  # The kernel overflows, or its matrix of the centers is singular up to rounding.
         return choice
-    width = min((tried for tried in errors if tried < start), key=errors.__getitem__)
-    gain = losses[start] - losses[width]
-    by_chance = CHANCE * gain.std() / math.sqrt(len(gain))
-    if gain.mean() <= max(by_chance, LEAST_GAIN, LEAST_SHARE * errors[start]):
+    if width == start and ridge == choice.regularization:
         return choice
-    ridge = ridges[width]
-    if falls_on:
+    if falls_on and width < start:
         power = math.log(width / _lowest(choice.bandwidths, start)) / math.log(n_rows / choice.n_rows)
         width *= max((n * distinct / m / n_rows) ** min(max(power, STEEPEST), 0.0), LEAST_FACTOR)
     # Rounded, so that it does not depend on the number of threads that added up the errors.
+    width = start if width == start else float(f"{width:.3g}")
     narrowing = {"rows": n_rows, "errors": dict(sorted(errors.items()))}
-    return replace(choice, bandwidth=float(f"{width:.3g}"), regularization=ridge, narrowing=narrowing)
+    return replace(choice, bandwidth=width, regularization=ridge, narrowing=narrowing)
+
+
+def _is_surely_less(losses: np.ndarray, others: np.ndarray, share: float = LEAST_SHARE) -> bool:
+    """Whether losses of rows are less than others by more than chance, `LEAST_GAIN` and a share of them."""
+    gain = others - losses
+    by_chance = CHANCE * gain.std() / math.sqrt(len(gain))
+    return bool(gain.mean() > max(by_chance, LEAST_GAIN, share * others.mean()))
 
 
 def _distinct(points: Array, targets: Array, weights: Array | None) -> tuple[Array, Array, Array | None, Array]:
