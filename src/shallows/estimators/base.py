@@ -288,7 +288,9 @@ class Estimator(BaseEstimator):
         if not (features is None or isinstance(features, str)):
             # A feature map of the user does not use the kernel.
             return isinstance(features, Estimator) and features._has_common_bandwidth()
-        return kernels.make(self.kernel).takes_bandwidth if hasattr(self, "kernel") else hasattr(self, "bandwidth")
+        if not hasattr(self, "kernel") or is_automatic(self.kernel):
+            return hasattr(self, "bandwidth")
+        return kernels.make(self.kernel).takes_bandwidth
 
     def _warn_of_units(self, X: Any, name: str = "X") -> None:
         """Warn if a column of checked points has a much larger spread than the others."""

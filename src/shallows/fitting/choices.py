@@ -26,6 +26,7 @@ from ..spectrum.kernel_ridge_choice import (
 )
 from ..spectrum.leave_one_out import REGULARIZATIONS, RidgeChoice, RidgePath, candidates_of, choose_ridge
 from ..utils.checks import is_whole, warn_user
+from .kernel_choice import choose_kernel_form
 from .metric import Metric, learn_metric
 from .narrower_bandwidth import FEWEST_ROWS, narrower, scores_of_centers
 from .rows import TrainingSet
@@ -70,27 +71,29 @@ def choose_components(
     return principal_components.components_for(wanted, of_kernel, rows.X, codes, rows.weights, seed, budget)
 
 
-def choose_inputs(
+def choose_kernel_and_inputs(
+    kernel: Kernel | None,
     metric: Metric | None,
     n_components: int | str | None,
-    kernel: Kernel,
     rows: TrainingSet,
     codes: np.ndarray,
     seed: int,
     budget: int,
     *,
     searches_bandwidth: bool,
-) -> principal_components.Components | LearnedMetric | None:
-    """The principal components or the metric that replace the inputs, or None for the inputs.
+) -> tuple[Kernel, principal_components.Components | LearnedMetric | None]:
+    """The kernel, and the principal components or the metric that replace the inputs, None for the inputs.
 
-    A metric that the user asks for replaces the choice of components; ``metric="auto"`` is only for inputs without.
+    ``kernel``: None if leave-one-out errors choose it. A metric that the user asks for replaces the choice of
+    components; ``metric="auto"`` is only for inputs without.
     """
+    kernel = kernel or choose_kernel_form(rows, codes, seed, of_distance=metric is not None)
     if metric is None or metric.form == "auto":
         of_rows = kernel, rows, codes, seed, budget
         components = choose_components(n_components, *of_rows, searches_bandwidth=searches_bandwidth)
         if components is not None or metric is None:
-            return components
-    return learn_metric(metric, kernel, rows, codes, seed, budget)
+            return kernel, components
+    return kernel, learn_metric(metric, kernel, rows, codes, seed, budget)
 
 
 def held_out_spans(n: int, n_subsample: int, n_outputs: int) -> list[slice]:

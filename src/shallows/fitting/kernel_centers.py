@@ -38,8 +38,8 @@ from .choices import (
     Request,
     Sample,
     add_left_out_columns,
-    choose_inputs,
     choose_kernel,
+    choose_kernel_and_inputs,
     choose_on_all_rows,
     held_out_spans,
 )
@@ -92,6 +92,7 @@ def fit_kernel_centers(
     *,
     of_classes: bool,
     kernel: Kernel,
+    chooses_kernel: bool,
     searches_bandwidth: bool,
     centers: Any,
     n_components: int | str | None,
@@ -112,8 +113,9 @@ def fit_kernel_centers(
     (n, c), dtype = codes.shape, options.precision(len(codes))
     budget = ranks.share_of(options.budget(device), options.memory)
     options.warn_of_too_little_memory(device)
-    components = choose_inputs(
-        metric, n_components, kernel, rows, codes, seed, budget, searches_bandwidth=searches_bandwidth
+    kernel, components = choose_kernel_and_inputs(
+        *(None if chooses_kernel else kernel, metric, n_components, rows, codes, seed, budget),
+        searches_bandwidth=searches_bandwidth,
     )
     inputs = rows.X if components is None else components(rows.X)
     centers = centers if components is None or are_training_points(centers) else components(centers)

@@ -24,8 +24,8 @@ from .choices import (
     Request,
     Sample,
     add_left_out_columns,
-    choose_inputs,
     choose_kernel,
+    choose_kernel_and_inputs,
     choose_on_all_rows,
     held_out_spans,
 )
@@ -49,6 +49,7 @@ def fit_kernel_ridge(
     *,
     of_classes: bool,
     kernel: Kernel,
+    chooses_kernel: bool,
     searches_bandwidth: bool,
     n_components: int | str | None,
     metric: Metric | None,
@@ -76,9 +77,10 @@ def fit_kernel_ridge(
         given = solver.preconditioner
     dtype = np.dtype(np.float64) if options.dtype == "auto" and solver.is_direct else options.precision(n)
     check_memory(rows, c, kernel, n_components, solver.n_arrays, options, device, dtype)
-    components = choose_inputs(
+    kernel, components = choose_kernel_and_inputs(
+        *(None if chooses_kernel else kernel, metric),
         # Components are no part of a preconditioner that the user gives.
-        *(metric, n_components if given is None else None, kernel, rows, codes, seed, budget),
+        *(n_components if given is None else None, rows, codes, seed, budget),
         searches_bandwidth=searches_bandwidth,
     )
     with device.active():

@@ -1,21 +1,22 @@
 """Positive-definite kernels: values on a block, diagonal, frequencies.
 
-================  ======================================  ===============================================
-name              k(x, z), r = ‖x − z‖₂                    frequencies (k(x − z) = E cos ωᵀ(x − z))
-================  ======================================  ===============================================
-gaussian          exp(−r² / (2σ²))                        ω = g/σ
-laplace           exp(−r / σ)                             ω = g/(σ|g₀|), multivariate Cauchy
-cauchy            1 / (1 + r²/σ²)                         ω = √(2e) g/σ with e from Exp(1)
-matern            2^(1−ν)/Γ(ν) t^ν K_ν(t), t = √(2ν) r/σ  ω = (g/σ) / √(χ²/(2ν)), 2ν degrees of freedom
-laplace_product   exp(−‖x − z‖₁ / σ)                      independent, Cauchy of scale 1/σ
-cauchy_product    Πⱼ 1 / (1 + (xⱼ − zⱼ)²/σ²)              independent, Laplace of scale 1/σ
-polynomial        (scale · xᵀz + offset)^degree           none; products of random signs
-linear            scale · xᵀz + offset                    none; random signs
-exponential       exp(xᵀz / σ²)                           none; products of random signs
-arc_cosine        ‖x‖^s ‖z‖^s J_s(θ) / π                  none; units √2 max(gᵀx, 0)^s
-heat_circle       Σⱼ exp(−j²s) cos j(x − z) / (2π)        none here: its spectrum is exp(−j²s)
-precomputed       a matrix from the user                  none
-================  ======================================  ===============================================
+=================  ======================================  ===============================================
+name               k(x, z), r = ‖x − z‖₂                    frequencies (k(x − z) = E cos ωᵀ(x − z))
+=================  ======================================  ===============================================
+gaussian           exp(−r² / (2σ²))                        ω = g/σ
+laplace            exp(−r / σ)                             ω = g/(σ|g₀|), multivariate Cauchy
+exponential_power  exp(−(r / σ)^q), 0 < q ≤ 2              ω = √(2a) g/σ, a positive stable of index q/2
+cauchy             1 / (1 + r²/σ²)                         ω = √(2e) g/σ with e from Exp(1)
+matern             2^(1−ν)/Γ(ν) t^ν K_ν(t), t = √(2ν) r/σ  ω = (g/σ) / √(χ²/(2ν)), 2ν degrees of freedom
+laplace_product    exp(−‖x − z‖₁ / σ)                      independent, Cauchy of scale 1/σ
+cauchy_product     Πⱼ 1 / (1 + (xⱼ − zⱼ)²/σ²)              independent, Laplace of scale 1/σ
+polynomial         (scale · xᵀz + offset)^degree           none; products of random signs
+linear             scale · xᵀz + offset                    none; random signs
+exponential        exp(xᵀz / σ²)                           none; products of random signs
+arc_cosine         ‖x‖^s ‖z‖^s J_s(θ) / π                  none; units √2 max(gᵀx, 0)^s
+heat_circle        Σⱼ exp(−j²s) cos j(x − z) / (2π)        none here: its spectrum is exp(−j²s)
+precomputed        a matrix from the user                  none
+=================  ======================================  ===============================================
 
 with g ~ N(0, I) and g₀ ~ N(0, 1). "laplace" and "cauchy" are the Euclidean (isotropic) forms of Ma and Belkin (2017);
 the product forms, which have the same names elsewhere, agree with them for one feature only. A function of the user is
@@ -43,6 +44,7 @@ KERNELS = LazyTable(
     {
         "gaussian": ".radial:Gaussian",
         "laplace": ".radial:Laplace",
+        "exponential_power": ".radial:ExponentialPower",
         "cauchy": ".radial:Cauchy",
         "matern": ".radial:Matern",
         "laplace_product": ".products:LaplaceProduct",

@@ -187,6 +187,61 @@ class Laplace(RadialKernel):
         return draws[:, :d] / (self.bandwidth * arrays.namespace(draws).abs(draws[:, d:]))
 
 
+@takes_numpy_integers
+@dataclass(frozen=True)
+class ExponentialPower(RadialKernel):
+    """exp(−(‖x − z‖ / σ)^q), for 0 < q ≤ 2.
+
+    Parameters
+    ----------
+    bandwidth : float, optional
+        σ. None: an estimator chooses it.
+    exponent : float
+        q. 1 is the Laplace kernel, and 2 a Gaussian kernel of bandwidth σ/√2. Smaller ones are rougher.
+    """
+
+    exponent: float = 1.0
+    name = "exponential_power"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_positive("exponent", self.exponent)
+        if self.exponent > 2:
+            raise ShallowsError(
+                f"exponent={self.exponent!r} is above 2, with which the kernel is not positive definite. Set it to at "
+                "most 2."
+            )
+
+    @property
+    def factor(self) -> float:  # noqa: D102
+        return 1.0 / self.bandwidth**2
+
+    def apply_in_place(self, scaled: Array) -> Array:  # noqa: D102
+        scaled = arrays.clip_in_place(scaled, at_least=0.0)
+        scaled **= 0.5 * self.exponent
+        return arrays.apply_in_place("exp", arrays.apply_in_place("negative", scaled))
+
+    def slope(self, scaled: Array) -> Array:  # noqa: D102
+        xp = arrays.namespace(scaled)
+        half, apart = 0.5 * self.exponent, scaled > _EQUAL
+        power = xp.where(apart, scaled, 1.0) ** half
+        return xp.where(apart, -half * power / xp.where(apart, scaled, 1.0) * xp.exp(-power), 0.0)
+
+    def in_c(self, dtype: str) -> str:  # noqa: D102
+        return f"    return exp(-pow(scaled < 0 ? REAL(0) : scaled, REAL({0.5 * self.exponent!r})));"
+
+    def frequencies(self, seed, purpose, counter, n, d, *, like=None, dtype=None):
+        """Normal with a variance from the positive stable law of index q/2 (Kanter 1975), shape (n, d)."""
+        draws = streams.normal(seed, purpose, counter, (n, d), like=like, dtype=dtype)
+        a = 0.5 * self.exponent
+        # Drawn on the host, so that all devices get the same numbers.
+        angle = np.pi * np.clip(streams.uniform(seed, f"{purpose}/angle", counter, (n, 1)), 1e-12, 1 - 1e-12)
+        waiting = -np.log1p(-np.minimum(streams.uniform(seed, f"{purpose}/waiting", counter, (n, 1)), 1 - 1e-12))
+        stable = np.sin(a * angle) / np.sin(angle) ** (1 / a)
+        stable = stable * (np.sin((1 - a) * angle) / waiting) ** ((1 - a) / a) if a < 1 else np.ones_like(angle)
+        return draws * arrays.like(np.sqrt(2.0 * stable) / self.bandwidth, draws)
+
+
 class Cauchy(RadialKernel):
     """1 / (1 + ‖x − z‖² / σ²), the isotropic form."""
 

@@ -66,6 +66,7 @@ class KernelRidgeMachine(Estimator):
         ----------
         kernel : str, Kernel or callable, default="gaussian"
             A name or object of `shallows.kernels`, a function of two arrays, or "precomputed" (X is the kernel matrix).
+            "auto": Gaussian, or Laplace, a product Laplace or another exponent if it surely has a lower error.
         bandwidth : float, "auto" or "median", default="auto"
             σ, in the units of X. "auto": by leave-one-out errors of kernel ridge. "median": median distance.
         alpha : float or "auto", default="auto"
@@ -138,7 +139,8 @@ class KernelRidgeMachine(Estimator):
             parameters = self._parameters_of_fit(solver) if continues else None
             shared: dict[str, Any] = {
                 "of_classes": of_classes,
-                "kernel": kernels.make(self.kernel, self.bandwidth),
+                "kernel": self._open_kernel(),
+                "chooses_kernel": is_automatic(self.kernel),
                 "searches_bandwidth": is_automatic(self.bandwidth),
                 "n_components": self.n_components,
                 "metric": Metric.of(self.metric),
@@ -190,6 +192,17 @@ class KernelRidgeMachine(Estimator):
         coefficients = self._model.input_coefficients()
         return coefficients * self._targets.scale[:, None] if self._y_is_numeric else coefficients
 
+    def _open_kernel(self) -> Kernel:
+        """The kernel, perhaps without a bandwidth; the Gaussian kernel if the fit chooses it."""
+        if not is_automatic(self.kernel):
+            return kernels.make(self.kernel, self.bandwidth)
+        if not is_automatic(self.bandwidth):
+            raise ShallowsError(
+                f"kernel='auto' compares kernels at their best bandwidths, and bandwidth={self.bandwidth!r} was given. "
+                "Set bandwidth='auto', or name the kernel."
+            )
+        return kernels.make("gaussian")
+
     def _settings(self) -> Any:
         """The checked settings of the solver; None for "auto"."""
         if is_automatic(self.solver):
@@ -222,14 +235,14 @@ class KernelRidgeMachine(Estimator):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        kernels.make(self.kernel, self.bandwidth)
+        self._open_kernel()
         check_positive(self, "alpha", or_zero=True, rules=("auto",))
         if is_whole(self.n_components) and precomputed.is_asked_for(self):
             warn_user(f"n_components={self.n_components} is ignored: a precomputed kernel has no inputs.")
         centers, solver, metric = self.centers, self._settings(), Metric.of(self.metric)
         if metric is not None:
             precomputed.refuse(self, "A metric is learned from columns; set metric=None.")
-            check_gradients(kernels.make(self.kernel, self.bandwidth))
+            check_gradients(self._open_kernel())
             if is_whole(self.n_components):
                 raise ShallowsError(
                     f"metric={self.metric!r} weighs the columns of X, which n_components={self.n_components} replaces. "
@@ -270,9 +283,10 @@ class KernelRidgeMachine(Estimator):
             )
         if solver.preconditioner is None or solver.is_exact:
             return
-        if is_whole(self.n_components) or metric is not None:
+        if is_whole(self.n_components) or metric is not None or is_automatic(self.kernel):
             raise ShallowsError(
-                "A given preconditioner was made for the inputs. Set n_components=None and metric=None."
+                "A given preconditioner was made for the inputs and a kernel. Set n_components=None and metric=None, "
+                "and name the kernel."
             )
         precomputed.refuse(self, "A given preconditioner was made for points and a kernel.")
         if stopping is not None:
