@@ -16,6 +16,7 @@ KERNELS = [
     kernels.Laplace(1.1),
     kernels.Cauchy(0.9),
     *(kernels.Matern(1.2, nu) for nu in (0.5, 0.8, 1.5, 2.5, 3.3)),
+    *(kernels.ExponentialPower(1.2, exponent) for exponent in (0.7, 1.0, 1.4, 2.0)),
 ]
 
 
@@ -170,3 +171,37 @@ def test_points_of_another_width_are_refused():
     model = KernelRidgeRegressor(metric="diagonal", random_state=0).fit(X, y)
     with pytest.raises(ValueError, match="features"):
         model.predict(X[:, :5])
+
+
+def test_halves_that_learn_and_judge_are_apart(monkeypatch):
+    seen = {"learn": [], "judge": []}
+    refit, choose_in = learning.refit, learning.choose_in
+
+    def noted_refit(metric, kernel, x, *rest):
+        seen["learn"].append({tuple(row) for row in x})
+        monkeypatch.setattr(learning, "choose_in", choose_in)
+        found = refit(metric, kernel, x, *rest)
+        monkeypatch.setattr(learning, "choose_in", noted_choice)
+        return found
+
+    def noted_choice(metric, kernel, x, *rest):
+        seen["judge"].append({tuple(row) for row in x})
+        return choose_in(metric, kernel, x, *rest)
+
+    monkeypatch.setattr(learning, "refit", noted_refit)
+    monkeypatch.setattr(learning, "choose_in", noted_choice)
+    X, y = planted(300)
+    first = LearnedMetric(np.ones(X.shape[1]))
+    assert learning.lowers_error(first, kernels.Gaussian(), X, y[:, None], None, Metric("auto"), 0)
+    assert [len(rows) for rows in seen["learn"]] == [150, 150]
+    for learned, judged in zip(seen["learn"], (seen["judge"][:2], seen["judge"][2:]), strict=True):
+        assert all(len(rows) == 150 and not rows & learned for rows in judged)
+
+
+def test_a_gain_that_may_be_chance_is_not_enough(monkeypatch):
+    X, y = planted(300)
+    first = LearnedMetric(np.ones(X.shape[1]))
+    given = first, kernels.Gaussian(), X, y[:, None], None, Metric("auto"), 0
+    assert learning.lowers_error(*given)
+    monkeypatch.setattr(learning, "CHANCE", 30.0)
+    assert not learning.lowers_error(*given)
