@@ -57,5 +57,6 @@ from .threads import (
     one_openmp_thread_in_a_fork,
     own_threads,
     sum_in_order,
+    threads_for,
     workers_for,
 )

@@ -108,7 +108,8 @@ class NystroemMap(FeatureMap):
         wide = arrays.astype(self.landmarks, xp.float64)
         K = kernels.matrix(self.kernel, kernels.augmented(wide))
         rounding = 0.0 if self.landmarks.dtype == xp.float64 else 5.0 * self._norm_of_errors(K)
-        sigma, U = xp.linalg.eigh((K + K.T) / 2)
+        with arrays.threads_for(K.shape[0] ** 2):
+            sigma, U = xp.linalg.eigh((K + K.T) / 2)
         of_eigensystem = 4.0 * math.sqrt(wide.shape[0]) * float(xp.finfo(xp.float64).eps) * float(sigma[-1])
         floor = max(of_eigensystem, rounding)
         kept = int(xp.sum(arrays.astype(sigma > floor, xp.int64)))

@@ -68,18 +68,19 @@ def fit_feature_components(
         usual = max(200, solver.n_passes * math.ceil(n / size))
         phases.end("preparation")
 
-        run = training.train(
-            stepper,
-            problem,
-            training.Batches(n, size, seed),
-            stopping_rules(solver, n, size, usual, call.max_seconds or options.max_seconds),
-            observers=call.observers,
-            checkpoint=call.checkpoint,
-            snapshot=lambda state, epoch: ComponentSnapshot(
-                FeatureComponents.of(blocks, centering, state, k), state, epoch, device
-            ),
-            may_shrink=True,
-        )
+        with arrays.threads_for(size * blocks.n_features):
+            run = training.train(
+                stepper,
+                problem,
+                training.Batches(n, size, seed),
+                stopping_rules(solver, n, size, usual, call.max_seconds or options.max_seconds),
+                observers=call.observers,
+                checkpoint=call.checkpoint,
+                snapshot=lambda state, epoch: ComponentSnapshot(
+                    FeatureComponents.of(blocks, centering, state, k), state, epoch, device
+                ),
+                may_shrink=True,
+            )
         phases.end("training", run)
         state = run.state
         check_finite(state, getattr(stepper, "step_size", None))

@@ -122,16 +122,17 @@ def fit_kernel_components(
         }
         plan = ComponentPlan(views, coding, stepper, problem, size, dtype, seed, report)
         untrained, usual = KernelComponents(plan, None), max(200, solver.n_passes * math.ceil(n / size))
-        run = training.train(
-            stepper,
-            problem,
-            training.Batches(n, size, seed),
-            stopping_rules(solver, n, size, usual, call.max_seconds or options.max_seconds),
-            observers=call.observers,
-            checkpoint=call.checkpoint,
-            snapshot=lambda state, epoch: untrained.snapshot(state, epoch, options, state.device),
-            may_shrink=solver.step_size is None,
-        )
+        with arrays.threads_for(size * F):
+            run = training.train(
+                stepper,
+                problem,
+                training.Batches(n, size, seed),
+                stopping_rules(solver, n, size, usual, call.max_seconds or options.max_seconds),
+                observers=call.observers,
+                checkpoint=call.checkpoint,
+                snapshot=lambda state, epoch: untrained.snapshot(state, epoch, options, state.device),
+                may_shrink=solver.step_size is None,
+            )
         phases.end("training", run)
         check_finite(run.state, stepper.step_size)
         run.state.take_moments(problem, min(components.MOMENT_ROWS, n))

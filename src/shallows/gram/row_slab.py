@@ -70,7 +70,8 @@ class KernelRowSlab:
         columns, a = arrays.take_rows(self.points, support), coefficients[support]
         for part in arrays.blocks(len(rows), max(1, 2**25 // (8 * len(support)))):
             here = arrays.take_rows(self.points, rows[part])
-            values = arrays.to_numpy(kernels.values(self.kernel, here, columns)).astype(np.float64)
+            with arrays.threads_for(here.shape[0] * len(support)):
+                values = arrays.to_numpy(kernels.values(self.kernel, here, columns)).astype(np.float64)
             # The value at distance zero is known; a computed value has rounding errors.
             place = np.searchsorted(support, rows[part])
             same = np.flatnonzero(support[np.minimum(place, len(support) - 1)] == rows[part])

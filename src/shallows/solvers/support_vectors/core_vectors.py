@@ -218,14 +218,15 @@ def _gradients(problem: CoreProblem, state: CoreState, numbers: np.ndarray) -> n
     kept = state._kept if state._n_kept == m else None
     points = None if kept is not None else arrays.take_rows(problem.points, problem.row_of[state.core])
     out = np.empty(len(numbers))
-    for part in arrays.blocks(len(numbers), max(59, 2**24 // (m + problem.points.shape[1]))):
-        rows = problem.row_of[numbers[part]]
-        if kept is not None:
-            values = kept[rows, :m]
-        else:
-            values = arrays.to_numpy(kernels.values(problem.kernel, arrays.take_rows(problem.points, rows), points))
-            state.n_evaluations += values.size
-        out[part] = values @ mixed
+    with arrays.threads_for(len(numbers) * max(m, problem.points.shape[1])):
+        for part in arrays.blocks(len(numbers), max(59, 2**24 // (m + problem.points.shape[1]))):
+            rows = problem.row_of[numbers[part]]
+            if kept is not None:
+                values = kept[rows, :m]
+            else:
+                values = arrays.to_numpy(kernels.values(problem.kernel, arrays.take_rows(problem.points, rows), points))
+                state.n_evaluations += values.size
+            out[part] = values @ mixed
     return problem.linear[numbers] - problem.signs[numbers] * (out + mixed.sum())
 
 
@@ -244,8 +245,9 @@ def _keep_rows(problem: CoreProblem, state: CoreState) -> None:
     for place in range(state._n_kept, m):
         own = int(problem.row_of[state.core[place]])
         here = problem.points[own : own + 1, :]
-        values = kernels.set_diagonal(problem.kernel, kernels.values(problem.kernel, here, problem.points), here, own)
-        state._kept[:, place] = arrays.to_numpy(values)[0]
+        with arrays.one_blas_thread():
+            values = kernels.values(problem.kernel, here, problem.points)
+        state._kept[:, place] = arrays.to_numpy(kernels.set_diagonal(problem.kernel, values, here, own))[0]
         state.n_evaluations += n
     state._n_kept = m
 
@@ -263,8 +265,9 @@ def _append_to_matrix(problem: CoreProblem, state: CoreState) -> np.ndarray:
     else:
         points = arrays.take_rows(problem.points, problem.row_of[core])
         here = points[m - 1 : m, :]
-        made = kernels.set_diagonal(problem.kernel, kernels.values(problem.kernel, here, points), here, m - 1)
-        values = arrays.to_numpy(made)[0]
+        with arrays.one_blas_thread():
+            made = kernels.values(problem.kernel, here, points)
+        values = arrays.to_numpy(kernels.set_diagonal(problem.kernel, made, here, m - 1))[0]
         state.n_evaluations += m
     row = problem.signs[i] * problem.signs[core] * (values + 1.0)
     row[-1] += problem.ridge[i]
