@@ -9,6 +9,8 @@ import scipy.sparse
 
 from .. import kernels, streams
 from ..kernels import Kernel
+from ..kernels.products import LaplaceProduct
+from ..kernels.radial import ExponentialPower, Gaussian, Laplace
 from ..models.learned_metric import LearnedMetric
 from ..spectrum.kernel_ridge_choice import join_copies
 from ..spectrum.leave_one_out import RidgePath, candidates_of
@@ -16,9 +18,9 @@ from .metric import CHOOSING, choose_in
 from .rows import TrainingSet
 
 CANDIDATES: tuple[Kernel, ...] = (
-    kernels.Laplace(),
-    *(kernels.ExponentialPower(exponent=exponent) for exponent in (0.7, 1.4)),
-    kernels.LaplaceProduct(),
+    Laplace(),
+    *(ExponentialPower(exponent=exponent) for exponent in (0.7, 1.4)),
+    LaplaceProduct(),
 )
 """Kernels that are compared with the Gaussian kernel. Exponents between 0.7 and 2 are smoother the larger they are."""
 
@@ -34,7 +36,7 @@ def choose_kernel_form(rows: TrainingSet, codes: np.ndarray, seed: int, *, of_di
 
     ``of_distance``: only kernels of the Euclidean distance, of which a metric can be learned.
     """
-    gaussian = kernels.Gaussian()
+    gaussian = Gaussian()
     if scipy.sparse.issparse(rows.X):
         return gaussian
     order = streams.permutation(seed, "rows to choose a kernel with", 0, len(codes))[:ROWS]

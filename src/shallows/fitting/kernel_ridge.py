@@ -78,9 +78,10 @@ def fit_kernel_ridge(
     dtype = np.dtype(np.float64) if options.dtype == "auto" and solver.is_direct else options.precision(n)
     check_memory(rows, c, kernel, n_components, solver.n_arrays, options, device, dtype)
     kernel, components = choose_kernel_and_inputs(
-        *(None if chooses_kernel else kernel, metric),
-        # Components are no part of a preconditioner that the user gives.
-        *(n_components if given is None else None, rows, codes, seed, budget),
+        None if chooses_kernel else kernel,
+        metric,
+        n_components if given is None else None,  # Components are no part of a preconditioner that the user gives.
+        *(rows, codes, seed, budget),
         searches_bandwidth=searches_bandwidth,
     )
     with device.active():
