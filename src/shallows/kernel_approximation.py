@@ -1,9 +1,10 @@
 """Transformers of points to explicit features of a kernel."""
 
-from .estimators import public_names
+from typing import Any
 
-__all__, __getattr__ = public_names(
-    __name__,
+from .estimators import ESTIMATORS, unknown_name
+
+_NAMES = (
     "ExtremeLearningMachineAutoencoder",
     "Fastfood",
     "FourierFeatures",
@@ -18,3 +19,11 @@ __all__, __getattr__ = public_names(
     "SparseRandomFeatures",
     "TensorSketch",
 )
+
+__all__ = [*_NAMES]
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        return ESTIMATORS[name]
+    raise unknown_name(__name__, name, __all__)

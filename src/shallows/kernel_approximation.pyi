@@ -7,6 +7,7 @@ from .estimators.feature_maps.fastfood import Fastfood as Fastfood
 from .estimators.feature_maps.fourier import FourierFeatures as FourierFeatures
 from .estimators.feature_maps.landmarks import NystroemFeatures as NystroemFeatures
 from .estimators.feature_maps.landmarks import RBFNetwork as RBFNetwork
+from .estimators.feature_maps.partial_whitening import PartialWhitening as PartialWhitening
 from .estimators.feature_maps.polynomial import PolynomialFeatures as PolynomialFeatures
 from .estimators.feature_maps.polynomial import TensorSketch as TensorSketch
 from .estimators.feature_maps.quasi_monte_carlo import QuasiMonteCarloFeatures as QuasiMonteCarloFeatures

@@ -1,9 +1,10 @@
 """Support vector machines: kernel, linear, core vectors, machines of bounded size; novelty detection; kitchen sinks."""
 
-from .estimators import public_names
+from typing import Any
 
-__all__, __getattr__ = public_names(
-    __name__,
+from .estimators import ESTIMATORS, unknown_name
+
+_NAMES = (
     "AMMClassifier",
     "BudgetedSVMClassifier",
     "CoreVectorMachineClassifier",
@@ -15,3 +16,11 @@ __all__, __getattr__ = public_names(
     "RandomKitchenSinksClassifier",
     "RandomKitchenSinksRegressor",
 )
+
+__all__ = [*_NAMES]
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        return ESTIMATORS[name]
+    raise unknown_name(__name__, name, __all__)

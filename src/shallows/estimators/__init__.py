@@ -6,7 +6,7 @@ of the documentation has the conventions that all estimators share.
 
 import importlib
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 from ..errors import missing_attribute, unknown_attribute
@@ -75,17 +75,6 @@ class _MissingModules:
 
 
 sys.meta_path.append(_MissingModules)
-
-
-def public_names(module: str, *names: str) -> tuple[list[str], Callable[[str], Any]]:
-    """``__all__`` and ``__getattr__`` of a public module with these estimators, which are loaded at their first use."""
-
-    def __getattr__(name: str) -> Any:
-        if name in names:
-            return ESTIMATORS[name]
-        raise unknown_name(module, name, names)
-
-    return [*names], __getattr__
 
 
 def unknown_name(module: str, name: str, known: Iterable[str]) -> Exception:

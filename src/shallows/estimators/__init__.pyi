@@ -24,6 +24,7 @@ from .feature_maps.fastfood import Fastfood as Fastfood
 from .feature_maps.fourier import FourierFeatures as FourierFeatures
 from .feature_maps.landmarks import NystroemFeatures as NystroemFeatures
 from .feature_maps.landmarks import RBFNetwork as RBFNetwork
+from .feature_maps.partial_whitening import PartialWhitening as PartialWhitening
 from .feature_maps.polynomial import PolynomialFeatures as PolynomialFeatures
 from .feature_maps.polynomial import TensorSketch as TensorSketch
 from .feature_maps.quasi_monte_carlo import QuasiMonteCarloFeatures as QuasiMonteCarloFeatures

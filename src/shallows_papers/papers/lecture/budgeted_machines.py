@@ -135,8 +135,8 @@ def _hyperplanes(size: MachineSize, train: SparseRows, per_class: int) -> tuple[
     def make_prediction(state: Any) -> tuple[Any, int]:
         machine = hyperplanes_of(state, solver.constant, size.classes, np.zeros(size.d))
         found, model = FittedBudgeted(machine, solver.regularization, 1, 1, {}, {}), AMMClassifier()
-        model.n_features_in_ = size.d
-        model._store(found, Machines(np.arange(size.classes), "one_vs_rest"))
+        model.n_features_in_, model._targets = size.d, Machines(np.arange(size.classes), "one_vs_rest")
+        model._store(found)
         return model.predict, model.coef_.size + model.intercept_.size
 
     return lambda: solver.step(train, state, np.arange(size.n)), make_prediction
