@@ -330,9 +330,28 @@ class WithValidation:
 
 def digits(rows: int) -> tuple[np.ndarray, ...]:
     """Digits of MNIST, deformed ones after 60,000, and MNIST's test."""
-    import growing_defaults
+    from shallows_papers.datasets import synthetic
 
-    return growing_defaults.digits(rows)
+    x, y, x_test, y_test = prepared("mnist", [{"unit": {}}])
+    if rows > len(x):
+        made = synthetic.make("endless_mnist", digits=(np.rint(x * 255).astype(np.uint8), y.astype(np.int64)), seed=0)
+        x, y = np.empty((rows, made.d), np.float32), np.empty(rows, np.int64)
+        start = 0
+        for images, labels in made.blocks(0, rows, 8192):
+            block = slice(start, start + len(labels))
+            x[block], y[block], start = images / 255, labels, block.stop
+    return x[:rows], y[:rows], x_test, y_test
+
+
+def prepared(name: str, steps: list[dict[str, Any]]) -> tuple[np.ndarray, ...]:
+    """Training rows, their targets, test rows and their targets of a dataset after preparation steps."""
+    from shallows_papers import datasets
+
+    place = ROOT / "data" / "prepared" / name / "which-estimator"
+    if not (place / "prepared.json").exists():
+        datasets.prepare(name, datasets.fetch(name, ROOT / "data" / "raw"), place, steps)
+    held = datasets.load(place)
+    return tuple(np.asarray(part) for part in (held.x_train, held.y_train, held.x_test, held.y_test))
 
 
 def friedman(rows: int) -> tuple[np.ndarray, ...]:
@@ -346,9 +365,8 @@ def friedman(rows: int) -> tuple[np.ndarray, ...]:
 
 def covertype(rows: int) -> tuple[np.ndarray, ...]:
     """Rows of Covertype in random order, inputs standardised."""
-    import growing_defaults
-
-    x, y, x_test, y_test = growing_defaults.covertype()
+    x, y, x_test, y_test = prepared("covtype", [{"split": {"n": 20_000, "seed": 0}}, {"zscore": {}}])
+    x, x_test = x.astype(np.float32), x_test.astype(np.float32)
     order, of_test = (np.random.default_rng(0).permutation(len(part)) for part in (x, x_test))
     order, of_test = order[:rows], of_test[:N_TEST]
     return x[order], y[order], x_test[of_test], y_test[of_test]
