@@ -156,8 +156,8 @@ def _budgeted(size: MachineSize, train: SparseRows) -> tuple[Any, Any]:
         machine = GaussianSum(state.centers.copy(), state.coefficients.copy(), kernel.bandwidth, np.zeros(size.d))
         found = FittedBudgeted(machine, solver.regularization, 1, 1, {}, {})
         model = BudgetedSVMClassifier()
-        model.n_features_in_ = size.d
-        model._store(found, Machines(np.arange(size.classes), "one_vs_rest"))
+        model.n_features_in_, model._targets = size.d, Machines(np.arange(size.classes), "one_vs_rest")
+        model._store(found)
         return model.predict, model.support_vectors_.size + model.dual_coef_.size
 
     return lambda: solver.step(train, state, np.arange(size.n)), make_prediction
