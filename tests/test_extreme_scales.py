@@ -169,7 +169,7 @@ def test_a_function_that_overflows_at_a_new_point_is_refused_there(Estimator, dt
 ROWS = np.random.default_rng(0).normal(size=(120, 3))
 SAYS_TO_SCALE = r"(?i)scale|StandardScaler|bandwidth must lie between|squares are beyond|beyond the numbers"
 # Of inner products, which are no functions of X divided by a scale.
-OF_THE_ORIGIN = ("AMMClassifier", "LinearSVMClassifier", "PolynomialFeatures", "TensorSketch")
+OF_THE_ORIGIN = ("AMMClassifier", "LinearSVMClassifier", "PartialWhitening", "PolynomialFeatures", "TensorSketch")
 REGRESSORS = [name for name in EVERY if name.endswith("Regressor")]
 WEIGHTED = [name for name in EVERY if "sample_weight" in signature(unfitted(name).fit).parameters]
 BINS = {"n_grids": 5, "n_bins": 64}

@@ -182,7 +182,7 @@ def test_newton_s_systems_are_not_much_larger_than_the_number_of_support_vectors
     [
         ({"C": -1.0}, "C must be a positive number"),
         ({"C": None}, "C must be a positive number"),
-        ({"multiclass": "ovo"}, "no multiclass 'ovo'. Did you mean 'one_vs_one'"),
+        ({"multiclass": "ovo"}, "no multiclass 'ovo'. Known: one_vs_one"),
         ({"solver": SMO(tol=0.0)}, "tol must be a positive number"),
         ({"solver": "simplex"}, "simplex"),
         ({"loss": "square"}, "no loss 'square'. Did you mean 'squared_hinge'"),

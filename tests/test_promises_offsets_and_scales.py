@@ -41,7 +41,7 @@ OFFSETS = {
     "sparse, all columns + 1e8": lambda x: scipy.sparse.csr_array(x + 1e8),
 }
 # Kernels and units of which the origin is a part.
-OF_THE_ORIGIN = ("PolynomialFeatures", "TensorSketch")
+OF_THE_ORIGIN = ("PartialWhitening", "PolynomialFeatures", "TensorSketch")
 
 
 def agreement(expected, found):
@@ -185,7 +185,7 @@ def test_other_machines_of_linear_functions_say_to_scale(machine, kind):
 # ------------------------------------------------------------------------------------- columns in different units
 
 # These have no bandwidth.
-WITHOUT_BANDWIDTH = ("AMMClassifier", "LinearSVMClassifier", "PolynomialFeatures", "TensorSketch")
+WITHOUT_BANDWIDTH = ("AMMClassifier", "LinearSVMClassifier", *OF_THE_ORIGIN)
 UNITS = np.array([1.0, 1.0, 1e6, 1.0])
 VARYING = _rng.normal(size=(150, 4))
 

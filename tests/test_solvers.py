@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from engine_example import naive_kernel, preconditioning_matrix, problem, sample
-from shallows.solvers import ConjugateResiduals
 from shallows.solvers.least_squares.eigenpro import EigenProStepper
 from shallows.solvers.least_squares.kernel_sgd import KernelSGDStepper
 from shallows.solvers.least_squares.step_rules import Cycle
@@ -53,12 +52,6 @@ def test_a_step_of_richardson_is_the_gradient_of_the_batch(weights):
 
 
 # ---------------------------------------------------------------------------------------------- EigenPro
-
-
-@pytest.mark.parametrize("solver", [EigenProStepper(1.0), ConjugateResiduals(1.0)])
-def test_without_a_preconditioner_there_is_no_eigenpro(solver):
-    with pytest.raises(ValueError, match="preconditioner"):
-        last(solver, problem(), 1)
 
 
 @pytest.mark.parametrize("batch", [WHOLE, BATCHES], ids=["whole", "batches"])

@@ -130,6 +130,7 @@ class PartialWhitening(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estima
             values = values / m
             q = choose_rank(values, rank=self.rank, level=0.0, rounding=float(xp.finfo(values.dtype).eps) * size)
             self.eigenvalues_ = arrays.to_numpy(values[: q + 1])
+            self._damping = float(self.damping)
             self.components_ = np.ascontiguousarray(arrays.to_numpy(vectors[:, :q]).T)
         self.report_ = {"rank": q, "n_subsample": m, "precision": self._dtype.name, "device": str(device), "seed": seed}
         return self
@@ -140,7 +141,7 @@ class PartialWhitening(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estima
         X = self._validated(X)
         device = arrays.resolve_device(self._options().device)
         # P^½ = I − E diag(1 − √(τ λ_{q+1}/λᵢ)) Eᵀ.
-        kept = 1.0 - shrinkage(self.eigenvalues_, self.damping, 1.0)
+        kept = 1.0 - shrinkage(self.eigenvalues_, self._damping, 1.0)
         out = np.empty(X.shape, dtype=self._dtype)
         at_a_time = max(1, STRIP_BYTES // (X.shape[1] * self._dtype.itemsize))
         with device.active():
