@@ -83,6 +83,7 @@ def curves(target: Target) -> Figure:
     - ``levels``: horizontal lines with a label. ``powers``: thin lines that fall as a power of x, with a label.
     - ``x_scale``, ``y_scale``: ``log`` or ``linear``.
     - ``x_label``, ``y_label``, ``y_limits``, ``titles`` (of axes, by value): replace the default texts and limits.
+    - ``points``: values are points without lines between them, for independent values.
     - ``zeros``: y axes begin at 0, also logarithmic ones with a zero.
     """
     spec = target.figure
@@ -205,8 +206,9 @@ def _draw(ax: Axes, part: pandas.DataFrame, look: Mapping[str, Any], spec: Mappi
             thin = {"color": sheet.INK if own else look["color"], "linestyle": (0, (4, 2)), "linewidth": 0.9}
             ax.plot(measured["at"], measured["mean"], zorder=5 if own else 2, **thin)
             continue
-        marker = "o" if len(measured) <= MARKED else None
-        ax.plot(measured["at"], measured["mean"], marker=marker, markeredgecolor="white", zorder=3, **look)
+        marker = "o" if len(measured) <= MARKED or spec.get("points") else None
+        line = {**look, "linestyle": ""} if spec.get("points") else look
+        ax.plot(measured["at"], measured["mean"], marker=marker, markeredgecolor="white", zorder=3, **line)
         spread = measured["sd"].fillna(0)
         if (spread > 0).any():
             below = (measured["mean"] - spread).clip(lower=measured["mean"] / 10)
@@ -317,7 +319,8 @@ def _handles(target: Target, table: pandas.DataFrame, lines: str, looks: Mapping
         if lines != "metric" or name not in bounds:
             is_drawn = table.loc[table[lines] == name, ["mean", "published"]].notna().any(axis=None)
             title = _title(target, lines, name) + ("" if is_drawn else " (not run)")
-            handles.append(Line2D([], [], label=title, **look))
+            shape = {"marker": "o", "linestyle": ""} if target.figure.get("points") else {}
+            handles.append(Line2D([], [], label=title, **{**look, **shape}))
     for bound in bounds:
         if table.loc[table["metric"] == bound, "mean"].notna().any():
             label = name_of(target, "metric", bound)

@@ -187,7 +187,9 @@ def _thinned(
 
 
 def writer(target: Target, metric: str) -> Callable[[float], str]:
-    """Return the function that formats measured values of a metric of this target, see `numbers.writer`."""
+    """Return the function that formats measured values of a metric of this target, see `wording.writer`."""
+    if metric in target.decimals:
+        return f"{{:z,.{target.decimals[metric]}f}}".format
     rows = [row for row in target.rows if row.metric == metric]
     measured = [row.measured_mean for row in rows if row.measured_mean is not None]
     return wording.writer([_printed(row) for row in rows], measured, next((row.unit for row in rows if row.unit), ""))

@@ -71,6 +71,11 @@ class Target:
         """How its figure is drawn; empty if it has none."""
         return self.meta.get("figure") or {}
 
+    @property
+    def decimals(self) -> Mapping[str, int]:
+        """The decimals of measured values, by metric, where the target gives them."""
+        return self.meta.get("decimals", {})
+
     def is_drawn(self, row: Row) -> bool:
         """Whether the figure draws a row as a point of a curve, so that the table can leave it out."""
         if self.figure.get("kind") != "curves" or self.meta.get("kind") == "table":

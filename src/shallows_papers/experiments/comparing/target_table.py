@@ -101,6 +101,7 @@ def describe(comparison: Mapping[str, Any], results: Mapping[str, RunResult]) ->
     if no_row:
         notes.append(f"Printed, and without a row here: {'; '.join(no_row)}.")
     records = [one.record for one in results.values()]
+    decimals = {name: one["decimals"] for name, one in spec["metrics"].items() if "decimals" in one}
     return {
         "id": comparison["target"],
         "title": spec["title"],
@@ -118,6 +119,7 @@ def describe(comparison: Mapping[str, Any], results: Mapping[str, RunResult]) ->
         "layout": spec["layout"],
         "sources": _sources(comparison),
         "figure": spec.get("figure"),
+        **({"decimals": decimals} if decimals else {}),
     }
 
 
