@@ -94,6 +94,21 @@ def test_a_level_is_a_line_across(tmp_path):
     assert [text.get_text() for text in ax.texts] == ["1 − δ"]
 
 
+def test_independent_values_are_points_without_lines(tmp_path):
+    rows = [row(metric, m / 7, f"m={m}") for metric in ("norm", "bound") for m in range(20)]
+    (ax,) = draw_curves(tmp_path, rows, {"y": ["norm", "bound"], "lines": "metric", "points": True}).axes
+    assert [(line.get_linestyle(), line.get_marker()) for line in ax.lines] == [("None", "o")] * 2
+
+
+def test_a_target_gives_the_decimals_of_a_metric(tmp_path):
+    path = written(tmp_path, [row("norm", 1.00172, "k=1"), row("bound", 1.00172, "k=1")], {"y": ["other"]})
+    path.with_suffix(".json").write_text(
+        json.dumps({**json.loads(path.with_suffix(".json").read_text()), "decimals": {"norm": 4}})
+    )
+    table = tables.markdown(read(path))
+    assert "1.0017 ○" in table and "1 ○" in table
+
+
 def test_what_was_not_measured_is_named_in_a_line_or_the_legend(tmp_path):
     rows = [*batches(), row("norm", "", "k=3")]
     figure = draw_curves(tmp_path, rows, {"y": ["norm"], "columns": "k"})
