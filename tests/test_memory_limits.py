@@ -1,5 +1,8 @@
 """The limits of containers and batch systems, read from made-up trees of the files in which Linux reports them."""
 
+import subprocess
+import sys
+
 import pytest
 
 from shallows import arrays
@@ -16,7 +19,7 @@ def tree(root, mount, named, groups):
     (root / "proc/self").mkdir(parents=True)
     (root / "proc/self/mountinfo").write_text("22 1 0:20 / / rw - ext4 /dev/sda rw\n" + mount)
     (root / "proc/self/cgroup").write_text(named)
-    top = root / ("sys/fs/cgroup" if "cgroup2" in mount else "sys/fs/cgroup/memory")
+    top = root / mount.split()[4].lstrip("/")
     top.mkdir(parents=True)
     for path, files in groups.items():
         folder = top / path
@@ -32,6 +35,10 @@ def v1(limit, usage, stat=""):
 
 def v2(limit, usage, stat=""):
     return {"memory.max": limit, "memory.current": usage, "memory.stat": stat}
+
+
+def v1_quota(processors):
+    return {"cpu.cfs_quota_us": 100_000 * processors, "cpu.cfs_period_us": 100_000}
 
 
 def sizes(root, environment=()):
@@ -86,3 +93,30 @@ def test_the_budget_and_the_memory_of_the_machine_keep_to_the_least_limit(monkey
     assert arrays.available_memory() == 500 * 2**20
     assert arrays.memory_budget(None) == int(0.7 * 500 * 2**20)
     assert memory_limits.main_memory() == 800 * 2**20
+
+
+@pytest.mark.parametrize(
+    ("mount", "named", "groups", "expected"),
+    [
+        (V2_MOUNT, "0::/a/b\n", {"a": {"cpu.max": "150000 100000"}, "a/b": {"cpu.max": "max 100000"}}, 2),
+        (V2_MOUNT, "0::/\n", {"": {"cpu.max": "5000 100000"}}, 1),
+        (V1_MOUNT.replace("memory", "cpu"), "4:memory:/a\n2:cpu:/b\n", {"a": v1_quota(1), "b": v1_quota(3)}, 3),
+        (V1_MOUNT.replace("memory", "cpu,cpuacct"), "2:cpu,cpuacct:/\n", {"": v1_quota(-1)}, float("inf")),
+    ],
+)
+def test_a_quota_of_processor_time_limits_the_processors(tmp_path, mount, named, groups, expected):
+    assert memory_limits.processors(tree(tmp_path, mount.format(root="/"), named, groups)) == expected
+
+
+def test_threads_keep_within_the_quota_of_a_container():
+    program = """
+from shallows.utils import memory_limits
+memory_limits.processors = lambda: 1
+import threadpoolctl
+from shallows import arrays
+with threadpoolctl.threadpool_limits(2, user_api="blas"):
+    assert arrays.n_threads() == 1
+    libraries = threadpoolctl.threadpool_info()
+    assert {library["num_threads"] for library in libraries if library["user_api"] == "blas"} == {1}
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from ..utils import memory_limits
 from .devices import Array, uses_numpy
 
 _INSIDE: contextvars.ContextVar[bool] = contextvars.ContextVar("inside a block of one BLAS thread", default=False)
@@ -22,10 +23,16 @@ _before: list[int] = []
 
 @functools.cache
 def _blas() -> tuple[list[Any], list[Any]]:
-    """BLAS libraries with one number of threads for the process, and libraries with a number for each thread."""
+    """BLAS libraries with one number of threads for the process, and libraries with a number for each thread.
+
+    The first call limits their threads to the processors that a container's quota pays for. The system stops a process
+    that has used its quota, and BLAS threads use it while they wait for each other.
+    """
     from threadpoolctl import ThreadpoolController
 
-    libraries = ThreadpoolController().select(user_api="blas").lib_controllers
+    libraries, most = ThreadpoolController().select(user_api="blas").lib_controllers, memory_limits.processors()
+    too_many = [x for x in libraries if x.get_num_threads() > most]
+    _set_threads(too_many, [int(most) for _ in too_many])
     by_thread = [x for x in libraries if x.internal_api == "openblas" and x.threading_layer == "openmp"]
     return [x for x in libraries if x not in by_thread], by_thread
 

@@ -1,5 +1,6 @@
-"""How much main memory this process may use: limits of Linux control groups and of its Slurm job."""
+"""Main memory and processors of this process: limits of Linux control groups and of its Slurm job."""
 
+import math
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -26,7 +27,7 @@ def limits(root: str | Path = "/", environment: Mapping[str, str] | None = None)
 
     ``root``: the folder that contains ``proc/self`` and ``sys/fs/cgroup``. ``environment``: None means ``os.environ``.
     """
-    found = [limit for group in _memory_groups(Path(root)) if (limit := _limit_of(*group)) is not None]
+    found = [limit for group in _groups(Path(root), "memory") if (limit := _limit_of(*group)) is not None]
     allocated = _slurm_allocation(os.environ if environment is None else environment)
     if allocated is None:
         return found
@@ -35,8 +36,15 @@ def limits(root: str | Path = "/", environment: Mapping[str, str] | None = None)
     return [*found, Limit(allocated, psutil.Process().memory_info().rss)]
 
 
-def _memory_groups(root: Path) -> Iterator[tuple[Path, bool]]:
+def processors(root: str | Path = "/") -> float:
+    """The number of processors whose time the control groups of this process may use, rounded up; else infinity."""
+    return min([math.inf, *(_quota_of(*group) for group in _groups(Path(root), "cpu"))])
+
+
+def _groups(root: Path, controller: str) -> Iterator[tuple[Path, bool]]:
     """Folders of the control groups of this process, innermost first, and whether each is of version 2.
+
+    ``controller``: "memory" or "cpu", which in version 1 have different groups.
 
     ``/proc/self/cgroup`` has the name of the group in the whole hierarchy. Inside a container only a part of the
     hierarchy is mounted; the fourth field of ``/proc/self/mountinfo`` says which part. If the two do not match, the
@@ -47,12 +55,12 @@ def _memory_groups(root: Path) -> Iterator[tuple[Path, bool]]:
         left, _, right = line.partition(" - ")
         fields, (kind, _, options) = left.split(" "), [*right.split(" ", 2), "", ""][:3]
         is_v2 = kind == "cgroup2"
-        if len(fields) < 5 or not (is_v2 or (kind == "cgroup" and "memory" in options.split(","))):
+        if len(fields) < 5 or not (is_v2 or (kind == "cgroup" and controller in options.split(","))):
             continue
         top = root / fields[4].lstrip("/")
         for number, controllers, name in groups:
-            is_memory_group = number == "0" and not controllers if is_v2 else "memory" in controllers.split(",")
-            if not is_memory_group:
+            is_own = number == "0" and not controllers if is_v2 else controller in controllers.split(",")
+            if not is_own:
                 continue
             with suppress(ValueError):
                 name = PurePosixPath("/") / PurePosixPath(name).relative_to(fields[3])
@@ -77,6 +85,16 @@ def _limit_of(group: Path, is_v2: bool) -> Limit | None:
     counters = dict(line.split(" ", 1) for line in _lines(group / "memory.stat") if " " in line)
     pages = sum(int(counters.get(f"{prefix}{kind}_file", 0)) for kind in ("active", "inactive"))
     return Limit(size, max(used - pages, 0))
+
+
+def _quota_of(group: Path, is_v2: bool) -> float:
+    """The processors that one group may use, or infinity."""
+    names = ("cpu.max",) if is_v2 else ("cpu.cfs_quota_us", "cpu.cfs_period_us")
+    try:
+        quota, period = (int(number) for name in names for number in (group / name).read_text("ascii").split())
+    except (OSError, ValueError):  # version 2 writes "max" if there is no limit
+        return math.inf
+    return max(1, math.ceil(quota / period)) if quota > 0 else math.inf  # version 1 writes -1 if there is no limit
 
 
 def _slurm_allocation(environment: Mapping[str, str]) -> int | None:
