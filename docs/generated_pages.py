@@ -265,8 +265,8 @@ def _erratum(one: Mapping[str, Any]) -> list[str]:
 def finding_pages(project: Path) -> dict[str, str]:
     """The files of findings, as pages of the book."""
     return {
-        f"findings_{path.parent.name}.rst": f".. include:: ../../config/papers/{path.parent.name}/findings.rst\n"
-        for path in sorted((project / "config" / "papers").glob("*/findings.rst"))
+        f"findings_{path.parent.name}.md": f"```{{include}} ../../config/papers/{path.parent.name}/findings.md\n```\n"
+        for path in sorted((project / "config" / "papers").glob("*/findings.md"))
     }
 
 

@@ -252,7 +252,7 @@ def test_every_formula_can_be_converted():
 def test_every_erratum_that_the_configuration_names_is_explained():
     known = {one["id"] for document in pages.DOCUMENTS for one in pages.read_errata(PROJECT, document)["errata"]}
     named = set()
-    for path in [*(PROJECT / "config").rglob("*.yaml"), *(PROJECT / "config").rglob("*.rst")]:
+    for path in [*(PROJECT / "config").rglob("*.yaml"), *(PROJECT / "config").rglob("*.md")]:
         text = path.read_text(encoding="utf-8")
         named |= set(re.findall(r"(?:erratum |errata |\()([EDCKLX]\d+)\b", text))
     assert named and named <= known

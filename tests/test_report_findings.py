@@ -8,13 +8,13 @@ from shallows_papers.experiments.comparing.verdicts import Verdict
 from shallows_papers.report import page
 from workflow_runs import PROJECT
 
-TEXTS = sorted((PROJECT / "config" / "papers").glob("*/findings.rst"))
+TEXTS = sorted((PROJECT / "config" / "papers").glob("*/findings.md"))
 
 
 @pytest.fixture
 def text(tmp_path):
     def write(content):
-        path = tmp_path / "findings.rst"
+        path = tmp_path / "findings.md"
         path.write_text(content, encoding="utf-8")
         return path
 
@@ -22,7 +22,7 @@ def text(tmp_path):
 
 
 def test_the_name_of_a_target_becomes_a_link_with_its_verdicts(text):
-    path = text("See ``some_table`` and ``another_name``.\n")
+    path = text("See `some_table` and `another_name`.\n")
     kinds = {"number": {Verdict.REPRODUCED: (2, 0), Verdict.NOT_RUN: (1, 0)}, "order": {Verdict.REPRODUCED: (1, 1)}}
     made = page.render(path, {"some_table": kinds})
     assert '<a href="#some_table"><code>some_table</code></a>' in made
@@ -31,8 +31,14 @@ def test_the_name_of_a_target_becomes_a_link_with_its_verdicts(text):
 
 
 def test_markup_that_is_wrong_is_told_with_its_place(text):
-    with pytest.raises(ShallowsError, match=r"findings\.rst.*reStructuredText"):
+    with pytest.raises(ShallowsError, match=r"findings\.md.*Markdown"):
         page.render(text("A *word that never ends\n"), {})
+
+
+def test_headings_formulas_and_links_are_those_of_markdown(text):
+    made = page.render(text("# Title\n\n## Part\n\n- It has $\\sqrt{a_1}$ and a [page](a.html).\n"), {})
+    assert "<h3>Title</h3>" in made and "<h4>Part" in made
+    assert "<msqrt>" in made and '<a class="reference external" href="a.html">page</a>' in made
 
 
 def test_a_text_can_bring_in_no_html_and_no_file(text):
@@ -45,7 +51,7 @@ def test_a_text_can_bring_in_no_html_and_no_file(text):
 @pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.parent.name)
 def test_the_findings_name_targets_that_stand(path):
     known = own_plan().targets
-    named = set(re.findall(r"``([a-z0-9_]+)``", path.read_text(encoding="utf-8")))
+    named = set(re.findall(r"`([a-z0-9_]+)`", path.read_text(encoding="utf-8")))
     assert named and named <= set(known)
     made = page.render(path, {name: {} for name in known})
     assert all(f'href="#{name}"' in made for name in named)

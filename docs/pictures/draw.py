@@ -32,11 +32,11 @@ PAPERS = {
     "Large Scale Learning": "The lecture",
 }
 ABOUT = {
-    "EigenPro": "Ma and Belkin 2017: [EigenPro](config/papers/eigenpro/findings.rst)",
-    "Doubly stochastic gradients": "Dai and others 2014: [doubly stochastic gradients](config/papers/dsg/findings.rst)",
-    "Re-used coordinates": "Li and Póczos 2016: [re-used coordinates](config/papers/dsg/findings.rst)",
-    "Kernel component analysis": "Xie and others 2015: [kernel components](config/papers/kpca/findings.rst)",
-    "The lecture": "Minhas: [lecture](config/papers/lecture/findings.rst)",
+    "EigenPro": "Ma and Belkin 2017: [EigenPro](config/papers/eigenpro/findings.md)",
+    "Doubly stochastic gradients": "Dai and others 2014: [doubly stochastic gradients](config/papers/dsg/findings.md)",
+    "Re-used coordinates": "Li and Póczos 2016: [re-used coordinates](config/papers/dsg/findings.md)",
+    "Kernel component analysis": "Xie and others 2015: [kernel components](config/papers/kpca/findings.md)",
+    "The lecture": "Minhas: [lecture](config/papers/lecture/findings.md)",
 }
 COLUMNS = {
     "reproduced or agrees": (Verdict.REPRODUCED, Verdict.AGREES),

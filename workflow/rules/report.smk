@@ -1,7 +1,7 @@
 """The page of a scale: the papers in short, the verdicts, what was found, every target."""
 
 FINDINGS = sorted(
-    map(from_here, PLAN.configuration.folder.glob("papers/*/findings.rst"))
+    map(from_here, PLAN.configuration.folder.glob("papers/*/findings.md"))
 )
 SUMMARIES = [from_here(path) for path in PLAN.summaries]
 VERDICT_LOG = [*map(from_here, PLAN.configuration.folder.glob("verdict_log.csv"))]

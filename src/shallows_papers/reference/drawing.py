@@ -27,7 +27,7 @@ def draw(plan: Plan, scale: str, reference: str | Path, out: str | Path) -> Path
     page.write(
         drawn,
         place,
-        sorted(map(str, plan.configuration.folder.glob("papers/*/findings.rst"))),
+        sorted(map(str, plan.configuration.folder.glob("papers/*/findings.md"))),
         summary_paths(plan.configuration),
         origin=f"Drawn from the reference results in the repository, without training: {len(targets)} of {len(drawn)} "
         "targets are among them. The others count as not run, and their tables say why.",

@@ -1,4 +1,4 @@
-"""Findings with numbers from the reference: ``findings.template.rst`` of a paper becomes its ``findings.rst``.
+"""Findings with numbers from the reference: ``findings.template.md`` of a paper becomes its ``findings.md``.
 
 A number is written as ``{target: key=value; key=value}``, which names one row of a table of the laptop scale. It
 becomes the row's mean with the digits of the printed numbers. After a bar follows another form: ``| .2`` for two
@@ -22,7 +22,7 @@ from shallows_papers.report.headlines import JUDGED
 from shallows_papers.report.pivot import writer
 from shallows_papers.report.target import Target
 
-TEMPLATE, FINDINGS = "findings.template.rst", "findings.rst"
+TEMPLATE, FINDINGS = "findings.template.md", "findings.md"
 _PLACE = re.compile(r"\{(?P<target>[a-z][a-z0-9_]+):\s*(?P<where>[^|{}]+?)\s*(?:\|\s*(?P<form>[^{}]+?)\s*)?\}")
 
 

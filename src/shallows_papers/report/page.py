@@ -265,11 +265,23 @@ def _words(target: Target) -> str:
     return " ".join([target.id, target.title, target.source, *about, *named]).lower()
 
 
+def _for_docutils(markdown: str) -> str:
+    """Return a text with headings, names, formulas and links of Markdown in the markup that docutils reads."""
+
+    def underlined(found: re.Match[str]) -> str:
+        return f"{found[2]}\n{'=-~'[len(found[1]) - 1] * len(found[2])}"
+
+    text = re.sub(r"^(#{1,3}) (.+)$", underlined, markdown, flags=re.MULTILINE)
+    text = re.sub(r"`([^`]+)`", r"``\1``", text)
+    text = re.sub(r"(?<!\w)\$([^$]+)\$(?!\w)", r":math:`\1`", text)
+    return re.sub(r"\[([^\]]+)\]\(([^)]+)\)", r"`\1 <\2>`__", text)
+
+
 _LITERAL = re.compile(r'<span class="docutils literal">(?P<name>[a-z][a-z0-9_]*)</span>')
 
 
 def render(path: str | Path, kinds: Mapping[str, Mapping[str, Mapping[Verdict, tuple[int, int]]]]) -> str:
-    """Convert a reStructuredText file to a fragment of HTML; the file cannot include other files or raw HTML.
+    """Convert a Markdown file to a fragment of HTML; the file cannot include other files or raw HTML.
 
     ``kinds`` has the result of `counts_by_kind` for each target of the page. The name of a target in the text becomes a
     link, followed by the number of its items with each verdict, so that the text does not have to repeat numbers.
@@ -279,6 +291,7 @@ def render(path: str | Path, kinds: Mapping[str, Mapping[str, Mapping[Verdict, t
 
     settings = {
         "initial_header_level": 3,
+        "math_output": "MathML",
         "doctitle_xform": False,
         "file_insertion_enabled": False,
         "raw_enabled": False,
@@ -287,10 +300,10 @@ def render(path: str | Path, kinds: Mapping[str, Mapping[str, Mapping[Verdict, t
         "warning_stream": False,
     }
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = _for_docutils(Path(path).read_text(encoding="utf-8"))
         body = publish_parts(text, writer="html5", settings_overrides=settings)["body"]
     except SystemMessage as error:
-        raise ShallowsError(f"{path} is not valid reStructuredText: {error}") from None
+        raise ShallowsError(f"{path} cannot be read as Markdown: {error}") from None
 
     def linked(found: re.Match[str]) -> str:
         name = found["name"]
