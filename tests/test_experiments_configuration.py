@@ -179,6 +179,11 @@ def test_nested_parameters_of_objects_are_flattened_to_paths_when_the_configurat
     assert configuration.load(project).methods["krls"]["parameters"] == {"solver": "cholesky", "solver__tol": 1e-3}
 
 
+def test_the_configuration_of_the_slurm_drill_is_valid():
+    drill = configuration.load(PROJECT, {"configuration": str(PROJECT / "tests" / "drill" / "config")})
+    assert "pausing_sgd" in drill.methods
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [

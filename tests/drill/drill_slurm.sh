@@ -90,6 +90,7 @@ targets=(drill_batches drill_steady)
 run "${targets[@]}" || echo "    exit status $?"
 judge "undisturbed: runs, preconditioners and their preparation in few jobs" \
     '[ "$(scontrol show jobs --oneliner | wc -l)" -le 5 ]'
+[ $failed = 0 ] || { tail -n 20 "$folder/$name.log"; echo "Without this run there is nothing to compare with. The logs: $folder"; exit 1; }
 
 begin failure && {
     mv "$work/data/prepared/mnist_demo/unit/x_train.npy" "$work/kept"
