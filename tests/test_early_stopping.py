@@ -13,7 +13,18 @@ from engine_example import sample
 from estimators_example import published, uncalibrated
 from feature_forms import feature_eigenpro_regressor
 from forms import centers_regressor, changed, eigenpro_regressor, kernel_sgd_classifier
-from shallows import KernelRidgeClassifier, KernelRidgeRegressor, Options, spectrum, training
+from shallows import (
+    DoublyStochasticRegressor,
+    KernelRidgeClassifier,
+    KernelRidgeRegressor,
+    LinearSVMClassifier,
+    Options,
+    RegularizedRiskClassifier,
+    spectrum,
+    svm,
+    training,
+)
+from shallows.decomposition import DoublyStochasticKernelPCA
 from shallows.errors import ShallowsError
 from shallows.fitting.rows import EarlyStopping, HeldOut, TrainingSet, split_rows
 from shallows.solvers import EigenPro
@@ -131,6 +142,25 @@ def test_a_time_that_the_choices_take_alone_leaves_a_model_and_a_warning(Estimat
         model = Estimator(max_seconds=1e-6, batch_size=200, random_state=0).fit(X, y)
     assert model.report_["stopped_by"] == "max_seconds" and model.n_epochs_ == 1
     assert model.score(X, y) > 0.02
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        RegularizedRiskClassifier(),
+        DoublyStochasticRegressor(),
+        svm.BudgetedSVMClassifier(),
+        LinearSVMClassifier(),
+        DoublyStochasticKernelPCA(2),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_a_limit_counts_the_preparation_in_every_family(model):
+    X = sample(300, 5)
+    y = (X[:, 0] > 0).astype(int) if is_classifier(model) else X[:, 0]
+    with pytest.warns(UserWarning, match="were over before the first step"):
+        model.set_params(options=Options(max_seconds=1e-6)).fit(X, y)
+    assert model.report_["stopped_by"] == "max_seconds"
 
 
 def test_conjugate_gradients_have_a_model_after_a_pass_whatever_the_time():

@@ -90,7 +90,7 @@ def fit_budgeted_svm(
         state.fill(points, before.model.coefficients)
         state.n_steps = before.n_steps
     phases.end("preparation")
-    run = train_on_rows(stepper, rows, state, None if streamed else solver.max_epochs, call)
+    run = train_on_rows(stepper, rows, state, None if streamed else solver.max_epochs, call, phases)
     state = run.state
     model = GaussianSum(np.ascontiguousarray(state.centers + offsets), state.coefficients.copy(), width, offsets)
     chosen = {
@@ -142,7 +142,7 @@ def fit_multi_hyperplane(
         state.classes[:m] = fitted.classes
         state.n_weights, state.n_steps, state.n_names = m, before.n_steps, len(state.names)
     phases.end("preparation")
-    run = train_on_rows(stepper, rows, state, None if streamed else solver.max_epochs, call)
+    run = train_on_rows(stepper, rows, state, None if streamed else solver.max_epochs, call, phases)
     state = run.state
     model = hyperplanes_of(state, constant, k, offsets)
     chosen = {"n_hyperplanes": state.n_weights, "n_violations": state.n_violations, "pruned": state.pruned}
@@ -197,6 +197,7 @@ def train_on_rows(
     state: Any,
     max_epochs: int | None,
     call: FitCall,
+    phases: Phases,
 ) -> training.Run:
     """Train from a state or the zero function; without ``max_epochs``, visit the rows once, in their order."""
     n = rows.points.shape[0]
@@ -205,7 +206,8 @@ def train_on_rows(
         batches = training.Stream(np.arange(n)[some] for some in arrays.blocks(n, BATCH))
         stopping = training.Stopping(1, tolerance=-np.inf)
     else:
-        stopping = training.Stopping(max_epochs, max_seconds=call.options.max_seconds, tolerance=-np.inf)
+        seconds = phases.seconds_left(call.options.max_seconds)
+        stopping = training.Stopping(max_epochs, max_seconds=seconds, tolerance=-np.inf)
     return training.train(stepper, rows, batches, stopping, observers=call.observers, state=state)
 
 

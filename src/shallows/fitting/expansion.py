@@ -158,7 +158,8 @@ def fit_expansion(
 
         # Ten passes, and more of them for small data, which need no fewer steps to the solution.
         usual = max(10 * math.ceil(n / plan.batch_size), 50, min(200, math.ceil(200 * math.sqrt(1000 / n))))
-        stopping = stopping_rules(settings, n, plan.batch_size, usual, call.max_seconds or options.max_seconds)
+        seconds = phases.seconds_left(call.max_seconds or options.max_seconds)
+        stopping = stopping_rules(settings, n, plan.batch_size, usual, seconds)
         check_room(plan, settings, n, stopping, options.max_seconds)
         run = training.train(
             plan.stepper,

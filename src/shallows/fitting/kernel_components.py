@@ -127,7 +127,7 @@ def fit_kernel_components(
                 stepper,
                 problem,
                 training.Batches(n, size, seed),
-                stopping_rules(solver, n, size, usual, call.max_seconds or options.max_seconds),
+                stopping_rules(solver, n, size, usual, phases.seconds_left(call.max_seconds or options.max_seconds)),
                 observers=call.observers,
                 checkpoint=call.checkpoint,
                 snapshot=lambda state, epoch: untrained.snapshot(state, epoch, options, state.device),

@@ -68,7 +68,7 @@ def fit_linear_svm(
         OneVersusRest(solver.build(call.seed)),
         problems,
         training.OwnRows(n if solver.is_online else 1),
-        training.Stopping(max_epochs, max_seconds=options.max_seconds),
+        training.Stopping(max_epochs, max_seconds=phases.seconds_left(options.max_seconds)),
         observers=call.observers,
         checkpoint=call.checkpoint,
         snapshot=lambda state, epoch: FunctionSnapshot(

@@ -96,7 +96,7 @@ def fit_regularized_risk(
             stepper,
             problem,
             source(n, size, seed, first_epoch=start.epoch),
-            call.stopping(solver.max_epochs, held_out, solver.tol),
+            call.stopping(solver.max_epochs, held_out, solver.tol, phases),
             observers=call.observers,
             checkpoint=call.checkpoint,
             snapshot=lambda state, epoch: RiskSnapshot(
