@@ -25,11 +25,16 @@ def is_told_by_another(name):
     return mode in OF_A_MODE and estimator.endswith(TWINS)
 
 
+RECORD = "PYTHONPATH=src OMP_NUM_THREADS=1 .venv/bin/python tests/golden/recording.py record --new"
+HOW_TO_RECORD = f"{RECORD} records the numbers of cases that are new (see CONTRIBUTING.md), such as a new estimator's."
+
+
 def agree(which, stored):
     """Run cases with one thread and compare each, and the purposes of its random numbers, with what is stored.
 
     The text of a purpose decides the numbers, so no purpose may be reworded.
     """
+    assert which.keys() <= stored["cases"].keys(), HOW_TO_RECORD
     with threadpool_limits(1):
         made, drawn = recording.purposes_drawn(lambda: {name: cases.run(case) for name, case in which.items()})
     found = {
@@ -37,7 +42,7 @@ def agree(which, stored):
         for name, outputs in made.items()
     }
     assert not {name: how for name, how in found.items() if how}
-    assert set(drawn) <= set(STORED["purposes"])
+    assert set(drawn) <= set(STORED["purposes"]), "The purpose of a random number has a new text, so numbers change."
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
@@ -53,8 +58,8 @@ def test_larger_fits_give_the_numbers_that_were_recorded(name):
 
 
 def test_every_case_is_recorded_and_no_other():
-    assert SMALL.keys() == STORED["cases"].keys()
-    assert LARGE.keys() == STORED_LARGE["cases"].keys()
+    assert SMALL.keys() == STORED["cases"].keys(), HOW_TO_RECORD
+    assert LARGE.keys() == STORED_LARGE["cases"].keys(), f"{HOW_TO_RECORD} With --large the slow ones."
 
 
 def test_a_gpu_gives_the_numbers_of_the_cpu(monkeypatch):
@@ -76,3 +81,13 @@ def test_a_changed_number_is_noticed():
     assert recording.differences("EigenProClassifier", stored, recording.summaries({"predict": X[0] * (1 + 1e-2)}))
     assert recording.differences("EigenProClassifier", stored, recording.summaries({"decision_function": X[0]}))
     assert recording.differences("EigenProClassifier", stored, "refused")
+
+
+def test_recording_new_cases_keeps_the_numbers_of_the_others(tmp_path, capsys):
+    X, *_ = cases.data()
+    path, which = tmp_path / "numbers.json", {"a": lambda: {"transform": X}, "b": lambda: {"transform": X}}
+    recording.record(path, which)
+    recording.record(path, {"b": lambda: {"transform": X + 1}, "c": which["a"]}, only_new=True)
+    stored, expected = json.loads(path.read_text())["cases"], recording.summaries({"transform": X})
+    assert stored == {"b": expected, "c": expected}
+    assert capsys.readouterr().out.endswith("1 cases recorded\n    c\n")

@@ -1,6 +1,7 @@
 """Record golden numbers, or compare two checkouts bit by bit on one machine.
 
-    python tests/golden/recording.py record              # writes numbers.json, in its own commit
+    python tests/golden/recording.py record --new        # adds the cases that numbers.json lacks, as for a new estimator
+    python tests/golden/recording.py record              # writes all of numbers.json, in its own commit
     python tests/golden/recording.py digests OUT.json    # digests of all bits, for `compare`
     python tests/golden/recording.py compare OLD.json NEW.json
     python tests/golden/recording.py check --device gpu --seconds 300
@@ -159,11 +160,25 @@ def check(device: str, seconds: float) -> bool:
     return not differing
 
 
+def record(path: Path, which: dict[str, Callable[[], Any]], *, only_new: bool = False) -> None:
+    """Write the numbers of all cases, or add the new cases and drop the ones that no longer exist."""
+    stored = json.loads(path.read_text()) if only_new else {"purposes": [], "cases": {}}
+    known = {name: case for name, case in stored["cases"].items() if name in which}
+    new = [(name, case) for name, case in which.items() if name not in known]
+    made, purposes = purposes_drawn(lambda: made_of(new, summaries))
+    of_all, purposes = known | made, sorted({*stored["purposes"], *purposes})
+    lines = ",\n".join(f" {json.dumps(name)}: {json.dumps(of_all[name])}" for name in which)
+    path.write_text(f'{{"purposes": {json.dumps(purposes)},\n"cases": {{\n{lines}\n}}}}\n')
+    print(f"{path.name}: {len(made)} cases recorded", *made, sep="\n    ")
+
+
 def main() -> None:
     """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     actions = parser.add_subparsers(dest="action", required=True)
-    actions.add_parser("record").add_argument("--large", action="store_true")
+    recorded = actions.add_parser("record")
+    recorded.add_argument("--large", action="store_true")
+    recorded.add_argument("--new", action="store_true")
     digests = actions.add_parser("digests")
     digests.add_argument("out", type=Path)
     digests.add_argument("--large", action="store_true")
@@ -185,10 +200,7 @@ def main() -> None:
     if given.action == "digests":
         given.out.write_text(json.dumps(made_of(which(), digest), indent=1))
     else:
-        made, purposes = purposes_drawn(lambda: made_of(which(), summaries))
-        path = LARGE_NUMBERS if given.large else NUMBERS
-        lines = ",\n".join(f" {json.dumps(name)}: {json.dumps(case)}" for name, case in made.items())
-        path.write_text(f'{{"purposes": {json.dumps(purposes)},\n"cases": {{\n{lines}\n}}}}\n')
+        record(LARGE_NUMBERS if given.large else NUMBERS, dict(which()), only_new=given.new)
 
 
 if __name__ == "__main__":
