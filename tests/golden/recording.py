@@ -1,6 +1,6 @@
 """Record golden numbers, or compare two checkouts bit by bit on one machine.
 
-    python tests/golden/recording.py record --new        # adds the cases that numbers.json lacks, as for a new estimator
+    python tests/golden/recording.py record --new        # adds the cases that numbers.json lacks, of a new estimator
     python tests/golden/recording.py record              # writes all of numbers.json, in its own commit
     python tests/golden/recording.py digests OUT.json    # digests of all bits, for `compare`
     python tests/golden/recording.py compare OLD.json NEW.json
