@@ -1,7 +1,7 @@
 """Draw every page of measurements from its record: ``python benchmarks/pages.py [--out FOLDER]``.
 
 ``benchmarks/RESULTS.md`` has the tables of all records in ``benchmarks/measured/``. `which_estimator` and `road` draw
-``docs/which_estimator.md`` with its picture and ``docs/to_a_billion_points.rst``. Nothing is measured.
+``docs/which_estimator.md`` with its picture and ``docs/to_a_billion_points.md``. Nothing is measured.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def write_all(folder: Path) -> None:
     """Write all pages below a folder."""
     pages = {
         "benchmarks/RESULTS.md": results(),
-        "docs/to_a_billion_points.rst": road.page(),
+        "docs/to_a_billion_points.md": road.page(),
         "docs/which_estimator.md": which_estimator.page(which_estimator.read()),
     }
     for name, text in pages.items():

@@ -1,4 +1,4 @@
-"""Writes docs/to_a_billion_points.rst: what trainings take on how many cards, from measured constants.
+"""Writes docs/to_a_billion_points.md: what trainings take on how many cards, from measured constants.
 
     python benchmarks/road.py
 
@@ -13,7 +13,7 @@ import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "to_a_billion_points.rst"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "to_a_billion_points.md"
 #: Bytes a second that a card sends (400 Gbit/s InfiniBand, data sheet), seconds of a message, bytes a second of a disk;
 #: the last two are assumptions.
 NETWORK, MESSAGE_SECONDS, DISK = 5.0e10, 5.0e-6, 2.0e9
@@ -113,8 +113,7 @@ def duration(seconds: float) -> str:
 
 
 def table(trainings: list[Training]) -> str:
-    """A list table in reStructuredText."""
-    lines = [".. list-table::", "   :header-rows: 1", ""]
+    """A table in Markdown."""
     of_one = ("products, one card", "elementwise work, one card")
     rows = [("training", *of_one, "cards for an hour", "network between them", "memory of each")]
     for one in trainings:
@@ -130,9 +129,8 @@ def table(trainings: list[Training]) -> str:
                 f"{one.bytes_on_a_card(shown) / 1e9:.2g} GB",
             )
         )
-    for row in rows:
-        lines += [f"   {'*' if place == 0 else ' '} - {cell}" for place, cell in enumerate(row)]
-    return "\n".join(lines)
+    rows.insert(1, ("---", *["--:"] * 5))
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
 def page() -> str:
@@ -140,8 +138,8 @@ def page() -> str:
     whole, million = BILLION[0], BILLION[1]
     products = whole.arithmetic(H100) / (whole.arithmetic(H100) + whole.elementwise(H100))
     parts = [
-        "The road to 10⁹ points\n======================",
-        ".. benchmarks/road.py writes this page: change it there.",
+        "# The road to 10⁹ points",
+        "<!-- benchmarks/road.py writes this page: change it there. -->",
         filled(
             f"""What would trainings as large as the papers' take today, and what would a billion points take? The
             numbers follow from constants that were measured on an {H100.title}: {H100.flops / 1e12:.0f} TFLOP/s of
@@ -152,7 +150,7 @@ def page() -> str:
             ({MESSAGE_SECONDS * 1e6:.0f} µs a message); nothing of
             many cards was measured."""
         ),
-        "The formula\n-----------",
+        "## The formula",
         filled("An epoch meets each of n points with each of m centers (or random features). Each meeting costs"),
         filled(
             """*arithmetic*: 2 d operations for the distance (or projection) and 4 c for the prediction and the gradient
@@ -166,9 +164,9 @@ def page() -> str:
             takes as long however many cards there are, so it bounds what more of them can bring. The cards for an hour
             are the fewest for which the work divided by the cards, and the network, come to 3,600 seconds."""
         ),
-        "The papers' sizes\n-----------------",
+        "## The papers' sizes",
         table(HEADLINES),
-        "A billion points\n----------------",
+        "## A billion points",
         table(BILLION),
         filled(
             f"""With every point a center, {products:.0%} of the work is arithmetic and the rest bandwidth. Both grow

@@ -11,6 +11,7 @@ import importlib
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -99,8 +100,8 @@ def anchors(project: Path) -> dict[str, tuple[str, str]]:
         for target, spec in plan(project).targets.items()
     }
     for document in DOCUMENTS:
-        for one in read_errata(project, document)["errata"]:
-            found[one["id"]] = (f"{FOLDER}/errata_{document}", f"erratum-{one['id'].lower()}")
+        for one in read_errata(project, document):
+            found[one.id] = (f"{FOLDER}/errata_{document}", f"erratum-{one.id.lower()}")
     return found
 
 
@@ -209,54 +210,54 @@ def _criterion(definition: Mapping[str, Any]) -> str:
 # -- errata ----------------------------------------------------------------------------------------------------------
 
 
-@cache
-def read_errata(project: Path, document: str) -> dict[str, Any]:
-    """The errata of a document, as its folder in ``config/papers`` has them.
+@dataclass(frozen=True)
+class Erratum:
+    """One heading of a file of errata with its paragraphs."""
 
-    Returns
-    -------
-    dict
-        ``title`` of the page, ``document``, and ``errata``: each with ``id``, ``what`` it is about, ``where`` it is,
-        what is ``printed``, what is ``correct``, most with ``why``, and ``shown_by`` with the targets that show it.
-    """
-    papers = project / "config" / "papers"
-    path = project / "docs" / "errata" / "across.yaml" if document == "across" else papers / document / "errata.yaml"
-    return yaml.safe_load(path.read_text(encoding="utf-8"))
+    id: str
+    what: str
+    parts: tuple[str, ...]  # the bold words that begin its paragraphs: Where, Printed, Correct, Why, Shown by
+    shown_by: tuple[str, ...]  # targets that measure the printed statement, its correction or both
+
+
+def errata_file(project: Path, document: str) -> Path:
+    """The file of a document's errata."""
+    return project / "config" / "papers" / document / "errata.md"
+
+
+@cache
+def read_errata(project: Path, document: str) -> list[Erratum]:
+    """The errata of a document, in the order of its file."""
+    found = []
+    for section in errata_file(project, document).read_text(encoding="utf-8").split("\n## ")[1:]:
+        number, _, what = section.partition("\n")[0].partition(": ")
+        shown = re.search(r"^\*\*Shown by\*\*(.*)", section, re.MULTILINE | re.DOTALL)
+        parts = re.findall(r"^\*\*([A-Z][a-z ]+)\.?\*\*", section, re.MULTILINE)
+        found.append(Erratum(number, what, tuple(parts), tuple(re.findall(r"`(\w+)`", shown[1]) if shown else ())))
+    return found
 
 
 def erratum_pages(project: Path) -> dict[str, str]:
-    """A page for each document with errata, and the table of all of them."""
-    pages, rows = {}, []
-    for document in DOCUMENTS:
-        contents = read_errata(project, document)
-        lines = heading(contents["title"], "=")
-        lines += ["\\" + contents["document"].strip(), ""]  # an initial at the start would number a list
-        for one in contents["errata"]:
-            lines += _erratum(one)
-            shown = ", ".join(f"``{target}``" for target in one.get("shown_by", ())) or "–"
-            rows.append((f"``{one['id']}``", one["what"], shown))
-        pages[f"errata_{document}.rst"] = "\n".join(lines)
-    lines = heading("All errata", "=")
-    lines += [
-        "Each number leads to the derivation. A target in the last column measures the printed statement, its",
+    """The files of errata, with a place for links to each, and the table of all of them."""
+    pages = {}
+    lines = [
+        "# All errata",
+        "",
+        "Each number is a link to the derivation. A target in the last column measures the printed statement, its",
         "correction or both.",
         "",
+        "| number | what it is about | shown by |",
+        "|---|---|---|",
     ]
-    lines += table(["number", "what it is about", "shown by"], [10, 55, 35], rows)
-    pages["errata_table.rst"] = "\n".join(lines)
+    for document in DOCUMENTS:
+        text = errata_file(project, document).read_text(encoding="utf-8")
+        place = re.sub(r"^## (\w+):", lambda one: f"(erratum-{one[1].lower()})=\n{one[0]}", text, flags=re.MULTILINE)
+        pages[f"errata_{document}.md"] = place
+        for one in read_errata(project, document):
+            shown = ", ".join(f"`{target}`" for target in one.shown_by)
+            lines.append(f"| `{one.id}` | {one.what} | {shown} |")
+    pages["errata_table.md"] = "\n".join(lines) + "\n"
     return pages
-
-
-def _erratum(one: Mapping[str, Any]) -> list[str]:
-    lines = [f".. _erratum-{one['id'].lower()}:", "", *heading(f"{one['id']}: {one['what']}", "-")]
-    parts = [("Where", one["where"]), ("Printed", one["printed"]), ("Correct", one["correct"])]
-    for name, text in parts:
-        lines += [f"**{name}.** {text.strip()}", ""]
-    if "why" in one:
-        lines += [f"**Why.** {one['why'].strip()}", ""]
-    if one.get("shown_by"):
-        lines += ["**Shown by** " + ", ".join(f"``{target}``" for target in one["shown_by"]) + ".", ""]
-    return lines
 
 
 # -- findings --------------------------------------------------------------------------------------------------------

@@ -23,6 +23,8 @@ PROJECT = Path(__file__).parents[1]
 BARS = re.compile(r"\|(?=\S)([^|`]*?\S)\|")
 #: What may be the name of a target or the number of an erratum.
 NAMES = re.compile(r"\b([a-z]+_[a-z0-9_]+|[EDCKLX]\d{1,2})\b")
+#: Links to files of the repository that are pages of the book.
+FILES = re.compile(r"config/papers/(?P<paper>\w+)/(?P<kind>errata|findings)\.md$")
 #: Signs that browsers set badly: bars of a norm grow with what is next to them, accents cover their letter.
 SIGNS = {
     "<mo>\u2016</mo>": '<mo stretchy="false" lspace="0" rspace="0">\u2225</mo>',
@@ -90,11 +92,21 @@ def _link_names(app: Sphinx, doctree: nodes.document) -> None:
                 text.parent.replace(text, made)
 
 
+def _link_files(app: Sphinx, doctree: nodes.document) -> None:
+    """Lead links to findings and errata, which are files of ``config/papers``, to their pages in the book."""
+    for place in list(doctree.findall(pending_xref)):
+        if found := FILES.search(place["reftarget"]):
+            page = f"{generated_pages.FOLDER}/{found['kind']}_{found['paper']}"
+            uri = app.builder.get_relative_uri(app.env.docname, page)
+            place.replace_self(nodes.reference("", "", *place.children, internal=True, refuri=uri))
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Called by Sphinx."""
     app.connect("builder-inited", _write_pages)
     app.connect("autodoc-process-docstring", _keep_bars)
     app.connect("doctree-read", _link_names)
+    app.connect("doctree-read", _link_files)
     app.add_lexer("csv", TextLexer)
     app.add_html_math_renderer("mathml", (_inline, None), (_display, None))
     return {"parallel_read_safe": False, "parallel_write_safe": True}

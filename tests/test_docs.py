@@ -174,7 +174,7 @@ def test_every_target_of_the_configuration_has_its_place_among_the_claims():
 
 
 def test_every_family_and_module_has_a_place_in_the_reference():
-    index = (DOCS / "reference" / "index.rst").read_text(encoding="utf-8").split()
+    index = (DOCS / "reference" / "index.md").read_text(encoding="utf-8").split()
     families = [f"../_pages/reference_{name}" for name in pages.ESTIMATORS]
     assert set(families) <= set(index)
 
@@ -188,14 +188,11 @@ def test_every_estimator_has_a_page_with_its_methods():
 def test_errata_are_numbered_once_and_name_targets_that_stand():
     targets, seen = own_plan().targets, []
     for document in pages.DOCUMENTS:
-        for one in pages.read_errata(PROJECT, document)["errata"]:
-            assert (
-                {"id", "what", "where", "printed", "correct"}
-                <= set(one)
-                <= {*("id", "what", "where", "printed", "correct", "why", "shown_by")}
-            )
-            assert set(one.get("shown_by", ())) <= set(targets), one["id"]
-            seen.append(one["id"])
+        for one in pages.read_errata(PROJECT, document):
+            always = ("Where", "Printed", "Correct")
+            assert one.parts in {always + rest for rest in ((), ("Why",), ("Shown by",), ("Why", "Shown by"))}, one.id
+            assert bool(one.shown_by) == ("Shown by" in one.parts) and set(one.shown_by) <= set(targets), one.id
+            seen.append(one.id)
     assert len(seen) == len(set(seen))
     assert {number[0] for number in seen} == set("EDCKLX")
 
@@ -215,17 +212,11 @@ def test_every_promise_is_held_by_tests_and_every_test_of_promises_stands_on_the
 
 def formulas():
     """Every formula of the book, as (file, LaTeX)."""
-    errata = [*DOCS.glob("errata/*.yaml"), *PROJECT.glob("config/papers/*/errata.yaml")]
-    for path in [*DOCS.glob("*.md"), *DOCS.glob("methods/*.md"), *errata]:
-        text = path.read_text(encoding="utf-8")
-        if path.suffix == ".md":
-            text = re.sub(r"^```.*?^```$|`[^`\n]+`", "", text, flags=re.MULTILINE | re.DOTALL)
-            displayed = re.findall(r"^ *\$\$\n(.*?)^ *\$\$$", text, re.MULTILINE | re.DOTALL)
-            inline = re.findall(r"(?<![$\w])\$([^$\n]+)\$(?!\w)", text)
-        else:
-            inline, displayed = re.findall(r":math:`([^`]+)`", text), ()
-        quoted = path.suffix == ".yaml"
-        yield from ((path.name, one.replace("''", "'") if quoted else one) for one in (*inline, *displayed))
+    for path in [*DOCS.rglob("*.md"), *PROJECT.glob("config/papers/*/*.md")]:
+        text = re.sub(r"^```.*?^```$|`[^`\n]+`", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+        displayed = re.findall(r"^ *\$\$\n(.*?)^ *\$\$$", text, re.MULTILINE | re.DOTALL)
+        inline = re.findall(r"(?<![$\w])\$([^$\n]+)\$(?!\w)", text)
+        yield from ((path.name, one) for one in (*inline, *displayed))
 
 
 def test_every_method_that_the_papers_name_is_here_or_has_its_reason():
@@ -250,7 +241,7 @@ def test_every_formula_can_be_converted():
 
 
 def test_every_erratum_that_the_configuration_names_is_explained():
-    known = {one["id"] for document in pages.DOCUMENTS for one in pages.read_errata(PROJECT, document)["errata"]}
+    known = {one.id for document in pages.DOCUMENTS for one in pages.read_errata(PROJECT, document)}
     named = set()
     for path in [*(PROJECT / "config").rglob("*.yaml"), *(PROJECT / "config").rglob("*.md")]:
         text = path.read_text(encoding="utf-8")
