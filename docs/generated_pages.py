@@ -11,10 +11,9 @@ import importlib
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
@@ -210,8 +209,7 @@ def _criterion(definition: Mapping[str, Any]) -> str:
 # -- errata ----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Erratum:
+class Erratum(NamedTuple):
     """One heading of a file of errata with its paragraphs."""
 
     id: str
