@@ -212,6 +212,19 @@ def modules(method, **parameters):
     return code.files_of_run(METHODS[method], parameters)
 
 
+def test_the_run_of_a_users_own_class_depends_on_its_file_and_on_what_that_imports(tmp_path, monkeypatch):
+    mine = tmp_path / "mine_of_this_test.py"
+    mine.write_text("from shallows import KernelRidgeClassifier\n\n\nclass Mine(KernelRidgeClassifier):\n    pass\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    call = {"call": {"classification": "mine_of_this_test:Mine"}, "runs": "estimator"}
+    found = code.files_of_run(call, {"solver": "kernel_sgd"})
+    assert len(found["mine_of_this_test"]) == 64
+    # The second one follows from the name of the solver, the third one from the kernel of the class that is extended.
+    wanted = ("estimators.least_squares.kernel_ridge", "solvers.least_squares.kernel_sgd", "kernels.radial")
+    assert {f"shallows.{one}" for one in wanted} <= {*found}
+    assert "sklearn.svm" not in code.files_of_run({**call, "call": {"any": "sklearn.svm:SVC"}}, {})
+
+
 def test_no_run_depends_on_a_map_a_kernel_or_a_loss_that_it_does_not_name():
     names = {"features.tensor_sketch", "features.fastfood", "features.quasi_monte_carlo", "losses.novelty"}
     named_alone = {f"shallows.{one}": one.partition(".")[2] for one in names} | {"shallows.kernels.inner": "linear"}

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import importlib.util
 import json
 import subprocess
+import sysconfig
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -70,6 +74,8 @@ def digest_of_script(path: str | Path, called: Iterable[str] = ()) -> str:
 def _of_run(definition: Mapping[str, Any], parameters: Mapping[str, Any]) -> tuple[tuple[str, ...], frozenset[str]]:
     """Return the places where the code of a run begins, and the words that may name entries of tables."""
     places = tuple(sorted(definition["call"].values()))
+    for path in _own_modules(places).values():
+        places += tuple(sorted(one for one in project_modules.imports_of_script(path) if _is_of_project(one)))
     words = {*_words(places, parameters)}
     if definition["runs"] == "analysis":
         words |= _words_of_analysis(places)
@@ -79,6 +85,30 @@ def _of_run(definition: Mapping[str, Any], parameters: Mapping[str, Any]) -> tup
     if "preconditioner" in definition:
         places += (definition["preconditioner"]["call"],)
     return places, frozenset(words)
+
+
+def _is_of_project(place: str) -> bool:
+    return place.partition(":")[0].partition(".")[0] in project_modules.SHALLOWS.packages
+
+
+@cache
+def _own_modules(places: tuple[str, ...]) -> dict[str, Path]:
+    """Return the files of a user's own modules, which are neither of the project nor of an installed package."""
+    found = {}
+    for module in sorted({place.partition(":")[0] for place in places if not _is_of_project(place)}):
+        with contextlib.suppress(ImportError):  # a module that cannot be found is refused when the run begins
+            spec = importlib.util.find_spec(module.partition(".")[0])
+            if spec is None or _is_installed(spec.origin):
+                continue
+            spec = importlib.util.find_spec(module)
+            if spec is not None and spec.has_location:
+                found[module] = Path(spec.origin)
+    return found
+
+
+def _is_installed(origin: str | None) -> bool:
+    paths = sysconfig.get_paths()
+    return origin is None or any(origin.startswith(paths[name]) for name in ("purelib", "platlib", "stdlib"))
 
 
 def _words(places: Iterable[str], parameters: Mapping[str, Any]) -> Iterator[str]:
@@ -120,6 +150,7 @@ def _files(places: tuple[str, ...], words: frozenset[str], alone: tuple[str, ...
     return {
         **project_modules.SHALLOWS.closure(places, words),
         **{module: project_modules.SHALLOWS.read(module).digest for module in alone},
+        **{module: hashlib.sha256(path.read_bytes()).hexdigest() for module, path in _own_modules(places).items()},
     }
 
 
