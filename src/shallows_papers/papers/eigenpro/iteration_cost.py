@@ -139,8 +139,12 @@ def per_iteration(
 
 
 def _repeated_step(solver: Any, problem: KernelProblem, m: int) -> Callable[[], None]:
-    """Return a repeatable step on the first batch, with a negligible step size."""
+    """Return a repeatable step on the first batch, with a negligible step size.
+
+    No coefficient is zero, as after a first epoch, because products skip rows of zeros.
+    """
     state = solver.init(problem)
+    state.iterate[...] = 1.0
 
     def step() -> None:
         arrays.synchronize(solver.step(problem, state, slice(0, m)).coefficients)
