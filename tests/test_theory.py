@@ -201,11 +201,11 @@ def test_errors_of_the_eigensystems_fall_with_the_subsample(data):
     assert found.curve["error_nsvd"][0] < 1.01 * found.curve["error_rsvd"][0]
     assert found.curve["error_nystrom"][0] > 1.05 * found.curve["error_nsvd"][0]
 
+
 def test_every_center_counts_in_the_time_of_an_iteration():
     data = SimpleNamespace(x_train=np.random.default_rng(0).normal(size=(16384, 20)), y_train=np.arange(16384) % 2)
     found = iteration_cost.per_iteration(data, bandwidth=2.0, sizes=[2048, 16384], batch_size=64, rounds=3)
     assert found.curve["time"][1] > 3  # eight times the centers; products with rows of zeros are skipped
-
 
 
 def test_a_truncated_preconditioner_keeps_the_first_directions(data):
