@@ -1,7 +1,7 @@
 """Kill trainings at random moments, resume them from their checkpoints, and compare the models bit by bit.
 
     python benchmarks/kills.py --kills 20
-    python benchmarks/kills.py --kills 10 --make eigenpro_table6     the same for ``make`` with some targets of the demo
+    python benchmarks/kills.py --kills 10 --make     the same for ``make`` with the whole demo, or with named targets
 
 Every training runs in a separate process group that SIGKILL ends as a whole, so nothing can be saved on the way out. It
 is started again until it finishes.
@@ -134,7 +134,10 @@ def make(folder: Path, targets: list[str], kill_after: float | None = None) -> b
 
 
 def drill_make(n_kills: int, targets: list[str], seed: int = 0) -> bool:
-    """Kill ``make`` at random moments until it ends; print and return whether its runs are those without a kill."""
+    """Kill ``make`` at random moments until it ends; print and return whether its runs are those without a kill.
+
+    The moments between two kills add up to the time of ``make`` in the mean.
+    """
     sys.path.insert(0, str(PROJECT / "tests" / "golden"))
     import demo_runs
 
@@ -147,18 +150,22 @@ def drill_make(n_kills: int, targets: list[str], seed: int = 0) -> bool:
         make(calm, targets)
         seconds = time.perf_counter() - began
         print(f"make in {seconds:.0f} s", flush=True)
+        outcomes: list[list[Any]] = []
         for number in range(n_kills):
-            after = moments.uniform(0.0, 0.6 * seconds)
+            after = moments.uniform(0.0, 2 * seconds / n_kills)
             end = "ended before" if make(killed, targets, after) else "killed"
             n_records = len([*killed.glob("results/demo/runs/*/*/*/record.json")])
-            print(f"{number + 1:3}  {end} after {after:.0f} s, {n_records} runs finished", flush=True)
+            outcomes.append([number + 1, f"{end} after {after:.0f} s", n_records])
+            print(*outcomes[-1], sep=", ", flush=True)
         make(killed, targets)
         (expected, _), (found, _) = demo_runs.runs_of(calm), demo_runs.runs_of(killed)
     # A training with marks in seconds differs each time.
     expected = {name: one for name, one in expected.items() if json.loads(name)["unit"] != "seconds"}
     differing = [name for name in expected if demo_runs.names_that_differ(expected[name], found.get(name, {}))]
     n_numbers = sum(map(len, expected.values()))
-    print(f"{len(expected)} runs with {n_numbers} numbers; {len(differing)} runs differ", *differing, sep="\n")
+    note = f"make took {seconds:.0f} s. {len(expected)} runs with {n_numbers} numbers; {len(differing)} runs differ."
+    print(note, *differing, sep="\n")
+    Record("kills", resume=True).add("make", ("kill", "ended", "runs finished"), outcomes, note)
     return not differing and expected.keys() <= found.keys()
 
 
@@ -168,13 +175,13 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--n", type=int, default=3000, help="points (default: %(default)s)")
     parser.add_argument("--epochs", type=int, default=30, help="passes over them (default: %(default)s)")
-    parser.add_argument("--make", nargs="+", metavar="TARGET", help="kill make with these targets instead")
+    parser.add_argument("--make", nargs="*", metavar="TARGET", help="kill make instead (default: whole demo)")
     parser.add_argument("--train", type=Path, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.train is not None:
         train(chosen.train, chosen.n, chosen.epochs)
         return
-    if chosen.make:
+    if chosen.make is not None:
         raise SystemExit(not drill_make(chosen.kills, chosen.make))
     whole, *killed = drill(chosen.kills, chosen.n, chosen.epochs)
     print(f"a training of {whole['seconds']:.1f} s that is not killed")
@@ -190,7 +197,7 @@ def main() -> None:
         f"{resumed} of them after their first checkpoint."
     )
     print(note)
-    Record("kills").add("Trainings", ("training", "killed", "model"), outcomes, note)
+    Record("kills", resume=True).add("Trainings", ("training", "killed", "model"), outcomes, note)
     if n_same < len(killed):
         raise SystemExit(1)
 
