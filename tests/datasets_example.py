@@ -16,7 +16,7 @@ import pytest
 import scipy.sparse
 
 from shallows_papers import datasets
-from shallows_papers.datasets import Dataset, File
+from shallows_papers.datasets import Dataset, File, get
 from shallows_papers.datasets.download import addresses, fetching
 from shallows_papers.datasets.formats.delimited_text import TableForm, csv_blocks
 from shallows_papers.datasets.preparation import pipeline
@@ -27,9 +27,17 @@ CONTENT = b"1.0,2.0,0\n" * 40 + b"2.5,1.0,1\n" * 40
 
 _mirror = os.environ.get("SHALLOWS_MIRROR", "")
 MIRROR = Path(_mirror) if _mirror and Path(_mirror).is_dir() else None
-needs_mirror = pytest.mark.skipif(
-    MIRROR is None, reason="needs the full files: SHALLOWS_MIRROR is not a folder that holds them"
-)
+
+
+def mirrored_files(name: str) -> dict[str, Path]:
+    """Return the complete files of a dataset by part. Skip the test if SHALLOWS_MIRROR is no folder that has them."""
+    made, found = get(name), {}
+    for file in made.files:
+        places = addresses.addresses(made, file, MIRROR) if MIRROR else ()
+        found[file.part] = next((at.place for at in places if isinstance(at.place, Path) and not at.absence), None)
+    if None in found.values():
+        pytest.skip(f"needs the complete files of {name}: SHALLOWS_MIRROR is not a folder that has them")
+    return found
 
 
 def sha256(content: bytes) -> str:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from datasets_example import MIRROR, needs_mirror
+import datasets_example
+from datasets_example import MIRROR, mirrored_files
 from shallows_papers import datasets
 from shallows_papers.datasets.preparation.row_draws import draw_rows
 
@@ -44,10 +45,17 @@ def test_the_draws_behind_the_committed_files_are_what_they_were():
     assert draw_rows(1000, 6, 0, "embedded/train").tolist() == [333, 372, 445, 564, 669, 776]
 
 
-@needs_mirror
+def test_a_mirror_that_lacks_the_files_skips_a_test(tmp_path, monkeypatch):
+    monkeypatch.delenv("SHALLOWS_MIRROR", raising=False)
+    monkeypatch.setattr(datasets_example, "MIRROR", tmp_path)
+    with pytest.raises(pytest.skip.Exception, match="complete files of mnist"):
+        mirrored_files("mnist")
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_drawing_again_from_the_real_files_gives_the_committed_ones(name, tmp_path):
     dataset = datasets.get(name)
+    mirrored_files(dataset.subset_of)
     raw = datasets.fetch(dataset.subset_of, tmp_path / "raw", MIRROR).parent
     for path in embedded.rebuild(name, raw, tmp_path / name):
         committed = FOLDER / name / path.name

@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from datasets_example import CSV, MIRROR, dataset, entry, needs_mirror, read, read_csv, rows_of, source
+from datasets_example import CSV, dataset, entry, mirrored_files, read, read_csv, rows_of, source
 from shallows_papers.datasets import DatasetError, File, get
 from shallows_papers.datasets.formats.idx import read_idx, write_idx
 
@@ -35,6 +35,31 @@ def test_csv_has_its_target_where_it_is_said_to_be(tmp_path):
     x, y = read_csv(path, target=0, separator=";", header=1)
     np.testing.assert_array_equal(x, [[1, 2], [3, 4]])
     assert list(y) == ["yes", "no"]
+
+
+def rows_with_target(tmp_path, content, target, header):
+    made = entry(2, 0, 2, "csv", parts=["all"], options={"target": target, "header": header})
+    return rows_of(source(tmp_path, {"all": ("it.csv", content)}, made).train)
+
+
+def test_csv_has_its_target_in_the_column_of_that_name(tmp_path):
+    content = b'two,kinds,of rows\na,"kind, in words",b\n1,yes,2\n3,no,4\n'
+    x, y = rows_with_target(tmp_path, content, "kind, in words", 2)
+    np.testing.assert_array_equal(x, [[1, 2], [3, 4]])
+    assert list(y) == ["yes", "no"]
+
+
+@pytest.mark.parametrize(
+    ("target", "header", "words"),
+    [
+        ("size", 0, r"it.csv cannot be read.*'size', but 'header' is 0, so no line has names"),
+        ("size", 1, "it.csv cannot be read.*'size', but none of its columns have this name: a, kind, a"),
+        ("a", 1, "'a', but 2 of its columns have this name"),
+    ],
+)
+def test_a_name_of_the_target_that_is_not_the_name_of_a_single_column_is_refused(tmp_path, target, header, words):
+    with pytest.raises(DatasetError, match=words):
+        rows_with_target(tmp_path, b"a,kind,a\n1,yes,2\n3,no,4\n", target, header)
 
 
 @pytest.mark.parametrize("shape", [(5,), (4, 3, 2)])
@@ -132,11 +157,7 @@ def test_molecules_come_as_text(tmp_path):
 # The real files, where they are available
 
 
-@needs_mirror
-def test_the_real_adult_rows_with_unknown_values_are_kept(tmp_path):
-    raw = read(
-        get("adult_uci"),
-        {part: MIRROR / "adult" / f"adult.{end}" for part, end in (("train", "data"), ("test", "test"))},
-    )
+def test_the_real_adult_rows_with_unknown_values_are_kept():
+    raw = read(get("adult_uci"), mirrored_files("adult_uci"))
     # As counted by others: 2,399 training and 1,221 test rows hold a "?", whose code is 0 in these three columns.
     assert [int((x[:, [1, 6, 13]] == 0).any(axis=1).sum()) for x in (raw.x_train, raw.x_test)] == [2399, 1221]

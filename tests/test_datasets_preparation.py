@@ -195,6 +195,17 @@ def test_targets_that_cannot_be_used_are_told(tmp_path, numbers, task, y, y_test
         prepared(tmp_path, (numbers[0], np.array(y), numbers[2], np.array(y_test)), [], task=task)
 
 
+def test_names_of_classes_are_refused_if_they_are_the_labels_in_another_order(tmp_path, numbers):
+    x, y, x_test, y_test = numbers
+    words = np.array(["", "benign", "malignant", "normal"])
+    texts = (x, words[y], x_test, words[y_test])
+    with pytest.raises(DatasetError, match=r"labels of the files are benign, malignant, normal\. W"):
+        prepared(tmp_path, texts, [], classes=("malignant", "benign", "normal"))
+    named = prepared(tmp_path, texts, [], "sorted", classes=("benign", "malignant", "normal"))
+    np.testing.assert_array_equal(named.y_train, y - 1)
+    assert prepared(tmp_path, numbers, [], "renamed", classes=("b", "a", "c")).info["classes"] == ["b", "a", "c"]
+
+
 def test_data_without_a_test_part_needs_a_split(tmp_path, numbers):
     x, y, _, _ = numbers
     entry = write_table(tmp_path / "files", x, y, x[:0], y[:0])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -53,16 +53,35 @@ class TableForm:
         layout = {"sep": separator, "header": None, "comment": self.comment, "skipinitialspace": self.spaces}
         return pandas.read_csv(file, skiprows=self.header + skipped, **layout, **options)
 
+    def column(self, path: Path, name: str) -> int:
+        """Return the number of a column by its name in the last line of the header."""
+        if not self.header:
+            raise ValueError(
+                f"its target should be the column {name!r}, but 'header' is 0, so no line has names. Set 'header' to "
+                "the number of lines before the data, or give the target's number"
+            )
+        with open_binary(path) as file:
+            line = self.parse(file, -1, nrows=1, dtype=str, keep_default_na=False)
+        names = [str(word).strip() for word in line.iloc[0]]
+        if names.count(name) != 1:
+            raise ValueError(
+                f"its target should be the column {name!r}, but {names.count(name) or 'none'} of its columns have this "
+                f"name: {', '.join(names)}"
+            )
+        return names.index(name)
+
 
 def read(dataset: Dataset, form: Form, paths: Mapping[str, Path], part: str, rows: int) -> Iterator[Block]:
     """Read the tables of a part, or the part's rows of a table with training rows before test rows."""
     options = {key: value for key, value in form.options.items() if key not in ("positive", "negative")}
+    name = options.pop("target") if isinstance(options.get("target"), str) else None
     table = TableForm(n_targets=dataset.n_targets, regression=dataset.task == "regression", **options)
     # Skipping rows is faster than parsing and dropping them.
     start, stop = span_of(dataset, paths, part)
     for path in files_of(paths, part):
         with naming(path, "csv"):
-            yield from csv_blocks(path, table, rows, start, stop)
+            named = table if name is None else replace(table, target=table.column(path, name))
+            yield from csv_blocks(path, named, rows, start, stop)
 
 
 def csv_blocks(path: Path, form: TableForm, rows: int, start: int = 0, stop: int | None = None) -> Iterator[Block]:

@@ -220,7 +220,10 @@ def _note_labels(known: dict[Any, int], labels: np.ndarray, first: int, name: st
 
 
 def _class_names(dataset: Dataset, labels: list[Any], strangers: list[Any]) -> list[str]:
-    """Return the class names. Refuse `strangers` (labels that only the test part has) and a wrong number of classes."""
+    """Return the class names.
+
+    Refuse `strangers` (labels that only the test part has), a wrong number of classes, and labels in another order.
+    """
     if strangers:
         raise DatasetError(
             f"The test part of '{dataset.name}' has the class {label_text(min(strangers))}, which the training part "
@@ -233,7 +236,13 @@ def _class_names(dataset: Dataset, labels: list[Any], strangers: list[Any]) -> l
             f"The training part of '{dataset.name}' has {len(labels)} classes, but the catalogue "
             f"says {dataset.n_classes}."
         )
-    return list(dataset.classes) or [label_text(label) for label in labels]
+    texts = [label_text(label) for label in labels]
+    if sorted(dataset.classes) == sorted(texts) and list(dataset.classes) != texts:
+        raise DatasetError(
+            f"The catalogue lists the classes of '{dataset.name}' as {', '.join(dataset.classes)}, but the sorted "
+            f"labels of the files are {', '.join(texts)}. Write 'classes' (and 'class_counts') in this order."
+        )
+    return list(dataset.classes) or texts
 
 
 def _numbers(name: str, y: Any, first: int) -> np.ndarray:
