@@ -4,11 +4,12 @@ import json
 
 import numpy as np
 import pytest
+from matplotlib.lines import Line2D
 
 from report_example import LABEL
 from shallows.errors import ShallowsError
 from shallows_papers.experiments.comparing.table_rows import COLUMNS, Row, write_rows
-from shallows_papers.report import figures, tables
+from shallows_papers.report import figures, tables, ticks
 from shallows_papers.report.target import read
 
 
@@ -109,14 +110,72 @@ def test_a_target_gives_the_decimals_of_a_metric(tmp_path):
     assert "1.0017 ○" in table and "1 ○" in table
 
 
-def test_what_was_not_measured_is_named_in_a_line_or_the_legend(tmp_path):
-    rows = [*batches(), row("norm", "", "k=3")]
-    figure = draw_curves(tmp_path, rows, {"y": ["norm"], "columns": "k"})
-    assert len(figure.axes) == 2
+@pytest.mark.parametrize("place", [{"columns": "k"}, {"x": "m", "lines": "k"}])
+def test_what_was_not_measured_is_named_below_and_not_in_the_legend(tmp_path, place):
+    figure = draw_curves(tmp_path, [*batches(), row("norm", "", "k=3")], {"y": ["norm"], **place})
     assert "Not measured here: k = 3." in figure.texts[1].get_text().splitlines()
-    figure = draw_curves(tmp_path, rows, {"x": "m", "lines": "k", "y": ["norm"]})
-    told = [text.get_text() for legend in figure.legends for text in legend.get_texts()]
-    assert [text.endswith("(not run)") for text in told] == [False, False, True]
+    assert [text.get_text() for legend in figure.legends for text in legend.get_texts()] in ([], ["k = 1", "k = 2"])
+    assert len(figure.axes) == (2 if "columns" in place else 1)
+
+
+def test_the_legend_shows_each_bound_as_it_is_drawn(tmp_path):
+    figure = draw_curves(tmp_path, batches(), {"y": ["norm"], "bounds": ["bound"], "lines": "k"})
+    (legend,) = figure.legends
+    drawn = {line.get_color() for line in figure.axes[0].lines if line.get_linewidth() < 1}
+    shown = [line.get_color() for line in legend.findobj(Line2D) if line.get_linewidth() < 1]
+    assert len(drawn) == 2 and sorted(shown) == sorted(drawn)
+    figure = draw_curves(tmp_path, batches(), {"y": ["norm"], "bounds": ["bound", "norm"], "lines": "metric"})
+    dashes = [line._unscaled_dash_pattern for line in figure.legends[0].get_lines()]
+    assert len(dashes) == 2 and dashes[0] != dashes[1]  # both are black
+
+
+def test_a_single_line_with_a_bound_is_in_the_legend(tmp_path):
+    rows = [one for one in batches() if one["setting"].startswith("k=1")]
+    (legend,) = draw_curves(tmp_path, rows, {"y": ["norm"], "bounds": ["bound"]}).legends
+    assert [text.get_text() for text in legend.get_texts()] == ["the norm", "the bound"]
+
+
+def test_seven_panels_are_drawn_in_two_lines_no_wider_than_a_page(tmp_path):
+    rows = [row("norm", k + m, f"k={k}; m={m}") for k in range(1, 8) for m in (1, 2)]
+    figure = draw_curves(tmp_path, rows, {"y": ["norm"], "columns": "k", "width": 4})
+    assert [ax.get_title(loc="left") for ax in figure.axes] == [*(f"k = {k}" for k in range(1, 8)), ""]
+    assert figure.axes[0].get_gridspec().ncols == 4 and figure.get_figwidth() * 200 <= 1600
+    assert len({ax.get_ylim() for ax in figure.axes[:7]}) == 1  # both lines have the same limits
+    assert [ax.get_xlabel() for ax in figure.axes[:7]] == ["m"] * 7
+
+
+def test_the_best_so_far_never_rises(tmp_path):
+    rows = [row("norm", value, f"m={m}") for m, value in ((1, 5.0), (2, 3.0), (3, 9.0), (4, 2.0))]
+    (ax,) = draw_curves(tmp_path, rows, {"y": ["norm"], "best_so_far": True}).axes
+    assert points(ax.lines[0])[1] == [5, 3, 3, 2] and ax.get_ylabel() == "the norm, best so far"
+
+
+def test_two_crossed_keys_have_colors_and_dashes(tmp_path):
+    rows = [row("norm", k + j + m, f"j={j}; k={k}; m={m}") for k in (1, 2) for j in (3, 4) for m in (1, 2)]
+    (ax,) = draw_curves(tmp_path, rows, {"x": "m", "y": ["norm"], "lines": ["k", "j"]}).axes
+    looks = {(line.get_color(), line.get_linestyle()) for line in ax.lines}
+    assert len(looks) == 4 and len({color for color, _ in looks}) == len({dash for _, dash in looks}) == 2
+
+
+@pytest.mark.parametrize(
+    ("places", "width", "shown"),
+    [
+        ([64, 256, 512, 4096], 6, ["64", "256", "512", "4,096"]),
+        ([64, 256, 512, 4096], 1.2, ["64", "512", "4,096"]),
+        ([1e6, 2e7, 1e8], 3, ["10⁶", "2·10⁷", "10⁸"]),
+        ([1], 3, ["1"]),
+    ],
+)
+def test_labels_of_ticks_do_not_overlap(places, width, shown):
+    assert [ticks.label(place) for place in ticks.apart(places, width)] == shown
+
+
+def test_an_axis_over_less_than_a_decade_has_several_ticks(tmp_path):
+    rows = [row("norm", value, f"m={m}") for m, value in ((1, 1.0), (2, 0.5), (4, 0.3))]
+    figure = draw_curves(tmp_path, rows, {"y": ["norm"], "y_scale": "log"})
+    figure.draw_without_rendering()
+    low, high = figure.axes[0].get_ylim()
+    assert sum(low <= place <= high for place in figure.axes[0].get_yticks()) >= 4
 
 
 def test_a_picture_of_which_nothing_was_measured_is_one_line(tmp_path):

@@ -83,7 +83,7 @@ def test_the_spectrum_has_a_line_for_each_dataset_and_size(drawn):
     figure = drawn["spectrum"]
     first, second = figure.axes
     assert [len(ax.lines) for ax in figure.axes] == [2, 3]
-    names = [text.get_text() for text in second.get_legend().get_texts()]
+    names = [text.get_text() for text in figure.legends[0].get_texts()]
     sizes = ("500", "1,000")
     assert names[:2] == ["Digits, subsample 2,000", "Census, subsample 2,000"]
     assert names[2:4] == [f"Digits, subsample {size}" for size in sizes]

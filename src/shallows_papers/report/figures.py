@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from shallows.errors import ShallowsError, UnknownNameError
 from shallows_papers.experiments.comparing.verdicts import Verdict
 
-from . import sheet
+from . import sheet, ticks
 from .target import Target, ordered, read
 from .wording import is_number, key_title, name_of
 
@@ -39,6 +40,8 @@ def scatter(target: Target) -> Figure:
     if table["mean"].notna().any() and (not marks or marks[0] not in table):
         raise ShallowsError(f"The figure of {target.id} needs a mark, the key by which rows belong to one point.")
     values = table.loc[table["metric"] == hue, "mean"].dropna()
+    if values.empty:
+        return sheet.empty_sheet(target, _why_empty(target, table))
     is_class = values.nunique() <= MOST_CLASSES
     if is_class:
         names = [f"{value:g}" for value in sorted(values.unique())]
@@ -69,20 +72,29 @@ def scatter(target: Target) -> Figure:
 
 #: A line with more points than this has no markers.
 MARKED = 16
-#: Legends with more lines than this, or too long for one line of text, are put at the side instead of above.
+#: The legend of a single panel with more lines than this, or too long for one line of text, is at the side.
 WIDE = 4
+#: More panels than this are drawn in several lines.
+MOST_ACROSS = 4
+#: Letters of an axis's name or title in an inch.
+LETTERS = 13
+#: Dashes of bounds that belong to no line.
+BOUNDS = ((4, 2), (1.2, 1.6), (7, 2, 1.2, 2))
 
 
 def curves(target: Target) -> Figure:
     """Draw curves as ``figure`` in the target's JSON says.
 
     - ``x``: the key along which curves run (by default the first of the target's marks), or a metric.
+    - ``best_so_far``: each value is the smallest up to there, for errors that jump.
     - ``y``: the metric that is drawn.
     - ``lines``, ``columns``, ``rows``: the keys that differ between lines and between axes (``metric`` is a key).
+      The lines of two keys have a color for each value of the first and dashes for each value of the second.
     - ``bounds``: metrics drawn thin and dashed, in the color of their line.
     - ``levels``: horizontal lines with a label. ``powers``: thin lines that fall as a power of x, with a label.
     - ``x_scale``, ``y_scale``: ``log`` or ``linear``.
-    - ``x_label``, ``y_label``, ``y_limits``, ``titles`` (of axes, by value): replace the default texts and limits.
+    - ``x_label`` (also by column), ``y_label``, ``y_limits``, ``titles`` (of axes, by value): replace the default texts
+      and limits.
     - ``points``: values are points without lines between them, for independent values.
     - ``zeros``: y axes begin at 0, also logarithmic ones with a zero.
     """
@@ -91,10 +103,12 @@ def curves(target: Target) -> Figure:
     table = _table(target, x)
     rows, columns = spec.get("rows"), spec.get("columns")
     lines = spec.get("lines", "method")
+    pairs: dict[str, tuple[str, ...]] = {}
     if isinstance(lines, list):
         names = {key: {value: _title(target, key, value) for value in target.values(key) if value} for key in lines}
-        parts = [table[key].map(names[key]).fillna("") for key in lines]
-        lines, table["line"] = "line", [", ".join(filter(None, of_row)) for of_row in zip(*parts, strict=True)]
+        parts = [*zip(*(table[key].map(names[key]).fillna("") for key in lines), strict=True)]
+        lines, table["line"] = "line", [", ".join(filter(None, of_row)) for of_row in parts]
+        pairs = dict(zip(table["line"], parts, strict=True))
     if table["mean"].isna().all():
         return sheet.empty_sheet(target, _why_empty(target, table))
     (down, no_rows), (across, no_columns) = _values(table, rows), _values(table, columns)
@@ -102,37 +116,50 @@ def curves(target: Target) -> Figure:
     absent += [_title(target, columns, value) for value in no_columns]
     names = [value for value in ordered(table[lines]) if value] if lines in table else [""]
     names.sort(key=lambda name: name in spec.get("bounds", []))
-    looks = _looks(names)
+    looks = _looks(names, pairs)
+    not_drawn = [
+        name for name in names if name and table.loc[table[lines] == name, ["mean", "published"]].isna().all(axis=None)
+    ]
+    absent += [_title(target, lines, name) for name in not_drawn if name not in spec.get("bounds", [])]
 
-    handles = _handles(target, table, lines, looks)
-    wide = len(across)
+    handles = _handles(target, table, lines, {name: look for name, look in looks.items() if name not in not_drawn})
+    wide = math.ceil(len(across) / math.ceil(len(across) / MOST_ACROSS))
+    placed = [(row, across[start : start + wide]) for row in down for start in range(0, len(across), wide)]
     width = spec.get("width", 3.1 if wide > 1 else 6.0)
-    above = len(names) <= WIDE and sheet.fits_a_line(handles, wide * width)
+    above = sheet.legend_lines(handles, wide * width)
+    if wide == 1 and (above > 1 or len(names) > WIDE):
+        above = 0
     height = spec.get("height", 2.5 if wide > 1 else 3.3)
-    figure, axes = sheet.sheet(target, len(down), wide, width, height, legend=above, absent=absent)
-    for line, row in enumerate(down):
-        for place, column in enumerate(across):
+    figure, axes = sheet.sheet(target, len(placed), wide, width, height, legend=above, absent=absent)
+    for line, (row, shown) in enumerate(placed):
+        for ax in axes[line][len(shown) :]:
+            ax.set_axis_off()
+        for place, column in enumerate(shown):
             ax = axes[line][place]
             part = _where(_where(table, rows, row), columns, column)
             for name in names:
                 _draw(ax, _where(part, lines, name), looks[name], spec)
             titles = [_title(target, key, value) for key, value in ((columns, column), (rows, row)) if key]
-            ax.set_title(", ".join(filter(None, titles if wide == 1 else titles[:1])), loc="left")
-            ax.set_xlabel(spec.get("x_label", key_title(target, x)) if line == len(down) - 1 else "")
+            title = ", ".join(filter(None, titles if wide == 1 else titles[:1]))
+            ax.set_title(textwrap.fill(title, int(_width(ax) * LETTERS) + 2), loc="left")
+            x_label = spec.get("x_label", key_title(target, x))
+            ax.set_xlabel("" if row != down[-1] else x_label if isinstance(x_label, str) else x_label[column])
             drawn = [row] if rows == "metric" else spec.get("y") or []
             named = name_of(target, "metric", drawn[0]) if len(drawn) == 1 else ""
-            ax.set_ylabel("" if place else named if rows == "metric" else spec.get("y_label", named))
+            y_label = named if rows == "metric" else spec.get("y_label", named)
+            y_label += ", best so far" * bool(spec.get("best_so_far"))
+            ax.set_ylabel("" if place else textwrap.fill(y_label, int(height * LETTERS)))
             _set_scales(ax, part, part if spec.get("free_y") else _where(table, rows, row), spec)
             if part["mean"].isna().all():
                 sheet.write_inside(ax, _why_empty(target, part))
-        if not spec.get("free_y"):
-            sheet.same_limits(axes[line])
+    if not spec.get("free_y"):
+        for row in down:
+            sheet.same_limits([ax for (its, shown), of in zip(placed, axes, strict=True) if its == row for ax in of])
     if above:
-        sheet.legend(figure, handles)
+        sheet.legend(figure, handles, above)
     elif handles:
-        axes[0][-1].legend(
-            handles=handles, loc="upper left", bbox_to_anchor=(1.02, 1.0), borderaxespad=0, handlelength=2.6
-        )
+        place = {"loc": "upper left", "bbox_to_anchor": (1.02, 1.0), "borderaxespad": 0, "handlelength": 2.6}
+        axes[0][-1].legend(*sheet.entries(handles), handler_map=sheet.side_by_side(), **place)
     return figure
 
 
@@ -174,13 +201,18 @@ def _where(table: pandas.DataFrame, key: str | None, value: str) -> pandas.DataF
     return table[table[key] == value] if key in table and value else table
 
 
-def _looks(names: Sequence[str]) -> dict[str, dict[str, Any]]:
+def _looks(names: Sequence[str], pairs: Mapping[str, tuple[str, ...]]) -> dict[str, dict[str, Any]]:
+    """Return color and dashes of each line; if two keys are crossed, the first has colors and the second dashes."""
     colors, dashes = itertools.cycle(sheet.PALETTE), itertools.cycle(sheet.DASHES)
-    numbers = len(names) > 3 and all(map(_is_size, names))
-    if numbers:  # sizes are ordered, so their colors are ordered too: from pale to dark
+    first, second = ([*dict.fromkeys(pairs[name][place] for name in names)] if pairs else [] for place in (0, 1))
+    if len(names) > 3 and all(map(_is_size, names)):
         import seaborn
 
+        # Sizes are ordered, so their colors are ordered too: from pale to dark.
         colors, dashes = seaborn.color_palette("flare", len(names)).as_hex(), itertools.repeat("")
+    elif min(len(first), len(second)) > 1 and len(first) * len(second) == len(names):
+        colors = [sheet.PALETTE[first.index(pairs[name][0]) % len(sheet.PALETTE)] for name in names]
+        dashes = [sheet.DASHES[second.index(pairs[name][1]) % len(sheet.DASHES)] for name in names]
     return {
         name: {"color": color, "linestyle": (0, dash) if dash else "-"}
         for name, color, dash in zip(names, colors, dashes, strict=False)
@@ -201,9 +233,12 @@ def _draw(ax: Axes, part: pandas.DataFrame, look: Mapping[str, Any], spec: Mappi
         one = one.sort_values("at", kind="stable")
         one = one[one["mean"].map(math.isfinite) | one["mean"].isna()]
         measured = one.dropna(subset=["mean"])
+        if spec.get("best_so_far"):
+            best = measured["mean"].cummin()
+            measured = measured.assign(mean=best, sd=measured["sd"].where(measured["mean"] == best).ffill())
         if one["metric"].isin(bounds).all():
             own = spec.get("lines") == "metric"  # if there are several lines, it belongs to none and is drawn on top
-            thin = {"color": sheet.INK if own else look["color"], "linestyle": (0, (4, 2)), "linewidth": 0.9}
+            thin = _bound(bounds.index(one["metric"].iloc[0]) if own else 0, sheet.INK if own else look["color"])
             ax.plot(measured["at"], measured["mean"], zorder=5 if own else 2, **thin)
             continue
         marker = "o" if len(measured) <= MARKED or spec.get("points") else None
@@ -220,6 +255,11 @@ def _draw(ax: Axes, part: pandas.DataFrame, look: Mapping[str, Any], spec: Mappi
             ax.plot(printed["at"], printed["published"], color=look["color"], zorder=4, **hollow)
 
 
+def _bound(place: int, color: str) -> dict[str, Any]:
+    """Return the look of a bound, by its place among those that belong to no line."""
+    return {"color": color, "linestyle": (0, BOUNDS[place % len(BOUNDS)]), "linewidth": 0.9}
+
+
 def _set_scales(ax: Axes, part: pandas.DataFrame, sharing: pandas.DataFrame, spec: Mapping[str, Any]) -> None:
     """Set the scales and limits of axes and draw their levels; ``sharing`` has all rows with the same y axis."""
     import pandas
@@ -231,33 +271,25 @@ def _set_scales(ax: Axes, part: pandas.DataFrame, sharing: pandas.DataFrame, spe
         apt = len(above) > 0 and values.min() > 0 and above.max() / above.min() >= 20
         if len(above) and spec.get(f"{axis}_scale", "log" if apt else "linear") == "log":
             getattr(ax, f"set_{axis}scale")("log", nonpositive="mask")
-            _plain_ticks(ax, axis, above)
+            ticks.logarithmic_ticks(ax, axis, above, _width(ax))
         elif axis == "y" and spec.get("zeros"):
             ax.set_ylim(bottom=0)
             if len(above) and values.min() == 0 and above.max() / above.min() >= 20:
-                _logarithmic_from_zero(ax, above.max())
+                ticks.logarithmic_from_zero(ax, above.max())
     for level in spec.get("levels", []):
         ax.axhline(level["value"], color=sheet.QUIET, linewidth=0.8, linestyle=(0, (1, 2)), zorder=1)
         right = {"xycoords": ("axes fraction", "data"), "ha": "right", "va": "bottom"}
         ax.annotate(level.get("label", ""), (1.0, level["value"]), fontsize=7.5, color=sheet.QUIET, **right)
     for one in spec.get("powers", []):
-        _draw_power(ax, finite, one["power"], one.get("label", ""))
+        measured = finite[~finite["metric"].isin(spec.get("bounds", []))]
+        _draw_power(ax, measured, one["power"], one.get("label", ""))
     if "y_limits" in spec:
         ax.set_ylim(*spec["y_limits"])
 
 
-def _logarithmic_from_zero(ax: Axes, highest: float) -> None:
-    """Make the y axis linear up to two decades below the highest value, as its label says, and logarithmic above."""
-    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
-
-    floor = 10.0 ** (math.floor(math.log10(highest)) - 2)
-    ax.set_yscale("symlog", linthresh=floor, linscale=0.5)
-    ax.set_ylim(-0.08 * floor, 1.6 * highest)
-    ax.yaxis.set_major_locator(FixedLocator([0, *(floor * 10**power for power in range(4))]))
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    ax.yaxis.set_minor_locator(NullLocator())
-    if ax.get_ylabel():
-        ax.set_ylabel(f"{ax.get_ylabel()}\nlinear below {floor:g}")
+def _width(ax: Axes) -> float:
+    """Return about how wide axes will be, in inches, without the labels of the y axis."""
+    return ax.figure.get_figwidth() / ax.get_gridspec().ncols - 0.75
 
 
 def _draw_power(ax: Axes, part: pandas.DataFrame, power: float, label: str) -> None:
@@ -270,27 +302,8 @@ def _draw_power(ax: Axes, part: pandas.DataFrame, power: float, label: str) -> N
     start = max(shown["at"].min(), end * (highest / last) ** (1 / power))
     level = last * (start / end) ** power
     ax.plot([start, end], [level, last], color=sheet.QUIET, linewidth=0.9, linestyle=(0, (1, 2)), zorder=1)
-    ax.annotate(label, (start, level), xytext=(3, 2), textcoords="offset points", fontsize=7.5, color=sheet.QUIET)
-
-
-def _plain_ticks(ax: Axes, axis: str, values: pandas.Series) -> None:
-    """Put ticks at the points if there are few; else plain numbers over few decades, and powers of ten over more."""
-    from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
-
-    one = getattr(ax, f"{axis}axis")
-    places = sorted(set(values))
-    # Measured values, such as seconds, have more digits than a tick can show.
-    if axis == "x" and 1 < len(places) <= 7 and all(float(f"{place:.4g}") == place for place in places):
-        one.set_major_locator(FixedLocator(places))
-        one.set_minor_locator(NullLocator())
-        one.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
-        return
-    span = values.max() / values.min()
-    if span < 200 or (span < 1e5 and values.min() >= 1e-3 and values.max() <= 1e5):
-        one.set_major_locator(LogLocator(subs=(1, 2, 5) if span < 60 else (1,)))
-        one.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
-        one.set_minor_locator(NullLocator() if span < 60 else LogLocator(subs=(2, 5)))
-    one.set_minor_formatter(NullFormatter())
+    below = {"xytext": (-2, -4), "textcoords": "offset points", "ha": "right", "va": "top"}  # where no curve is
+    ax.annotate(label, (end, last), fontsize=7.5, color=sheet.QUIET, **below)
 
 
 def _title(target: Target, key: str, value: str) -> str:
@@ -311,24 +324,42 @@ def _why_empty(target: Target, part: pandas.DataFrame) -> str:
     return why + (f": {', '.join(absent)}" if absent else "")
 
 
-def _handles(target: Target, table: pandas.DataFrame, lines: str, looks: Mapping[str, Mapping[str, Any]]) -> list[Any]:
+def _handles(
+    target: Target, table: pandas.DataFrame, lines: str, looks: Mapping[str, Mapping[str, Any]]
+) -> list[sheet.Entry]:
+    """Return the entries of the legend, of the lines that are drawn."""
     from matplotlib.lines import Line2D
 
-    handles, bounds = [], dict.fromkeys(target.figure.get("bounds", []))
-    for name, look in looks.items() if len(looks) > 1 else ():
+    entries, bounds, spec = [], [*dict.fromkeys(target.figure.get("bounds", []))], target.figure
+    has_bounds, has_printed = table["metric"].isin(bounds).any(), table["published"].notna().any()
+    for name, look in looks.items() if len(looks) > 1 or has_bounds or has_printed else ():
         if lines != "metric" or name not in bounds:
-            is_drawn = table.loc[table[lines] == name, ["mean", "published"]].notna().any(axis=None)
-            title = _title(target, lines, name) + ("" if is_drawn else " (not run)")
-            shape = {"marker": "o", "linestyle": ""} if target.figure.get("points") else {}
-            handles.append(Line2D([], [], label=title, **{**look, **shape}))
-    for bound in bounds:
-        if table.loc[table["metric"] == bound, "mean"].notna().any():
-            label = name_of(target, "metric", bound)
-            handles.append(Line2D([], [], color=sheet.INK, linewidth=0.9, linestyle=(0, (4, 2)), label=label))
-    if table["published"].notna().any():
-        hollow = {"marker": "o", "markerfacecolor": "white", "linestyle": ""}
-        handles.append(Line2D([], [], color=sheet.INK, label="published", **hollow))
-    return handles
+            # A single line has the name of what it shows.
+            title = _title(target, lines, name) if len(looks) > 1 else name_of(target, "metric", _main(table, bounds))
+            shape = {"marker": "o", "linestyle": ""} if spec.get("points") else {}
+            entries.append((title, (Line2D([], [], **{**look, **shape}),)))
+    for place, bound in enumerate(bounds):
+        shown = table[(table["metric"] == bound) & table["mean"].notna()]
+        if len(shown):
+            own = lines == "metric" or lines not in table
+            colors = (
+                dict.fromkeys(looks[name]["color"] for name in ordered(shown[lines]) if name in looks)
+                if not own
+                else {}
+            )
+            of_lines = [Line2D([], [], **_bound(0, color)) for color in [*colors][:3]]
+            entries.append(
+                (name_of(target, "metric", bound), (*of_lines,) or (Line2D([], [], **_bound(place, sheet.INK)),))
+            )
+    if has_printed:
+        hollow = {"marker": "o", "markerfacecolor": "white", "linestyle": (0, sheet.DASHES[1]), "linewidth": 1.0}
+        entries.append(("published", (Line2D([], [], color=sheet.INK, **hollow),)))
+    return entries
+
+
+def _main(table: pandas.DataFrame, bounds: Sequence[str]) -> str:
+    """Return the first metric that is no bound."""
+    return next(metric for metric in table["metric"] if metric not in bounds)
 
 
 KINDS: dict[str, Callable[[Target], Figure]] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import textwrap
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -26,6 +27,10 @@ DASHES = ("", (5, 1.6), (1.4, 1.4), (6, 1.5, 1.4, 1.5), (3, 1.2), (8, 2, 3, 2), 
 INK, QUIET, RULE = "#1a1a1a", "#5c5c5c", "#dddddd"
 PNG_DPI = 200
 MARGIN = 0.1  # inches, left of the title and the label
+NARROWEST, WIDEST = 6.2, 8.0  # inches of a figure: 1,240 and 1,600 pixels of a PNG
+
+#: An entry of a legend: its text, and the lines that it shows side by side.
+Entry = tuple[str, tuple[Any, ...]]
 
 STYLE: dict[str, Any] = {
     "font.family": "sans-serif",  # DejaVu Sans, which comes with Matplotlib; an SVG falls back to Verdana, equally wide
@@ -95,19 +100,22 @@ def sheet(
     columns: int,
     width: float,
     height: float,
-    legend: bool = False,
+    legend: int = 0,
     absent: Sequence[str] = (),
 ) -> tuple[Figure, list[list[Axes]]]:
-    """Return axes below a title (and a legend, if requested) and above the label that every figure has.
+    """Return axes below a title (and a legend of some lines) and above the label that every figure has.
 
     What is ``absent`` was not measured: it has no axes, and one line names it.
     """
     from matplotlib.figure import Figure
 
-    across = max(columns * width, 6.2)
+    across = min(max(columns * width, NARROWEST), WIDEST)
     footer = footer_lines(target, int(across * 16.5), absent)
     heading = textwrap.wrap(target.title, int(across * 10.5))
-    top, bottom = 0.16 + 0.2 * len(heading) + 0.24 * legend, 0.14 + 0.135 * len(footer)  # inches
+    top, bottom = (
+        0.16 + 0.2 * len(heading) + (0.05 + 0.19 * legend if legend else 0),
+        0.14 + 0.135 * len(footer),
+    )  # inches
     tall = rows * height + top + bottom + 0.3
     figure = Figure(figsize=(across, tall), layout="constrained")
     figure.get_layout_engine().set(
@@ -126,15 +134,16 @@ def sheet(
     return figure, [list(line) for line in axes]
 
 
-def legend(figure: Figure, handles: Sequence[Any]) -> None:
-    """Draw one legend for all axes, on its own line between the title and the axes."""
+def legend(figure: Figure, of: Sequence[Entry], lines: int) -> None:
+    """Draw one legend for all axes, in this number of lines between the title and the axes."""
     across, tall = figure.get_size_inches()
-    lines = figure.texts[0].get_text().count("\n") + 1
+    above = figure.texts[0].get_text().count("\n") + 1
     legend = figure.legend(
-        handles=handles,
+        *entries(of),
+        handler_map=side_by_side(),
         loc="upper left",
-        bbox_to_anchor=(MARGIN / across, 1 - (0.14 + 0.2 * lines) / tall),
-        ncols=len(handles),
+        bbox_to_anchor=(MARGIN / across, 1 - (0.14 + 0.2 * above) / tall),
+        ncols=math.ceil(len(of) / lines),
         handlelength=2.8,
         columnspacing=1.8,
         borderpad=0,
@@ -143,9 +152,25 @@ def legend(figure: Figure, handles: Sequence[Any]) -> None:
     legend.set_in_layout(False)  # the sheet has reserved its place
 
 
-def fits_a_line(handles: Sequence[Any], across: float) -> bool:
-    """Whether a legend of these handles in one row is at most this wide, in inches."""
-    return sum(0.6 + 0.066 * len(handle.get_label()) for handle in handles) <= max(across, 6.2) - MARGIN
+def entries(of: Sequence[Entry]) -> tuple[list[Any], list[str]]:
+    """Return what a legend shows, and its texts."""
+    return [lines if len(lines) > 1 else lines[0] for _, lines in of], [text for text, _ in of]
+
+
+def side_by_side() -> dict[type, Any]:
+    """Return what draws several lines of one entry next to each other."""
+    from matplotlib.legend_handler import HandlerTuple
+
+    return {tuple: HandlerTuple(ndivide=None, pad=0.4)}
+
+
+def legend_lines(of: Sequence[Entry], across: float) -> int:
+    """Return the number of lines that a legend of these entries needs if it is this wide, in inches."""
+    widths = [0.6 + 0.066 * len(text) for text, _ in of]
+    room = min(max(across, NARROWEST), WIDEST) - MARGIN
+    if sum(widths) <= room:
+        return int(bool(of))
+    return math.ceil(len(of) / max(1, int(room / max(widths))))
 
 
 def empty_sheet(target: Target, text: str) -> Figure:
@@ -180,9 +205,14 @@ def write_inside(ax: Axes, text: str, width: int = 34) -> None:
 def same_limits(axes: Sequence[Axes]) -> None:
     """Set equal limits of y axes that are read next to each other."""
     filled = [ax for ax in axes if ax.lines and ax.get_yscale() == axes[0].get_yscale()]
+    if not filled:
+        return
     limits = [ax.get_ylim() for ax in filled]
+    low, high = min(low for low, _ in limits), max(high for _, high in limits)
+    if filled[0].get_yscale() == "log":  # limits of a line that hardly changes have hardly a margin
+        low, high = low * (low / high) ** 0.02, high * (high / low) ** 0.02
     for ax in filled:
-        ax.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
+        ax.set_ylim(low, high)
 
 
 def save(figure: Figure, svg_path: str | Path, title: str) -> None:
