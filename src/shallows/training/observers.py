@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 
 class Observer:
-    """Called by the loop at each stage of a training. Subclasses override the methods that they need."""
+    """Called by the loop at each stage of a training. Subclasses override the methods that they need.
+
+    An observer that sets ``run.stopped_by`` after a batch ends the training there.
+    """
 
     def on_start(self, run: Run) -> None:
         """Before the first batch, or the first after a resume."""

@@ -22,6 +22,9 @@ from .job import Conditions, Job, name_of
 from .measures import KeptOutputs
 from .status import Status
 
+#: The longest preparation of a fit whose marks are seconds of training.
+PREPARATION_SECONDS = 3600.0
+
 #: The columns of a curve that are not metrics.
 _PLACE = ("epoch", "iteration", "seconds")
 
@@ -69,7 +72,9 @@ def train(job: Job, data: Any, conditions: Conditions, folder: Path, key: str, r
                 yield {**place, "metric": metric, "value": value}
 
     with stopping_by_signal(checkpoint), Status(folder, name_of(spec), n_epochs) as status:
-        observers = [curve, Progress(name_of(spec), n_epochs), status]
+        observers: list[Observer] = [curve, Progress(name_of(spec), n_epochs), status]
+        if unit == "seconds":
+            observers.append(LastSecond(max(spec["marks"])))
         try:
             several = {} if ranks is ALONE else {"ranks": ranks}
             estimator.fit(*measure.training_arrays(), observers=observers, checkpoint=checkpoint, **several)
@@ -103,7 +108,8 @@ def _until_last_mark(
     """Return the parameters that train an estimator until its last mark, by the last part of their paths."""
     until: dict[str, Any] = {"max_epochs": max(marks)}
     if unit == "seconds":
-        until = {"max_epochs": 10**6, "max_seconds": float(max(marks))}
+        # LastSecond ends the training. The limit of the fit also counts its preparation, which no mark does.
+        until = {"max_epochs": 10**6, "max_seconds": PREPARATION_SECONDS + max(marks)}
     elif unit == "iteration" and (
         "n_iter" in estimator.get_params(deep=False) or path_of(estimator, "n_iter") != "n_iter"
     ):
@@ -127,6 +133,18 @@ def _with_budgets(
         row = next((row for row in rows if row["seconds"] >= mark), None)
         if row is not None:
             yield {"budget": mark}, row
+
+
+class LastSecond(Observer):
+    """Ends a training after some seconds without preparation and evaluation, as soon as there is a model."""
+
+    def __init__(self, seconds: float):
+        self.seconds = seconds
+
+    def on_batch(self, run: Any) -> None:
+        """See `shallows.training.Observer`."""
+        if run.seconds >= self.seconds and getattr(run.state, "has_model", True):
+            run.stopped_by = "max_seconds"
 
 
 class AtTheEnd(Observer):
