@@ -224,7 +224,8 @@ class _Training:
             run.iteration += 1
             for observer in self.observers:
                 observer.on_batch(run)
-            run.stopped_by = run.stopped_by or self.stopping.after_batch(run, until_exhausted=not self.batches.names_rows)
+            until_exhausted = not self.batches.names_rows
+            run.stopped_by = run.stopped_by or self.stopping.after_batch(run, until_exhausted=until_exhausted)
             if run.stopped_by:
                 break
             if self.checkpoint is not None and (self.streamed or run.position < len(order)):
