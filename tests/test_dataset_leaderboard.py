@@ -64,8 +64,8 @@ def test_the_test_part_of_the_catalogue_is_the_test_part_and_choices_see_none_of
     ("name", "wanted"),
     [
         ("rcv1", []),
-        ("adult_uci", [{"zscore": {"numeric_only": True}}, {"one_hot": {}}]),
-        ("cpu_act", [{"zscore": {"numeric_only": True}}, {"center_target": {"scale": True}}]),
+        ("adult_uci", [{"scale_columns": {}}, {"one_hot": {}}]),
+        ("cpu_act", [{"scale_columns": {}}, {"center_target": {"scale": True}}]),
     ],
 )
 def test_features_are_scaled_by_what_the_catalogue_says_of_them(name, wanted):
@@ -131,7 +131,7 @@ def test_it_says_which_rows_and_scales_it_has():
     info = {"n_train": 5000, "n_test": 10000, "n_features": 784, "steps": [{"unit": {}}]}
     told = leaderboard.describe(datasets.get("mnist"), info, "laptop")["told"]
     assert "5,000 of the 60,000 training rows and 10,000 test rows of its test part, 784 features scaled to" in told
-    info |= {"steps": [{"zscore": {}}], "n_test": 1000}
+    info |= {"steps": [{"scale_columns": {}}], "n_test": 1000}
     told = leaderboard.describe(datasets.get("covtype"), info, "laptop")["told"]
     assert "5,000 training rows and 1,000 test rows drawn from all rows, since it has no test part" in told
 

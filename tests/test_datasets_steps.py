@@ -11,6 +11,7 @@ from sklearn.preprocessing import OneHotEncoder
 
 from datasets_example import prepared, prepared_rows, three_classes
 from shallows_papers.datasets import DatasetError
+from shallows_papers.datasets.preparation import working_table
 from shallows_papers.datasets.preparation.row_draws import draw_rows
 from shallows_papers.datasets.preparation.steps import pca
 
@@ -43,6 +44,24 @@ def test_zscore_is_exact_far_from_zero_and_gives_zero_for_constant_features(tmp_
     coded = prepared(tmp_path, numbers, [{"zscore": {"numeric_only": True}}], categorical=(1,))
     np.testing.assert_array_equal(coded.x_test[:, 1], x_test[:, 1])
     np.testing.assert_array_equal(coded.x_test[:, 2:], data.x_test[:, 2:])
+
+
+@pytest.mark.parametrize("block_bytes", [1, working_table.BLOCK_BYTES])
+def test_columns_of_two_values_become_0_and_1_and_categories_stay_as_they_are(
+    tmp_path, numbers, monkeypatch, block_bytes
+):
+    monkeypatch.setattr(working_table, "BLOCK_BYTES", block_bytes)  # One row in a block, or all rows
+    x, y, x_test, y_test = (part.copy() for part in numbers)
+    for part in (x, x_test):
+        part[:, 0] = np.where(part[:, 0] > 1.0, 7.0, 3.0)
+        part[:, 2] = np.clip(np.round(20 * part[:, 2] - 20), -1.0, 1.0)  # Three values
+    assert set(x[:, 0]) == {3.0, 7.0} and set(x[:, 2]) == {-1.0, 0.0, 1.0}
+    data = prepared(tmp_path, (x, y, x_test, y_test), [{"scale_columns": {}}], categorical=(1,))
+    np.testing.assert_array_equal(data.x_test[:, 0], x_test[:, 0] == 7.0)
+    np.testing.assert_array_equal(data.x_test[:, 1], x_test[:, 1])
+    assert not data.x_train[:, 3].any()
+    expected = (x_test - x.mean(axis=0)) / np.where(np.arange(5) == 3, 1.0, x.std(axis=0))
+    np.testing.assert_allclose(data.x_test[:, [2, 4]], expected[:, [2, 4]], rtol=1e-6, atol=1e-6)
 
 
 def test_pca_agrees_with_scikit_learn(tmp_path, numbers):

@@ -204,8 +204,8 @@ def test_pixels_are_scaled_together_and_other_numbers_each(tmp_path):
     assert described(tmp_path / "pixels.npz")["range"] == [0, 255]
     pixels[:, 5:] //= 8  # most columns fill a small part of the range
     np.savez(tmp_path / "others.npz", X=pixels, y=np.arange(200) % 4)
-    assert described(tmp_path / "others.npz")["scaling"] == "zscore"
-    assert described(table(tmp_path))["scaling"] == "zscore"
+    assert described(tmp_path / "others.npz")["scaling"] == "columns"
+    assert described(table(tmp_path))["scaling"] == "columns"
 
 
 # Entries under config/datasets/

@@ -64,7 +64,7 @@ def flats_model(tmp_path, estimator=None, **settings):
 # The preparation
 
 
-@pytest.mark.parametrize("scaling", ["zscore", "unit", "none"])
+@pytest.mark.parametrize("scaling", ["columns", "zscore", "unit", "none"])
 def test_all_rows_become_what_the_preparation_of_the_workflow_makes_of_them(tmp_path, scaling):
     """With a test file, whose rows are not learned from, both have the training arrays of all rows."""
     path = write_flats(tmp_path / "flats.csv")

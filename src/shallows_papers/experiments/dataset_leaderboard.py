@@ -84,7 +84,7 @@ def steps(configuration: Configuration, dataset: Dataset, scale: str, purpose: s
         todo.append({"subset": {**cut, "seed": SEED}})
     if purpose == "choose":
         todo += validation_steps(n, dataset.n_classes, settings, SEED + 1)
-    scaling = "unit" if dataset.value_range else "none" if dataset.format in SPARSE_FORMATS else "zscore"
+    scaling = "unit" if dataset.value_range else "none" if dataset.format in SPARSE_FORMATS else "columns"
     return todo + feature_steps({"missing": 0, "scaling": scaling, "range": None, "entry": vars(dataset)})
 
 

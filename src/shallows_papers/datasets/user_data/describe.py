@@ -233,8 +233,8 @@ def _guess_scaling(request: FileRequest, summary: FileSummary) -> str:
             f"the features share the range {shared[0]:g} to {shared[1]:g}, as pixels do, and are scaled together"
         )
         return "unit"
-    summary.guesses.append("each number is scaled to mean 0 and variance 1")
-    return "zscore"
+    summary.guesses.append("numbers are scaled to mean 0 and variance 1, and columns of two values to 0 and 1")
+    return "columns"
 
 
 def _paragraph(request: FileRequest, summary: FileSummary, form: str, task: str, n_classes: int) -> str:

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 class FittedPreparation:
     """A fitted preparation of a user's rows.
 
-    The pipeline has, if the data need them, an imputer ``impute``, a scaler ``zscore`` or ``unit``, and the encoder
-    ``one_hot`` of categories (a ``ColumnTransformer``). In regression, `target` has the mean and the standard deviation
-    of the target.
+    The pipeline has, if the data need them, an imputer ``impute``, a scaler ``scale_columns``, ``zscore`` or ``unit``,
+    and the encoder ``one_hot`` of categories (a ``ColumnTransformer``). In regression, `target` has the mean and the
+    standard deviation of the target.
     """
 
     features: Pipeline

@@ -21,7 +21,7 @@ from shallows_papers.datasets.catalogue import catalogue
 from shallows_papers.datasets.files import DatasetError
 
 TASKS = ("classification", "regression")
-SCALINGS = ("zscore", "unit", "none")
+SCALINGS = ("columns", "zscore", "unit", "none")
 DECIMALS = (".", ",")
 IMPUTATIONS = ("mean", "median", "most_frequent")
 #: Words for missing values in a text table, by default.
@@ -77,7 +77,7 @@ class FileRequest:
     missing: str | float | None = None
     categorical: tuple[Any, ...] = ()
     ignore: tuple[Any, ...] = ()
-    scaling: str | None = None  # {"zscore", "unit", "none"}
+    scaling: str | None = None  # {"columns", "zscore", "unit", "none"}
     title: str = ""
     licence: str = "the user's own"
     citation: str = ""

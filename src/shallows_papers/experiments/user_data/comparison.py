@@ -217,6 +217,8 @@ def feature_steps(description: Mapping[str, Any]) -> list[dict[str, Any]]:
         todo.append({"impute": {"strategy": description["request"]["missing"]}})
     if description["scaling"] == "zscore":
         todo.append({"zscore": {"numeric_only": True}})
+    elif description["scaling"] == "columns":
+        todo.append({"scale_columns": {}})
     elif description["scaling"] == "unit":
         todo.append({"unit": {"range": description["range"]} if description["range"] else {}})
     if entry["categorical"]:

@@ -342,5 +342,5 @@ def _of(used: int, available: int | None) -> str:
 
 
 def _scaled(info: Mapping[str, Any]) -> str:
-    words = {"unit": " scaled to [0, 1]", "zscore": " with mean 0 and variance 1"}
+    words = {"unit": " scaled to [0, 1]", **dict.fromkeys(("zscore", "scale_columns"), " with mean 0 and variance 1")}
     return next((words[name] for step in info["steps"] for name in step if name in words), " as they come")

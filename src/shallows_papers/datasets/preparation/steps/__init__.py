@@ -26,6 +26,7 @@ STEPS = LazyTable(
         "grayscale": ".images:Grayscale",
         "unit": ".scaling:Unit",
         "zscore": ".scaling:ZScore",
+        "scale_columns": ".column_scaling:ScaleColumns",
         "halves": ".images:Halves",
         "views": ".images:Views",
         "net_features": ".net_features:NetFeatures",
