@@ -121,7 +121,7 @@ def test_the_regularization_falls_with_the_root_of_the_rows_and_not_with_the_uni
     x, y = sample(80), sample(80, 1, seed=1)
 
     def chosen(n, weights=None):
-        given = {"searches_bandwidth": False, "all_equal": False, "n": n, "seed": 0}
+        given = {"searches_bandwidth": False, "all_equal": False, "n": n, "seed": 0, "narrow": None}
         return expansion_plan.choose_kernel(x, y, weights, losses.make("square"), None, Gaussian(1.5), **given)[1]
 
     assert chosen(320) == pytest.approx(chosen(80) / 2)

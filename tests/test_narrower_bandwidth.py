@@ -7,13 +7,15 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_gaussian_quantiles
 
-from shallows import FeatureRidgeRegressor, kernels
+from shallows import DoublyStochasticRegressor, FeatureRidgeRegressor, kernels
 from shallows.fitting import narrower_bandwidth
 from shallows.fitting.narrower_bandwidth import narrower, scores_of_centers
 from shallows.kernel_approximation import FourierFeatures, NystroemFeatures
+from shallows.solvers import DoublyStochastic
 from shallows.spectrum.leave_one_out import choose_ridge
 
 N, FEW, NOISE = 12_000, 150, 0.3
+ONE_STEP = DoublyStochastic(n_iter=1)
 
 
 def rough(n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -178,3 +180,11 @@ def test_losses_are_weighted_and_shares_of_those_of_a_constant():
     w = np.array([[9.0], [9], [9], [9], [1], [3]])
     assert narrower_bandwidth._losses(scores, targets, None) == pytest.approx([1 / 2.5, 1 / 2.5])
     assert narrower_bandwidth._losses(scores, targets, w) == pytest.approx([1 / 6.5, 3 / 6.5])
+
+
+def test_doubly_stochastic_gradients_have_the_bandwidth_of_many_rows():
+    X, y = rough(N)
+    fitted = [DoublyStochasticRegressor(random_state=0, solver=ONE_STEP).fit(X[:n], y[:n]) for n in (1500, N)]
+    assert fitted[1].bandwidth_ < 0.5 * fitted[0].bandwidth_
+    given = DoublyStochasticRegressor(bandwidth=1.5, random_state=0, solver=ONE_STEP).fit(X, y)
+    assert given.bandwidth_ == 1.5

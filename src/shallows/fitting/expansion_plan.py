@@ -1,6 +1,8 @@
 """The plan of doubly stochastic gradients: kernel, features and stepper, chosen from a sample of the data."""
 
+import functools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,9 +21,10 @@ from ..solvers.expansions.doubly_stochastic import DecayingStep, DoublyStochasti
 from ..solvers.expansions.expansion import ExpansionProblem, counts_of
 from ..solvers.expansions.growing_expansion import FIRST_CAPACITY
 from ..spectrum.kernel_ridge_choice import join_copies
-from ..spectrum.leave_one_out import choose_ridge
+from ..spectrum.leave_one_out import RidgeChoice, choose_ridge
 from ..utils.checks import warn_user
 from .machine import report_of_machine
+from .narrower_bandwidth import narrower, scores_of_centers
 from .rows import TrainingSet
 from .targets import ExpansionTargets, StreamedClasses
 
@@ -95,12 +98,28 @@ def plan_expansion(
     centering = Centering.of(X, centered=centered, without_constants=False)
     F, batch_size = settings.sizes(n, in_pairs=centered)
 
-    looked_at = streams.permutation(seed, "first look", 0, n)[:SAMPLE]
+    order = streams.permutation(seed, "first look", 0, n)
+    looked_at = order[:SAMPLE]
     sample = centering.training_points(X[looked_at], np.arange(len(looked_at)), Device("cpu"), np.dtype("float64"))
     check_scale(sample, sample.dtype, may_vanish=not centered or bool((sample == sample[0]).all()))
     mean_square, sample = float(sample[:, -2].mean()) or 1.0, sample[:, :-2]
     check_precision(sample, dtype)
     sampled, weighed = (None if part is None else part[looked_at] for part in (codes, weights))
+
+    def first_rows(m: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """Augmented points of m rows, their centered targets and their weights."""
+        assert codes is not None  # No bandwidth is chosen for novelty.
+        rows = order[:m]
+        points = centering.training_points(X[rows], np.arange(m), Device("cpu"), dtype)
+        own, w = codes[rows], None if weights is None else weights[rows]
+        return points, (own - np.average(own, axis=0, weights=w)).astype(dtype), None if w is None else w.astype(dtype)
+
+    def narrow(choice: RidgeChoice) -> RidgeChoice:
+        """A narrower bandwidth, if more rows show that it is better."""
+        exclusive = loss.for_classes and not getattr(targets, "several", False)
+        of_rows = functools.partial(scores_of_centers, kernel), first_rows, n, d, budget
+        return narrower(choice, *of_rows, of_classes=exclusive)
+
     for m in (CHOSEN_FROM, SAMPLE):
         made, nu, chosen = choose_kernel(
             *(sample[:m], None if sampled is None else sampled[:m], None if weighed is None else weighed[:m]),
@@ -111,6 +130,7 @@ def plan_expansion(
             all_equal=centering.all_equal,
             n=n,
             seed=seed,
+            narrow=narrow,
         )
         is_uninformative = chosen.pop("is_uninformative", False)
         if len(sample) <= m or not is_uninformative:
@@ -178,13 +198,15 @@ def choose_kernel(
     all_equal: bool,
     n: int,
     seed: int,
+    narrow: Callable[[RidgeChoice], RidgeChoice],
 ) -> tuple[Kernel, Any, dict[str, Any]]:
     """The kernel, the regularization ν, and a summary of how they were chosen.
 
-    What the user did not give minimizes the leave-one-out error of kernel ridge regression on the sample. There are
-    ``n`` training points; novelty has no targets, because nothing is predicted. A loss of classes has the
-    curvature L at the decision and on average L e, where e is the share of the labels' variance that the regression
-    leaves. Scores are then larger than labels by the same factor, so ν = L² e λ/n.
+    What the user did not give minimizes the leave-one-out error of kernel ridge regression on the sample, and
+    ``narrow`` may improve a bandwidth that was chosen with it. There are ``n`` training points; novelty has no targets,
+    because nothing is predicted. A loss of classes has the curvature L at the decision and on average L e, where e is
+    the share of the labels' variance that the regression leaves. Scores are then larger than labels by the same factor,
+    so ν = L² e λ/n.
     """
     # If all points are equal, every bandwidth gives the same function.
     median, all_equal, n_rows = None, all_equal or (sample == sample[0]).all(), len(sample)
@@ -212,6 +234,8 @@ def choose_kernel(
         regularization=None if regularization is None else regularization * size,
         weights=weights,
     )
+    if median is not None and not choice.is_uninformative:
+        choice = narrow(choice)
     if regularization is None:
         regularization = choice.regularization / size
         regularization *= curvature(loss) * mean_curvature(loss, choice.error)

@@ -56,8 +56,8 @@ class RandomFeatureExpansion(GrowingModel):
             A kernel with random features: a shift-invariant one of `shallows.kernels`, such as "gaussian" or "laplace",
             or "polynomial", "linear", "exponential", "arc_cosine", whose features vary more.
         bandwidth : float, "auto" or "median", default="auto"
-            σ, in the units of X. "auto": smallest leave-one-out error of kernel ridge regression on 600 rows.
-            "median": the median distance of a subsample. A stream uses its first rows.
+            σ, in the units of X. "auto": smallest leave-one-out error on 600 rows, or less if many rows have a smaller
+            error then. "median": the median distance of a subsample. A stream uses its first rows.
         regularization : float or "auto", default="auto"
             λ of λ/2 ‖f‖², next to the mean loss. "auto": smallest leave-one-out error on the same rows.
         solver : "auto" or shallows.solvers.DoublyStochastic, default="auto"
