@@ -90,6 +90,34 @@ def test_what_the_paper_says_of_what_was_not_measured_is_not_run():
     ]
 
 
+def test_a_claim_ends_where_another_series_passes_a_level_run_by_run():
+    falling = {
+        ("slow", "g", 0): {"error": {1: 8.0, 2: 5.0, 4: 3.0}, "loss": {1: 4.0, 2: 1.02, 4: 1.0}},
+        ("slow", "g", 1): {"error": {1: 8.0, 2: 5.0, 4: 4.0}, "loss": {1: 4.0, 2: 1.03, 4: 1.0}},
+        **{("fast", "g", seed): {"error": {1: 7.0, 2: 2.0, 4: 1.0 - seed}} for seed in (0, 1)},
+    }
+    passage = {"of": "loss", "at_most": {"method": "slow"}, "times": 1.02}
+    metrics = {"error": {"label": "e"}, "loss": {"label": "l"}, "converged": {"label": "c", "first_passage": passage}}
+    claim = {
+        "label": "x",
+        "evidence": "own",
+        "metric": "error",
+        "to": {"method": "slow", "metric": "converged"},
+        "at_most": 9,
+    }
+    comparison, measured = made(
+        falling, metrics=metrics, claims={"claim": claim, "lead": {**claim, "less": {"method": "slow"}}}
+    )
+    found = {(row["metric"], row["method"]): row["values"] for row in rows_of(comparison, measured)}
+    assert found["claim", "slow"] == "5.0;4.0" and found["claim", "fast"] == "2.0;0.0"
+    assert found["lead", "fast"] == "-3.0;-4.0"
+    never = {**passage, "at_most": 0.5}
+    comparison, measured = made(
+        falling, metrics={**metrics, "converged": {"label": "c", "first_passage": never}}, claims={"claim": claim}
+    )
+    assert not [row for row in rows_of(comparison, measured) if row["metric"] == "claim" and row["measured_mean"]]
+
+
 # Several series
 
 
@@ -244,6 +272,13 @@ def test_a_metric_with_the_name_of_its_mark_is_refused():
     metrics = {"epochs": {"label": "epochs", "unit": ""}}
     with pytest.raises(ConfigurationError, match="'epochs' is both a metric and the mark"):
         target_entry.check("toy", {"mark": "epochs", "metrics": metrics, "settings": {}, "methods": {}})
+
+
+def test_a_claim_that_ends_where_another_series_does_needs_its_first_passage():
+    claim = {"label": "x", "evidence": "own", "at_most": 1, "to": {"method": "slow", "metric": "error"}}
+    spec = {"metrics": {"error": {"label": "e"}}, "claims": {"claim": claim}, "settings": {}, "methods": {"slow": {}}}
+    with pytest.raises(ConfigurationError, match="'to' needs a metric with a first_passage"):
+        target_entry.check("toy", spec)
 
 
 # Curves as they are written

@@ -16,7 +16,7 @@ from flat import flat
 from forms import eigenpro_classifier, kernel_ridge_classifier
 from own_plan import own_configuration, own_plan
 from running_example import job_spec
-from shallows import KernelRidgeClassifier, Options
+from shallows import KernelRidgeClassifier, Options, kernels
 from shallows.errors import ShallowsError, TrainingInterrupted
 from shallows.estimators.base import Estimator
 from shallows.kernels import Gaussian, Matern
@@ -57,6 +57,21 @@ def job(tmp_path, prepared):
 
 def eigenpro(job, **parameters):
     return job(**{"solver__rank": 20, "solver__n_subsample": 200, "solver__batch_size": 32, **parameters})
+
+
+def test_a_run_with_marks_in_seconds_reaches_the_last_one_after_its_preparation(job, monkeypatch):
+    def prepared_slowly(*args, **kwargs):
+        time.sleep(0.3)
+        return median(*args, **kwargs)
+
+    median = kernels.median_bandwidth
+    monkeypatch.setattr(kernels, "median_bandwidth", prepared_slowly)
+    sizes = {"solver__batch_size": 100, "solver__block_size": 16}
+    one = job("doubly_stochastic", marks=(1,), bandwidth="median", **sizes)
+    one = replace(one, spec={**one.spec, "definition": {**one.spec["definition"], "marks": "seconds"}})
+    made = run.execute(one, CONDITIONS)
+    assert [row["budget"] for row in record.read(one.out)[1] if row["metric"] == "test_error"] == ["1"]
+    assert made["effective"]["stopped_by"] == "max_seconds"
 
 
 def test_a_run_leaves_a_record_and_a_curve_that_agree(job):

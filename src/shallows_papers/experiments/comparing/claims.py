@@ -273,10 +273,13 @@ def _of_each_series(measurements: Measurements, claim: Mapping[str, Any], *, is_
     ours = measurements.counterparts.values()
     metric = claim.get("metric", next(iter(measurements.spec["metrics"])))
     is_passage = "first_passage" in measurements.spec["metrics"].get(metric, {})
-    at_end = "at" not in claim and claim.get("reduce", "last") == "last"
+    until = claim.get("to", math.inf)
+    at_end = "at" not in claim and claim.get("reduce", "last") == "last" and not isinstance(until, Mapping)
     for series in (one for one in measurements.selected(claim.get("of", {})) if (one["method"] in ours) == is_ours):
         compared = measurements.against(series, metric, claim, ends=at_end)
-        curves = [_within(curve, claim) for curve in compared]
+        ends = measurements.passages(series, until) if isinstance(until, Mapping) else [until] * len(compared)
+        # Without a partner to compare with, there are no curves.
+        curves = [_within(curve, claim, end) for curve, end in zip(compared, ends, strict=False)]
         values = [value for value in (_reduced(curve, claim) for curve in curves if curve) if value is not None]
         passed = sum(map(bool, compared)) if is_passage else None
         if is_passage and passed < len(curves):
@@ -308,10 +311,10 @@ def decides_without_rest(claim: Mapping[str, Any], largest: float) -> bool:
     return most == math.inf or largest > most
 
 
-def _within(curve: Curve, claim: Mapping[str, Any]) -> Curve:
-    """Return the part of a curve that a claim is about."""
-    low, high = claim.get("from", -math.inf), claim.get("to", math.inf)
-    part = {point: value for point, value in curve.items() if point is not None and low <= point <= high}
+def _within(curve: Curve, claim: Mapping[str, Any], end: float) -> Curve:
+    """Return the part of a curve that a claim is about, up to an evaluation point."""
+    low = claim.get("from", -math.inf)
+    part = {point: value for point, value in curve.items() if point is not None and low <= point <= end}
     # A number without a point is not part of the curve, unless it is the only number.
     return part if "from" in claim or "to" in claim else part or curve
 

@@ -102,6 +102,14 @@ class Measurements:
                 return [function(*pair, ends=ends) for pair in zip(curves, others, strict=True)] if others else []
         return curves
 
+    def passages(self, series: Mapping[str, Any], reference: Mapping[str, Any]) -> list[float]:
+        """Return for each run of a series where another series passes a level, a first passage; −∞ where it does not.
+
+        If the seeds of the two differ, every run has the mean.
+        """
+        others = self.of_partner(series, reference, reference["metric"])
+        return [curve.get(None, -math.inf) for curve in others] or [-math.inf] * len(series["run_ids"])
+
     def lower_bounds(self, series: Mapping[str, Any], metric: str, over: Mapping[str, Any] | None) -> list[float]:
         """Return for each run a lower bound on the ratio of its first passage to another series' first passage.
 
@@ -133,7 +141,7 @@ class Measurements:
             plus = rule.get("plus", 0.0)
             if plus == STANDARD_ERROR:
                 plus = standard_error(level, run.record["data"]["n_test"])
-            limit = level + plus + ROUNDING * max(1.0, abs(level))
+            limit = level * rule.get("times", 1.0) + plus + ROUNDING * max(1.0, abs(level))
             passage = next((point for point in in_order(curve) if point is not None and curve[point] <= limit), None)
             passages.append({} if passage is None else {None: float(passage)})
         return passages

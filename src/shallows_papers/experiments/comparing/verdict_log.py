@@ -39,7 +39,8 @@ def entries_of(target: str, spec: Mapping[str, Any]) -> dict[Key, str]:
         if "tolerance" in parts:
             parts["tolerance"] = {key: value for key, value in parts["tolerance"].items() if key != "reason"}
         parts |= {key: True for key in ("refuted", "misprint") if key in one}
-        parts |= {key: value for key, value in one.get("first_passage", {}).items() if key == "plus"}
+        parts |= {key: value for key, value in one.get("first_passage", {}).items() if key in ("plus", "times")}
+        parts |= {"to": one["to"]} if isinstance(one.get("to"), Mapping) else {}
         if parts:
             found[CRITERION, target, name] = _text(parts)
     groups = spec.get("scales", {}).get(SCALE, {}).get("runs", [])

@@ -71,8 +71,14 @@ def check(target: str, spec: Mapping[str, Any]) -> None:
             if len(ways) > 1:
                 raise ConfigurationError(f"A claim has {' or '.join(ways)}, not both: each gives its number.")
             find(claim.get("reduce", "last"), REDUCTIONS)
-            for key in ("of", "over", "less"):
+            for key in ("of", "over", "less", "to"):
                 _check_reference(claim.get(key), spec)
+            if isinstance(until := claim.get("to"), Mapping):
+                level = spec["metrics"].get(until.get("metric"), {})
+                if "first_passage" not in level:
+                    raise ConfigurationError(
+                        "The series in 'to' needs a metric with a first_passage: where a claim ends."
+                    )
     for one in (*spec.get("causes", ()), *spec.get("calibrated", ())):
         with placed(f"target {target}, {'the cause ' + repr(one['cause']) if 'cause' in one else 'calibrated'}"):
             _check_selection(one.get("where", {}), spec)
