@@ -10,8 +10,9 @@ import pytest
 import report_example
 from shallows.errors import ShallowsError, UnknownNameError
 from shallows_papers.experiments.comparing.table_rows import read_rows, write_rows
+from shallows_papers.experiments.comparing.verdicts import AFTER, Verdict
 from shallows_papers.experiments.setting_text import parse_setting
-from shallows_papers.report import pivot, tables
+from shallows_papers.report import criteria, pivot, tables
 from shallows_papers.report.target import read
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -59,6 +60,45 @@ def test_a_table_with_every_kind_of_value_is_the_one_that_was_looked_at(tmp_path
     text = path.with_suffix(f".{ending}").read_text()
     made.write_text(text.partition("</style>")[2] or text)
     assert made.read_text() == kept.read_text(), f"if the new table is right: cp {made} {kept}"
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("test error ±(0.1 + 2 standard errors)", ("test error", "±(0.1 + 2 standard errors)", "")),
+        ("slope (late) at most 1 (a reason (of two))", ("slope (late)", "at most 1", "a reason (of two)")),
+        ("0.3 points", ("", "0.3 points", "")),
+    ],
+)
+def test_a_criterion_is_split_into_its_parts(text, parts):
+    assert criteria.parts(text) == parts
+
+
+def test_equal_criteria_and_equal_causes_are_one(errors):
+    silent = {"verdict": Verdict.NOT_COMPARABLE, "cause": "", "reason": "", "fixed": AFTER}
+    rows = [dataclasses.replace(row, tolerance=f"{row.metric} at most 1 (why)", **silent) for row in read_rows(errors)]
+    for place, derived in enumerate(("", "a table")):
+        reason = f"counted elsewhere: {derived}; too far" if derived else "too far"
+        changes = {"verdict": Verdict.DEVIATES, "cause": "other data", "reason": reason, "derived": derived}
+        rows[place] = dataclasses.replace(rows[place], **changes)
+    write_rows(errors, rows)
+    target = read(errors)
+    (one,) = criteria.criteria(target)
+    assert set(one.judged) == {row.metric for row in rows} and one.fixed == "after a look at results"
+    (remark,) = pivot.remarks(target)
+    assert (remark.count, remark.cause, remark.reason) == (2, "other data", "too far")
+
+
+def test_a_derived_whole_number_has_no_decimals(errors):
+    rows = read_rows(errors)
+    metric = rows[0].metric
+    rows = [
+        dataclasses.replace(row, published="6", derived="a table", measured_mean=6.0, measured_sd=0.0)
+        for row in rows
+        if row.metric == metric
+    ]
+    write_rows(errors, rows)
+    assert {cell.measured for cell in pivot.pivot(read(errors)).cells.values()} == {"6 ± 0"}
 
 
 def test_a_table_without_deviations_and_with_few_notes_is_simpler(errors):

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import shallows
 from shallows.errors import ShallowsError
 from shallows_papers.experiments import other_versions
 from shallows_papers.experiments.comparing import verdict_log
@@ -82,6 +83,8 @@ def write(
     text = page.render(
         sections=sections,
         by_id=by_id,
+        version=shallows.__version__,
+        finished=max((run["finished"] for section in sections for run in section["runs"]), default=""),
         scale=", ".join(scales),
         origin=origin,
         scale_text=LEADERBOARD if title else SCALES.get(scale, ""),
@@ -190,6 +193,7 @@ def _run(folder: Path, page_folder: Path) -> dict[str, Any]:
         "curve": _relative(curve_path, page_folder) if curve_path.exists() else None,
         "facts": [*_facts(record)],
         "warning": (record.get("blas") or {}).get("warning"),
+        "finished": str(record.get("finished", ""))[:10],
         "made": record,
     }
 

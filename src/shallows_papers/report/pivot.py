@@ -9,6 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from shallows.errors import ShallowsError
 from shallows_papers.experiments.comparing.table_rows import NAMED_KEYS, Row
@@ -16,7 +17,7 @@ from shallows_papers.experiments.comparing.verdicts import DIVERGED, UNMEASURED,
 
 from . import wording
 from .target import Target, ordered
-from .wording import EN_DASH, is_number, key_title, name_of
+from .wording import is_number, key_title, name_of
 
 # A table with a thousand points of a curve is not readable: a numeric row key with more values than LONG is shown
 # at about SHOWN of them, evenly spaced in the logarithm. The CSV has all of them.
@@ -38,6 +39,7 @@ class Remark:
     """A reason for the verdicts of some values."""
 
     verdict: Verdict
+    cause: str
     count: int
     where: str
     reason: str
@@ -196,9 +198,9 @@ def writer(target: Target, metric: str) -> Callable[[float], str]:
 
 
 def _printed(row: Row) -> str:
-    """Return the printed text that sets the digits; a value derived from others is written with one decimal."""
+    """Return the printed text that sets the digits; a value derived from others has at most one decimal."""
     value = row.published_value if row.derived else None
-    return row.published if value is None else f"{value:.1f}"
+    return row.published if value is None else f"{value:.0f}" if value == round(value) else f"{value:.1f}"
 
 
 def without_size(row: Row) -> str:
@@ -210,7 +212,7 @@ def without_size(row: Row) -> str:
 
 def _measured(row: Row, write: Callable[[float], str]) -> str:
     if row.measured_mean is None:
-        return row.verdict if row.verdict in UNMEASURED else EN_DASH
+        return row.verdict if row.verdict in UNMEASURED else "no value"
     if not math.isfinite(row.measured_mean):
         return without_size(row)
     bound = "≥ " if row.is_bound else ""
@@ -219,25 +221,34 @@ def _measured(row: Row, write: Callable[[float], str]) -> str:
     return bound + mean + spread + (f" ({row.ratio:.2g} ×)" if row.ratio is not None else "")
 
 
-def _why(row: Row) -> str:
-    """Return the reason for a row's verdict; for a deviation, with its cause."""
-    cause = row.cause if row.verdict == Verdict.DEVIATES else ""
-    return ": ".join(filter(None, (cause, row.reason)))
+def _why(row: Row) -> tuple[str, str]:
+    """Return the cause of a deviation, and the reason for a row's verdict without the note that it is derived."""
+    derived = f"counted elsewhere: {row.derived}"
+    reason = row.reason.removeprefix(derived).removeprefix("; ") or row.reason
+    return row.cause if row.verdict == Verdict.DEVIATES else "", reason
 
 
 def remarks(target: Target) -> list[Remark]:
     """Return the reasons for the verdicts of a target, each with the number of its values and where they are."""
-    groups: dict[tuple[Verdict, str], list[Row]] = {}
+    groups: dict[tuple[Verdict, str, str], list[Row]] = {}
     for row in target.rows:
-        if _why(row) and (row.measured_mean is None or not target.is_drawn(row)):
-            groups.setdefault((row.verdict, _why(row)), []).append(row)
+        if any(_why(row)) and (row.measured_mean is None or not target.is_drawn(row)):
+            groups.setdefault((row.verdict, *_why(row)), []).append(row)
     found, order = [], list(Verdict)
-    for (verdict, reason), rows in sorted(groups.items(), key=lambda item: order.index(item[0][0])):
+    causes = ordered(cause for _, cause, _ in groups)
+    for (verdict, cause, reason), rows in sorted(
+        groups.items(), key=lambda item: (order.index(item[0][0]), causes.index(item[0][1]))
+    ):
         parts = []
         for key in target.key_names():
             values = ordered(row.keys.get(key, "") for row in rows)
             if len(values) < len(target.values(key)) and len(values) <= 8:
                 named = ", ".join(name_of(target, key, value) for value in values if value)
                 parts.append(named if key in NAMED_KEYS or not named else f"{key_title(target, key)} {named}")
-        found.append(Remark(verdict, len(rows), "; ".join(filter(None, parts)), reason))
+        found.append(Remark(verdict, cause, len(rows), "; ".join(filter(None, parts)), reason))
     return found
+
+
+def by_cause(remarks: Iterable[Remark]) -> list[list[Remark]]:
+    """Return the reasons in groups with one verdict and one cause."""
+    return [[*group] for _, group in groupby(remarks, key=lambda one: (one.verdict, one.cause))]

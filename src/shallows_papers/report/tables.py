@@ -11,19 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from shallows_papers.experiments.comparing.table_rows import OURS, Row, counts_by_kind
-from shallows_papers.experiments.comparing.verdicts import AFTER, Verdict
+from shallows_papers.experiments.comparing.verdicts import Verdict
 
-from .pivot import Pivot, pivot, remarks, tabulated
+from .criteria import criteria
+from .pivot import Pivot, by_cause, pivot, remarks, tabulated
 from .target import Target, read, write_text
-from .wording import EN_DASH, decimals, heading_of, is_number, key_title, label, name_of
+from .wording import decimals, heading_of, is_number, key_title, label, name_of
 
 FIGURE_SPACE = "\u2007"  # as wide as a digit
 PUNCTUATION_SPACE = "\u2008"  # as wide as a full stop
-#: The introduction of a criterion, by when the criterion was set.
-CRITERIA = {
-    "first commit": "Criteria, unchanged since the first commit of this target",
-    AFTER: "Criteria, set or moved after results had been looked at",
-}
 CAPTION_WORDS = 40  # shown of a caption, or its first sentence if that is longer; the rest is folded
 #: The space after a sentence. "Dai et al. (2014)" and the like do not end a sentence.
 _SENTENCE_END = r"(?<=[.!?])(?<!\bal\.)(?<!\bcf\.)(?<!\bvs\.)(?<!e\.g\.)(?<!i\.e\.)(?<!\bFig\.)(?<!\bEq\.)(?<!\bSec\.) "
@@ -93,9 +89,6 @@ def notes(target: Target, table: Pivot) -> list[str]:
             "Methods are judged as their authors ran them. Methods of this project (ours) are shown for comparison and "
             "not judged; in brackets, ours over the authors', both as measured here."
         )
-    for fixed in sorted({row.fixed for row in target.rows if row.tolerance}):
-        criteria = dict.fromkeys(row.tolerance for row in target.rows if row.tolerance and row.fixed == fixed)
-        sentences.append(f"{CRITERIA.get(fixed, 'Criteria')}: {'; '.join(criteria)}.")
     if any(row.derived for row in target.rows):
         sentences.append("Values that are derived from other printed values, or repeat them, are counted there alone.")
     return sentences
@@ -108,9 +101,10 @@ def throughout(target: Target, table: Pivot) -> str:
 
 
 def titled(target: Target, key: str, value: str, name: Callable[[Target, str, str], str] = name_of) -> str:
-    """Return a value of a key for readers, followed by the kind of evidence if the source prints the value."""
-    kind = (target.meta.get("kinds") or {}).get(value, "") if key == "metric" else ""
-    return name(target, key, value) + (f" [{kind}]" if kind else "")
+    """Return a value of a key for readers, after the kind of evidence if the target has several kinds."""
+    kinds = target.meta.get("kinds") or {}
+    kind = kinds.get(value, "") if key == "metric" and len({*kinds.values()}) > 1 else ""
+    return f"{kind}: " * bool(kind) + name(target, key, value)
 
 
 def markdown(target: Target) -> str:
@@ -137,20 +131,27 @@ def markdown(target: Target) -> str:
             if cell is None:
                 texts += [""] * len(table.parts(column))
                 continue
-            texts += [_escaped(cell.published) or EN_DASH] * (len(table.parts(column)) - 1)
+            texts += [_escaped(cell.published)] * (len(table.parts(column)) - 1)
             texts.append(f"{cell.measured} {cell.verdict.mark}".strip())
         lines.append(_line(texts))
     lines.append("")
     lines += [f"- {f'{verdict.mark} {verdict}'.strip()}: {verdict.meaning}" for verdict in table.verdicts]
     if table.has_gaps:
-        lines.append(f"- {EN_DASH} the source prints no number")
+        lines.append("- no entry under published: the source prints no number")
     said = [throughout(target, table), *notes(target, table)]
     lines += ["", *(f"{note}  " for note in filter(None, said))]
+    if judged := criteria(target):
+        lines += ["", _line(["judged", "criterion", "reason", "set"]), _line([":--"] * 4)]
+        lines += [
+            _line([_escaped(cell) for cell in ("; ".join(one.judged), one.limit, one.reason, one.fixed)])
+            for one in judged
+        ]
     reasons = remarks(target)
     lines += ["", "Why:", ""] if reasons else []
     for one in reasons:
         where = f", {one.where}" if one.where else ""
-        lines.append(f"- {one.verdict} ({_values(one.count)}{where}): {one.reason}")
+        why = ": ".join(filter(None, (one.cause, one.reason)))
+        lines.append(f"- {one.verdict} ({_values(one.count)}{where}): {why}")
     for note in target.notes:
         lines += ["", note]
     if target.sources:
@@ -231,6 +232,7 @@ def html_context(target: Target, is_drawn: bool = False) -> dict[str, Any]:
         "notes": notes(target, table),
         "label": label(target.meta),
         "kinds": counts_by_kind(target.rows),
+        "criteria": criteria(target),
         "remarks": remarks(target),
     }
 
@@ -267,7 +269,7 @@ def environment():
         lstrip_blocks=True,
     )
     made.globals["Verdict"] = Verdict
-    made.globals["split_caption"] = split_caption
+    made.globals.update(split_caption=split_caption, by_cause=by_cause)
     return made
 
 

@@ -12,8 +12,6 @@ from shallows_papers.experiments.comparing.table_rows import NAMED_KEYS, number_
 if TYPE_CHECKING:
     from .target import Target
 
-EN_DASH = "–"
-
 
 def name_of(target: Target, key: str, value: str) -> str:
     """Return a value of a key for readers; ``labels`` in the JSON has priority."""
