@@ -129,6 +129,19 @@ def test_the_legend_shows_each_bound_as_it_is_drawn(tmp_path):
     assert len(dashes) == 2 and dashes[0] != dashes[1]  # both are black
 
 
+def test_the_legend_names_no_published_points_of_panels_that_are_absent(tmp_path):
+    rows = [*batches(), row("norm", "", "k=3; m=1", published="2")]
+    (legend,) = draw_curves(tmp_path, rows, {"y": ["norm"], "bounds": ["bound"], "columns": "k"}).legends
+    assert [text.get_text() for text in legend.get_texts()] == ["the norm", "the bound"]
+
+
+def test_an_axis_of_whole_numbers_has_whole_ticks(tmp_path):
+    rows = [row("norm", m, f"m={m}") for m in (1, 2, 3)]
+    figure = draw_curves(tmp_path, rows, {"y": ["norm"]})
+    figure.draw_without_rendering()
+    assert all(place == round(place) for place in figure.axes[0].get_xticks())
+
+
 def test_a_single_line_with_a_bound_is_in_the_legend(tmp_path):
     rows = [one for one in batches() if one["setting"].startswith("k=1")]
     (legend,) = draw_curves(tmp_path, rows, {"y": ["norm"], "bounds": ["bound"]}).legends

@@ -122,7 +122,10 @@ def curves(target: Target) -> Figure:
     ]
     absent += [_title(target, lines, name) for name in not_drawn if name not in spec.get("bounds", [])]
 
-    handles = _handles(target, table, lines, {name: look for name, look in looks.items() if name not in not_drawn})
+    in_panels = table[table["at"].notna()]
+    for key, values in ((rows, down), (columns, across)):
+        in_panels = in_panels[in_panels[key].isin(values)] if key in table else in_panels
+    handles = _handles(target, in_panels, lines, {name: look for name, look in looks.items() if name not in not_drawn})
     wide = math.ceil(len(across) / math.ceil(len(across) / MOST_ACROSS))
     placed = [(row, across[start : start + wide]) for row in down for start in range(0, len(across), wide)]
     width = spec.get("width", 3.1 if wide > 1 else 6.0)
@@ -276,6 +279,8 @@ def _set_scales(ax: Axes, part: pandas.DataFrame, sharing: pandas.DataFrame, spe
             ax.set_ylim(bottom=0)
             if len(above) and values.min() == 0 and above.max() / above.min() >= 20:
                 ticks.logarithmic_from_zero(ax, above.max())
+        elif axis == "x" and (values == values.round()).all():
+            ax.xaxis.get_major_locator().set_params(integer=True)
     for level in spec.get("levels", []):
         ax.axhline(level["value"], color=sheet.QUIET, linewidth=0.8, linestyle=(0, (1, 2)), zorder=1)
         right = {"xycoords": ("axes fraction", "data"), "ha": "right", "va": "bottom"}

@@ -168,7 +168,8 @@ def _hardware(record: Mapping[str, Any]) -> str:
 def machine_text(machine: Mapping[str, Any]) -> str:
     """Describe a machine for readers, from the ``hardware`` of a record."""
     gpu = f", {machine['gpu']}" if machine["gpu"] else ""
-    return f"{machine['cpu']}, {machine['cores']} cores, {machine['memory_bytes'] / 2**30:.0f} GiB{gpu}"
+    cores = f"{machine['cores']} core" + "s" * (machine["cores"] != 1)
+    return f"{machine['cpu']}, {cores}, {machine['memory_bytes'] / 2**30:.0f} GiB{gpu}"
 
 
 def _code(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
