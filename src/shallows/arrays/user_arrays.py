@@ -133,14 +133,18 @@ def follows_input(method: Callable[[Any, Any], np.ndarray]) -> Callable[[Any, An
 
     @functools.wraps(method)
     def method_of_any_array(self: Any, X: Any) -> Any:
-        result = method(self, X)
-        dispatches = sklearn.get_config()["array_api_dispatch"]
-        if not (dispatches and is_of_another_library(X) and result.dtype.kind in "biuf"):
-            return result
-        xp, _, device = get_namespace_and_device(X)
-        return xp.asarray(result, device=device)
+        return like_input(method(self, X), X)
 
     return method_of_any_array
+
+
+def like_input(result: np.ndarray, X: Any) -> Any:
+    """A result in the library of X if scikit-learn dispatches. Texts stay in NumPy."""
+    dispatches = sklearn.get_config()["array_api_dispatch"]
+    if not (dispatches and is_of_another_library(X) and result.dtype.kind in "biuf"):
+        return result
+    xp, _, device = get_namespace_and_device(X)
+    return xp.asarray(result, device=device)
 
 
 def largest_unit(X: Any) -> tuple[int, float, float] | None:

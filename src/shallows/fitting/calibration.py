@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,11 +13,12 @@ from scipy.special import expit, log_softmax
 
 from .. import arrays
 from ..utils.checks import warn_user
-from .rows import HeldOut, TrainingSet, class_labels
+from .rows import TrainingSet, class_labels
 from .square_targets import LEAST_SHARE, SquareClassTargets, calibrated_probabilities, plain_probabilities
 
 if TYPE_CHECKING:
     from .choices import Choices
+    from .left_out import LeftOut
 
 SPREAD = 3.0
 """Variance of the Gaussian prior that keeps the matrix of several classes near a multiple of the identity."""
@@ -41,10 +42,6 @@ MISSES_CLASS = "with it a class is never predicted"
 
 MOST_LOOKED_AT = 100
 """Training rows of a class that show whether the class is ever predicted."""
-
-LARGEST_DIFFERENCE = 0.25
-"""Largest median difference between outputs at training rows and the outputs of the closed form, as a share of their
-median size. It was 0.05 at most where training converged to ``tol``."""
 
 
 @dataclass(frozen=True)
@@ -116,63 +113,42 @@ def learn_calibration(
     rows: TrainingSet,
     codes: np.ndarray,
     order: np.ndarray,
-    function: Any,
-    device: arrays.Device,
-    budget: int,
-    coefficients: Any,
-    held_out: HeldOut | None,
+    left_out: LeftOut | None,
+    outputs_of_rows: Callable[[np.ndarray], np.ndarray],
     choices: Choices,
-    spans: Sequence[slice],
-    left_out: tuple[np.ndarray, slice] | None = None,
 ) -> SquareClassTargets:
-    """The targets with a calibration learned on held-out rows, rows left out in closed form, or rows outputs lack.
+    """The targets with a calibration learned on rows that were left out.
 
     There is none if there are too few rows, or if every calibration is worse than none. ``rows, codes`` are in the
-    user's order, and ``order`` has the row at each place of the fit. ``coefficients``: of the model's c outputs, then
-    of the k further sets, which were not trained on the k ``spans``. ``left_out``: outputs at rows, from a factored
-    kernel matrix.
+    user's order, and ``order`` has the row at each place of the fit. ``outputs_of_rows``: the model's outputs at some
+    training rows.
     """
-    c, multilabel, X, weights = codes.shape[1], targets.several, rows.X, rows.weights
-    own = coefficients[:, :c]
-    shares = np.average(codes > 0, axis=0, weights=weights)
-
-    def outputs(points: Any, a: Any) -> np.ndarray:
-        return targets.unscale(replace(function, coefficients=a).scores(points, device, budget))
-
-    judged = functools.partial(
-        calibrate_judged, outputs_at=lambda some: outputs(X[some], own), trained_codes=codes, multilabel=multilabel
-    )
-    if held_out is not None:
-        aims = targets.aims(held_out.y)
-        all_codes = np.concatenate([codes, aims])
-        calibration = judged(outputs(held_out.X, own), aims, held_out.weights, shares, all_codes)
-        return replace(targets, calibration=calibration)
-    path, joined, ridge = choices.path, choices.joined, choices.regularization
-    if path is not None and joined is not None:
-        scores, chosen = targets.unscale((path.targets - path.residuals(ridge))[joined.group]), order
-    elif left_out is not None:
-        scores, chosen = left_out[0], order[left_out[1]]
-    elif spans:
-        chosen = np.concatenate([order[span] for span in spans])
-        sets = [coefficients[:, (k + 1) * c : (k + 2) * c] for k in range(len(spans))]
-        scores = np.concatenate([outputs(X[order[span]], a) for span, a in zip(spans, sets, strict=True)])
-    else:
+    if left_out is None:
         return targets
-    own_codes, of_rows = codes[chosen], None if weights is None else weights[chosen]
-    learned_on = scores, own_codes, of_rows, shares
-    if path is not None and joined is not None:
-        mine, closed = outputs(X, own)[order], targets.unscale(path.fitted(ridge)[joined.group])
-        if np.median(np.abs(mine - closed)) > LARGEST_DIFFERENCE * np.median(np.abs(closed)):
-            calibration = calibrate(*learned_on, SCALED)
-            if multilabel:
-                each = [(scores[:, [k]], own_codes[:, [k]], of_rows, shares[[k]]) for k in range(c)]
-                calibration = _join_labels([calibrate(*label, SCALED) for label in each])
-            calibration = replace(calibration, units=_median_size(mine, row_weights(own_codes, of_rows, shares)))
-            reason = "the training ended far from the solution that the left-out outputs belong to"
-            warn_user(_message(calibration, reason), UserWarning)
-            return replace(targets, calibration=calibration)
-    all_codes = codes if joined is None or path is None else codes[order][joined.first]
-    return replace(targets, calibration=judged(*learned_on, all_codes))
+    multilabel, shares = targets.several, np.average(codes > 0, axis=0, weights=rows.weights)
+    own_codes = targets.aims(left_out.y) if left_out.places is None else codes[left_out.places]
+    learned_on = left_out.scores, own_codes, left_out.weights, shares
+    mine = left_out.of_distant_model
+    if mine is not None:
+        calibration = calibrate(*learned_on, SCALED)
+        if multilabel:
+            scores, of_rows = left_out.scores, left_out.weights
+            columns = range(codes.shape[1])
+            each = [(scores[:, [k]], own_codes[:, [k]], of_rows, shares[[k]]) for k in columns]
+            calibration = _join_labels([calibrate(*label, SCALED) for label in each])
+        calibration = replace(calibration, units=_median_size(mine, row_weights(own_codes, left_out.weights, shares)))
+        reason = "the training ended far from the solution that the left-out outputs belong to"
+        warn_user(_message(calibration, reason), UserWarning)
+        return replace(targets, calibration=calibration)
+    all_codes = codes
+    if left_out.places is None:
+        all_codes = np.concatenate([codes, own_codes])
+    elif choices.joined is not None and choices.path is not None:
+        all_codes = codes[order][choices.joined.first]
+    judged = calibrate_judged(
+        *(*learned_on, all_codes), outputs_at=outputs_of_rows, trained_codes=codes, multilabel=multilabel
+    )
+    return replace(targets, calibration=judged)
 
 
 def calibrate_judged(

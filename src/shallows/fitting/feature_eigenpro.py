@@ -30,6 +30,7 @@ from .choices import (
 from .feature_blocks import number_of_features
 from .fit_call import FitCall, FittedFunction
 from .least_squares import check_memory, report_of_model, warn_if_unconverged
+from .left_out import leave_out, outputs_at
 from .machine import SMALL, Phases, report_of_machine
 from .rows import TrainingSet, order_rows, split_rows
 from .snapshot import LeastSquaresSnapshot
@@ -135,9 +136,10 @@ def fit_feature_eigenpro(
         phases.end("training", run)
         found = run.state.coefficients
         if calibrates and isinstance(targets, SquareClassTargets):
+            of_rows = outputs_at(function, targets, device, options.prediction_budget(device, share=2))
+            left_out = leave_out(of_rows, targets, rows, order, found, held_out, choices, spans)
             targets = learn_calibration(
-                *(targets, rows, codes, order, function, device, options.prediction_budget(device, share=2)),
-                *(found, held_out, choices, spans),
+                *(targets, rows, codes, order, left_out), lambda some: of_rows(rows.X[some], found[:, :c]), choices
             )
         phases.end("calibration")
         coefficients = np.ascontiguousarray(arrays.to_numpy(found[:, :c]).T).T

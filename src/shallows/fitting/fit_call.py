@@ -10,6 +10,7 @@ import scipy.sparse
 
 from .. import arrays, training
 from ..solvers.settings import Settings
+from .left_out import LeftOut
 from .machine import Options, Phases
 from .rows import EarlyStopping, HeldOut, TrainingSet
 
@@ -45,6 +46,7 @@ class FittedFunction:
     report: dict[str, Any]  # entries of ``report_``
     seconds: dict[str, float]  # of each phase
     ended: Ended | None  # where the next fit may continue
+    left_out: LeftOut | None = None  # outputs at rows that were left out, for a calibration and for intervals
 
 
 @dataclass(frozen=True)

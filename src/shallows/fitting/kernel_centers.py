@@ -45,6 +45,7 @@ from .choices import (
 )
 from .fit_call import FitCall, FittedFunction
 from .least_squares import report_of_model, warn_if_unconverged
+from .left_out import leave_out, outputs_at
 from .machine import SMALL, Phases, report_of_machine
 from .metric import Metric
 from .rows import TrainingSet, order_rows, split_rows
@@ -146,7 +147,7 @@ def fit_kernel_centers(
         weights = None if rows.weights is None else arrays.to_device(rows.weights[order] / unit, device, dtype)
         phases.end("preparation")
 
-        calibrates, exclusive = calibrates and of_classes and not all_equal, of_classes and not targets.several
+        calibrates, exclusive = calibrates and not all_equal, of_classes and not targets.several
         request = Request(searches_bandwidth, regularization, exclusive, all_equal, unit, seed, rows.matrix)
         kernel, choices = choose_for_centers(
             kernel, request, placed, aims, weights, budget, ranks, calibrates=calibrates
@@ -187,10 +188,14 @@ def fit_kernel_centers(
                 state=start.state(stepper, problem),
             )
         phases.end("training", run)
+        of_rows = outputs_at(function, targets, device, options.prediction_budget(device))
+        of_fit = targets, rows, order, run.state.coefficients, held_out, choices, spans
+        left_out = leave_out(of_rows, *of_fit) if calibrates else None
         if calibrates and isinstance(targets, SquareClassTargets):
             targets = learn_calibration(
-                *(targets, rows, codes, order, function, device, options.prediction_budget(device)),
-                *(run.state.coefficients, held_out, choices, spans),
+                *(targets, rows, codes, order, left_out),
+                lambda some: of_rows(rows.X[some], run.state.coefficients[:, :c]),
+                choices,
             )
         phases.end("calibration")
         model = replace(function, coefficients=run.state.coefficients[:, :c]).on_host()
@@ -205,7 +210,7 @@ def fit_kernel_centers(
     }
     warn_if_unconverged(run, solver, choices.regularization, nothing_to_learn=all_equal or targets.are_equal)
     support = rows.rows[order][: placed.n] if placed.sampled else None
-    return FittedFunction(model, targets, support, run, report, phases.seconds, start.end(run))
+    return FittedFunction(model, targets, support, run, report, phases.seconds, start.end(run), left_out)
 
 
 @dataclass(frozen=True)

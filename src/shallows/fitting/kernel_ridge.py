@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 
 from .. import arrays, gram, kernels, training
-from ..arrays import Array
 from ..kernels import Kernel
 from ..models.centering import place_points
 from ..models.functions import KernelSum
@@ -31,6 +30,7 @@ from .choices import (
 )
 from .fit_call import FitCall, FittedFunction
 from .least_squares import check_memory, report_of_model, warn_if_unconverged
+from .left_out import leave_out, outputs_at, outputs_from_factor
 from .machine import SMALL, Phases, report_of_machine
 from .metric import Metric
 from .rows import HeldOut, TrainingSet, order_rows, split_rows
@@ -99,7 +99,7 @@ def fit_kernel_ridge(
         phases.end("preparation")
 
         all_equal, exclusive = centering.all_equal, of_classes and not targets.several
-        calibrates = calibrates and of_classes and not all_equal
+        calibrates = calibrates and not all_equal
         request = Request(searches_bandwidth, chooses, exclusive, all_equal, unit, seed, rows.matrix)
         kernel, choices = choose_kernel(
             *(kernel, request, sample, budget - points.nbytes), known=given and kernel_of_preconditioner(given, kernel)
@@ -159,11 +159,15 @@ def fit_kernel_ridge(
                 state=start.state(stepper, problem),
             )
         phases.end("training", run)
+        of_rows = outputs_at(function, targets, device, options.prediction_budget(device, share=2))
+        of_fit = targets, rows, order, run.state.coefficients, held_out, choices, [] if solver.is_exact else spans
+        direct = outputs_from_factor(run, columns) if solver.is_direct else None
+        left_out = leave_out(of_rows, *of_fit, direct) if calibrates else None
         if calibrates and isinstance(targets, SquareClassTargets):
             targets = learn_calibration(
-                *(targets, rows, codes, order, function, device, options.prediction_budget(device, share=2)),
-                *(run.state.coefficients, held_out, choices, [] if solver.is_exact else spans),
-                left_out_outputs(run, columns) if solver.is_direct else None,
+                *(targets, rows, codes, order, left_out),
+                lambda some: of_rows(rows.X[some], run.state.coefficients[:, :c]),
+                choices,
             )
         phases.end("calibration")
         model = KernelSum(
@@ -187,7 +191,7 @@ def fit_kernel_ridge(
         **report_of_machine(budget, dtype, device, seed),
         **solver.report(plan, problem, stepper, run),
     }
-    return FittedFunction(model, targets, rows.rows[order], run, report, phases.seconds, start.end(run))
+    return FittedFunction(model, targets, rows.rows[order], run, report, phases.seconds, start.end(run), left_out)
 
 
 def spans_to_leave_out(
@@ -222,16 +226,6 @@ def choose_for_solver(
     if solver.is_direct and different(sample.points[:, :-2]) == n:
         return choices  # The factor leaves rows out one by one, which is no use for a row that has a copy.
     return choose_on_all_rows(request, choices, functools.partial(kernels.matrix, kernel), sample)
-
-
-def left_out_outputs(run: training.Run, targets: Array) -> tuple[np.ndarray, slice] | None:
-    """Outputs of functions fitted without a row, from αᵢ / ((K + λW⁻¹)⁻¹)ᵢᵢ, and the rows for which they are known."""
-    inverse = run.state.inverse_diagonal
-    if inverse is None:
-        return None
-    rows = slice(targets.shape[0] - len(inverse), targets.shape[0])
-    coefficients = arrays.to_numpy(run.state.coefficients[rows, :])
-    return arrays.to_numpy(targets[rows, :]) - coefficients / arrays.to_numpy(inverse)[:, None], rows
 
 
 def warn_of_residual(run: training.Run, solver: KernelSolver, regularization: float, *, nothing_to_learn: bool) -> None:

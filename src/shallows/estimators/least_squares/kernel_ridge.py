@@ -28,16 +28,18 @@ from ...spectrum.kernel_ridge_choice import AUTO, is_automatic
 from ...training import Checkpoint, Observer
 from ...utils.checks import MOST, check_positive, is_whole, warn_user
 from ..base import Estimator, keeps_model_on_failure
+from ..conformal import ConformalPredictions, IntervalPredictions, SetPredictions
 from ..constructors import stores_parameters, with_parameters
 from ..predictions import SquareLossLabels, ValuePredictions
 
-OF_EARLIER_FIT = ["intercept_", "bandwidth_", "centers_", "step_size_", "validation_scores_", "best_validation_score_"]
+OF_EARLIER_FIT = ["intercept_", "bandwidth_", "centers_", "step_size_", "conformity_scores_"]
+OF_EARLIER_FIT += ["validation_scores_", "best_validation_score_"]
 """Attributes that only some fits set."""
 
 ON_CENTERS = "'nystrom_conjugate_gradients' or 'projected_eigenpro'"
 
 
-class KernelRidgeMachine(Estimator):
+class KernelRidgeMachine(ConformalPredictions, Estimator):
     """Base of the classifier and the regressor: parameters and fit of kernel ridge regression."""
 
     _named: ClassVar[Any] = {"kernel": KERNELS, "solver": KERNEL_RIDGE_SOLVERS}
@@ -182,6 +184,7 @@ class KernelRidgeMachine(Estimator):
         self.metric_ = model.components.matrix if isinstance(model.components, LearnedMetric) else None
         self._ended, self.report_ = found.ended, {**found.report, "timings": found.seconds}
         self.alpha_ = self.report_.get("alpha", 0.0)
+        self._keep_conformity(found.left_out)
         return self
 
     @property
@@ -310,7 +313,7 @@ def points_of(centers: Any, d: int) -> Any:
     return points
 
 
-class KernelRidgeClassifier(SquareLossLabels, KernelRidgeMachine):
+class KernelRidgeClassifier(SetPredictions, SquareLossLabels, KernelRidgeMachine):
     """Kernel classification by ridge regression on ±1 targets, with solvers from a hundred to millions of rows.
 
     The function is Σⱼ αⱼ k(zⱼ, ·) over all training points or over fewer centers, and minimizes the squared errors plus
@@ -328,8 +331,8 @@ class KernelRidgeClassifier(SquareLossLabels, KernelRidgeMachine):
     Parameters
     ----------
     calibration : {"auto", None}, default="auto"
-        "auto" learns probabilities from outputs of functions that were fitted without the rows, where the solver can.
-        None leaves outputs as they are.
+        "auto", the classifier's default, learns probabilities and sets of classes, or intervals, from outputs of
+        functions that were fitted without the rows, where the solver can. None, the regressor's default: none.
     class_weight : dict or "balanced", optional
 
     Attributes
@@ -349,6 +352,8 @@ class KernelRidgeClassifier(SquareLossLabels, KernelRidgeMachine):
         Training loss of each epoch as a share of the zero function's loss; a batch is measured before its own step.
     validation_scores_ : list of float
         With ``early_stopping``: accuracy or R² after each epoch; ``best_validation_score_`` is the largest.
+    conformity_scores_ : ndarray, shape (m,), or (m, n_outputs) of a regressor, with a calibration
+        One minus the probability of the true class of m rows that were left out; of a regressor, sizes of residuals.
     report_ : dict
     options_ : Options
 
@@ -383,10 +388,16 @@ class KernelRidgeClassifier(SquareLossLabels, KernelRidgeMachine):
     __init__ = with_parameters(KernelRidgeMachine.__init__, calibration="auto", class_weight=None)
 
 
-class KernelRidgeRegressor(ValuePredictions, KernelRidgeMachine):
+class KernelRidgeRegressor(IntervalPredictions, ValuePredictions, KernelRidgeMachine):
     """Kernel ridge regression around the mean of the targets; see `KernelRidgeClassifier` for the solvers.
 
     The attributes are those of `KernelRidgeClassifier`, with ``intercept_`` instead of ``classes_``.
+
+    Parameters
+    ----------
+    calibration : {"auto", None}, default=None
+        "auto", the classifier's default, learns probabilities and sets of classes, or intervals, from outputs of
+        functions that were fitted without the rows, where the solver can. None, the regressor's default: none.
 
     Attributes
     ----------
@@ -402,3 +413,5 @@ class KernelRidgeRegressor(ValuePredictions, KernelRidgeMachine):
     >>> bool(model.score(X, np.sin(X[:, 0])) > 0.99)
     True
     """
+
+    __init__ = with_parameters(KernelRidgeMachine.__init__, calibration=None)
