@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""Draw docs/pictures/printed_and_measured.png and print the table of verdicts that the README has.
+"""Draw docs/pictures/printed_and_measured.png, and write the counts of verdicts into the pages that have them.
 
-Both come from results/reference/laptop, so that nothing in them is written by hand:
-``.venv/bin/python docs/pictures/draw.py``; tests/test_front_page.py holds the README to the table.
+All come from results/reference/laptop, so that no count is written by hand: ``.venv/bin/python docs/pictures/draw.py``.
+tests/test_front_page.py fails if a page has other counts.
 """
 
 from __future__ import annotations
 
+import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import matplotlib
@@ -68,20 +70,48 @@ def verdicts(every: list[Target]) -> str:
     return "\n".join(lines)
 
 
-def sentences(every: list[Target]) -> list[str]:
-    """Where the judged numbers come from, and when their criteria were set."""
-    return headlines.sentences(every, verdict_log.read(ROOT / "config" / verdict_log.NAME))
+def counts(every: list[Target]) -> Iterator[str]:
+    """Sentences with counts, as the pages have them."""
+    numbers = distances.table(every, PAPERS)
+    seeds, single, undecided, deviate = distances.counts(numbers).values()
+    told = f"{seeds} are reproduced with several seeds, {single} with one seed, {undecided} are undecided and {deviate}"
+    yield f"![{len(numbers)} numbers by distance from print]"
+    yield f"Of {len(numbers)} numbers {told} deviate."
+    yield f"judges {len(numbers)} numbers: {told} deviate."
+    of_kinds = counts_by_kind(row for one in every for row in one.rows)
+    orders, theorems = ({verdict: n for verdict, (n, _) in of_kinds[kind].items()} for kind in ("order", "theorem"))
+    alone = [kind.get(Verdict.ONE_SEED, 0) for kind in (orders, theorems)]
+    good = [kind[Verdict.REPRODUCED] + n for kind, n in zip((orders, theorems), alone, strict=True)]
+    yield (
+        f"{good[0]} orders and {good[1]} theorems are reproduced, {alone[0]} and {alone[1]} of them with one seed; "
+        f"{orders[Verdict.DEVIATES]} orders deviate and {orders[Verdict.UNDECIDED]} are undecided; "
+        f"{orders[Verdict.REFUTED]} orders and {theorems[Verdict.REFUTED]} theorems are refuted as printed; "
+        f"{theorems[Verdict.MISPRINT]} more are misprints"
+    )
+    yield from headlines.sentences(every, verdict_log.read(ROOT / "config" / verdict_log.NAME))
+
+
+def pages(every: list[Target]) -> dict[Path, str]:
+    """The pages with counts, as they should be."""
+    found = {}
+    table = re.compile(r"\| paper \| reproduced or agrees.*?(?=\n\n)", re.DOTALL)
+    for name in ("README.md", "docs/index.md", "docs/judging.md", "paper/paper.md"):
+        text = table.sub(lambda _: verdicts(every), (ROOT / name).read_text(encoding="utf-8"))
+        for sentence in counts(every):
+            words = (re.sub(r"\d+", r"\\d+", re.escape(word)) for word in sentence.split())
+            text = re.sub(r"\s+".join(words), lambda _, sentence=sentence: sentence, text)
+        found[ROOT / name] = text
+    return found
 
 
 def main() -> int:
-    """Draw and print."""
+    """Draw and write."""
     every = targets()
-    numbers = distances.table(every, PAPERS)
     out = Path(__file__).with_name("printed_and_measured.png")
     with matplotlib.rc_context({**seaborn.axes_style("ticks"), **STYLE}):
-        distances.draw(numbers).savefig(out, dpi=150, metadata={"Software": None})
-    print(verdicts(every))
-    print(f"{len(numbers)} judged numbers: {distances.counts(numbers)}", *sentences(every), sep="\n")
+        distances.draw(distances.table(every, PAPERS)).savefig(out, dpi=150, metadata={"Software": None})
+    for path, text in pages(every).items():
+        path.write_text(text, encoding="utf-8")
     return 0
 
 
