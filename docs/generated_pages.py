@@ -7,17 +7,16 @@ tests can check its pages without it.
 from __future__ import annotations
 
 import argparse
-import importlib
-import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import class_pages
 import yaml
+from page_parts import heading, literal, table
 
-import shallows
 from shallows_papers import cli
 from shallows_papers.experiments.comparing.table_rows import number_in
 from shallows_papers.experiments.comparing.verdicts import criterion
@@ -29,34 +28,6 @@ FOLDER = "_pages"
 
 #: Documents whose errata are listed, in the order of the book.
 DOCUMENTS = ("eigenpro", "dsg", "cdsg", "kpca", "lecture", "across")
-
-#: Modules of the public classes, with the headings of the reference.
-ESTIMATORS = {
-    "shallows": "Models",
-    "shallows.svm": "More support vector machines, novelty detection, kitchen sinks",
-    "shallows.gaussian_process": "Gaussian processes on features",
-    "shallows.decomposition": "Components: kernel PCA, SVD, CCA, sliced inverse regression",
-    "shallows.kernel_approximation": "Feature maps for pipelines",
-}
-
-#: Modules below the estimators that users may build upon, with the headings of the reference.
-MODULES = {
-    "shallows_papers.baselines.image_votes": "Votes of changed images",
-    "shallows.statistics": "Two-sample test",
-    "shallows.kernels": "Kernels",
-    "shallows.losses": "Losses",
-    "shallows.features": "Explicit feature maps",
-    "shallows.spectrum": "Spectra and preconditioners",
-    "shallows.gram": "Products with kernel matrices",
-    "shallows.solvers": "Solvers",
-    "shallows.training": "Training",
-    "shallows_papers.nets": "Neural nets",
-    "shallows_papers.datasets": "Datasets",
-    "shallows.saving": "Saving and loading",
-    "shallows.streams": "Random numbers",
-    "shallows.arrays": "Arrays and devices",
-    "shallows.errors": "Errors",
-}
 
 
 def write_all(project: Path, source: Path) -> None:
@@ -71,9 +42,11 @@ def write_all(project: Path, source: Path) -> None:
     """
     folder = source / FOLDER
     folder.mkdir(exist_ok=True)
-    pages = {**claim_pages(project), **erratum_pages(project), **finding_pages(project), **reference_pages()}
+    pages = {**claim_pages(project), **erratum_pages(project), **finding_pages(project)}
+    pages |= class_pages.reference_pages()
     pages["promises.rst"] = promises_page(project)
-    pages["solvers.rst"] = solvers_page()
+    pages["solvers.rst"] = class_pages.solvers_page()
+    pages["classes.rst"] = class_pages.classes_page(project)
     pages["command_line.rst"] = command_line_page()
     pages["methods_of_the_papers.rst"] = methods_page(project)
     for path in folder.iterdir():
@@ -102,29 +75,6 @@ def anchors(project: Path) -> dict[str, tuple[str, str]]:
         for one in read_errata(project, document):
             found[one.id] = (f"{FOLDER}/errata_{document}", f"erratum-{one.id.lower()}")
     return found
-
-
-def heading(text: str, line: str) -> list[str]:
-    """A heading of reStructuredText, with an empty line after it."""
-    return [text, line * len(text), ""]
-
-
-def table(titles: Sequence[str], widths: Sequence[int], rows: Iterable[Sequence[str]]) -> list[str]:
-    """A list table of reStructuredText; cells may have several lines."""
-    lines = [".. list-table::", "   :header-rows: 1", f"   :widths: {' '.join(map(str, widths))}", ""]
-    for row in (titles, *rows):
-        for place, cell in enumerate(row):
-            first, *others = cell.splitlines() or [""]
-            lines.append(f"   {'* -' if place == 0 else '  -'} {first}".rstrip())
-            lines += [f"       {line}".rstrip() for line in others]
-    return [*lines, ""]
-
-
-def literal(text: str) -> str:
-    """Text in which nothing is taken as markup."""
-    for sign in "\\*`|":
-        text = text.replace(sign, "\\" + sign)
-    return text.replace("_ ", "\\_ ").removesuffix("_")
 
 
 # -- what the papers print -------------------------------------------------------------------------------------------
@@ -310,7 +260,7 @@ def promises_page(project: Path) -> str:
             held = dict.fromkeys(f"``{files.get(name, name)}``" for name in row["tests"])
             body.append((row["who"], row["given"], row["then"], "\n".join(held)))
         lines += table(["who", "is given", "and then", "held by"], [18, 30, 34, 18], body)
-    lines += [*heading("What each estimator takes", "-"), *_what_each_takes()]
+    lines += [*heading("What each estimator takes", "-"), *class_pages.what_each_takes()]
     lines += heading("Faults of other programs that were looked for", "-")
     lines += [
         "Each is the symptom of a public bug report on another program, tried here by ``test_public_reports.py``.",
@@ -347,59 +297,6 @@ def methods_page(project: Path) -> str:
     return "\n".join(lines)
 
 
-def solvers_page() -> str:
-    """What each solver can do, from its class: one table for each family of estimators."""
-    lines = heading("What each solver can do", "=")
-    lines += [
-        'A solver is a name, such as ``solver="eigenpro"``, or an object of ``shallows.solvers``, such as',
-        "``solver=EigenPro(rank=80)``. This table is made from the classes; refusals are made from the same data.",
-        "",
-    ]
-    columns = ["solver", "name", "sparse rows", "sample weights", "several outputs", "partial_fit", "GPU", "processes"]
-    families: dict[tuple[str, ...], list[str]] = {}
-    for estimator in shallows_estimators():
-        table_of_solvers = getattr(shallows.estimators, estimator)._named.get("solver", {})
-        if table_of_solvers:
-            families.setdefault(tuple(table_of_solvers), []).append(estimator)
-    for names, estimators in families.items():
-        lines += heading(", ".join(estimators), "-")
-        solvers = getattr(shallows.estimators, estimators[0])._named["solver"]
-        rows = []
-        for name in names:
-            solver = solvers[name]
-            can = [solver.takes_sparse, solver.takes_weights, solver.takes_outputs, solver.is_online]
-            can += ["gpu" in solver.devices, solver.takes_ranks]
-            rows.append((f"``{solver.__name__}``", f'``"{name}"``', *("yes" if one else "" for one in can)))
-        lines += table(columns, [22, 22, 9, 9, 9, 9, 9, 9], rows)
-    return "\n".join(lines)
-
-
-def _what_each_takes() -> list[str]:
-    lines = [
-        "All take dense and sparse rows, data frames and arrays of other libraries, and refuse what is not finite.",
-        "A mark in brackets needs another loss or solver than the default.",
-        "",
-    ]
-    rows = []
-    for title, names in _families().items():
-        rows.append((f"**{title}**", "", "", "", "", ""))
-        rows += [(f":doc:`{name} <reference_{name}>`", *_takes(getattr(shallows.estimators, name))) for name in names]
-    columns = ["estimator", "sample weights", "class weights", "several targets", "probabilities", "partial_fit"]
-    return lines + table(columns, [40, 12, 12, 12, 12, 12], rows)
-
-
-def _takes(estimator: type) -> list[str]:
-    made = estimator()
-    marks = [
-        "yes" if "sample_weight" in inspect.signature(estimator.fit).parameters else "",
-        "yes" if "class_weight" in made.get_params() else "",
-        "yes" if made.__sklearn_tags__().target_tags.multi_output else "",
-    ]
-    for method in ("predict_proba", "partial_fit"):
-        marks.append("yes" if hasattr(made, method) else "(yes)" if hasattr(estimator, method) else "")
-    return marks
-
-
 def command_line_page() -> str:
     """The help of every command, as the commands print it in 80 columns."""
     lines = [*heading("The command line", "="), "Every command has these texts: ``shallows COMMAND --help``.", ""]
@@ -415,109 +312,3 @@ def _commands(parser: argparse.ArgumentParser) -> Iterable[tuple[str, argparse.A
             for one in action.choices.values():
                 yield one.prog, one
                 yield from _commands(one)
-
-
-# -- reference -------------------------------------------------------------------------------------------------------
-
-
-def reference_pages() -> dict[str, str]:
-    """A page for each estimator and for each module that users may build upon, and the lists that lead to them."""
-    pages = {}
-    for module, title in ESTIMATORS.items():
-        names = _families()[title]
-        pages |= {f"reference_{name}.rst": _class_page(module, name) for name in names}
-        pages[f"reference_{module}.rst"] = _list_of(title, names)
-    for name, title in MODULES.items():
-        module = importlib.import_module(name)
-        lines = [*heading(title, "="), f".. automodule:: {name}", "   :no-index:", ""]
-        for member in public_names(module):
-            lines += _member(name, member, getattr(module, member))
-        pages[f"reference_module_{name.partition('.')[2]}.rst"] = "\n".join(lines)
-    return pages
-
-
-def _families() -> dict[str, list[str]]:
-    """The public estimators of each module, by its heading."""
-    known, found = {*shallows_estimators()}, {}
-    for name, title in ESTIMATORS.items():
-        found[title] = [one for one in importlib.import_module(name).__all__ if one in known]
-        known -= {*found[title]}  # A class that is in two modules has its page in the first.
-    return found
-
-
-def shallows_estimators() -> list[str]:
-    """Names of the public estimators."""
-    return list(importlib.import_module("shallows.estimators").__all__)
-
-
-@cache
-def public_classes() -> dict[str, str]:
-    """Where the class of each name is documented: the full name of `EigenPro` is ``shallows.solvers.EigenPro``."""
-    found = {name: f"{module}.{name}" for module, title in ESTIMATORS.items() for name in _families()[title]}
-    for module in MODULES:
-        for name in public_names(importlib.import_module(module)):
-            if name[0].isupper():
-                found.setdefault(name, f"{module}.{name}")
-    return found
-
-
-def _list_of(title: str, names: Sequence[str]) -> str:
-    lines = heading(title, "=")
-    rows = [
-        (f":doc:`{name} <reference_{name}>`", literal(_summary(getattr(shallows.estimators, name)))) for name in names
-    ]
-    lines += table(["estimator", "what it is"], [35, 65], rows)
-    lines += [".. toctree::", "   :hidden:", "", *(f"   reference_{name}" for name in names), ""]
-    return "\n".join(lines)
-
-
-def _summary(value: Callable[..., Any]) -> str:
-    paragraph = (inspect.getdoc(value) or "").split("\n\n")[0]
-    return " ".join(paragraph.split()).replace("``", "")
-
-
-def _class_page(module: str, name: str) -> str:
-    value = getattr(importlib.import_module(module), name)
-    # The docstring of a constructor describes parameters that several classes share.
-    lines = [*heading(name, "="), f".. currentmodule:: {module}", "", f".. autoclass:: {module}.{name}"]
-    lines += ["   :class-doc-from: both", ""]
-    for member in own_members(value):
-        kind = "autoproperty" if isinstance(inspect.getattr_static(value, member), property) else "automethod"
-        lines += [f"   .. {kind}:: {module}.{name}.{member}", ""]
-    return "\n".join(lines)
-
-
-def own_members(value: type) -> list[str]:
-    """Public methods and properties of a class that this package defines; scikit-learn documents the others."""
-    found: dict[str, None] = {}
-    for base in value.__mro__:
-        if base.__module__.startswith("shallows"):
-            found |= {
-                name: None
-                for name, member in vars(base).items()
-                if not name.startswith("_")
-                and (inspect.isfunction(member) or isinstance(member, property))
-                and inspect.getdoc(getattr(value, name))
-            }
-    return sorted(found)
-
-
-def public_names(module: Any) -> list[str]:
-    """Names that a module offers: its ``__all__``, else classes and functions of the module or its package."""
-    if hasattr(module, "__all__"):
-        return list(module.__all__)
-    return [
-        name
-        for name, value in vars(module).items()
-        if not name.startswith("_") and getattr(value, "__module__", "").startswith(module.__name__)
-        if inspect.isclass(value) or inspect.isfunction(value)
-    ]
-
-
-def _member(module: str, name: str, value: Any) -> list[str]:
-    if inspect.isclass(value) and inspect.getdoc(value):
-        members = [one for one in own_members(value) if one in vars(value)]
-        return [f".. autoclass:: {module}.{name}", *([f"   :members: {', '.join(members)}"] if members else []), ""]
-    if inspect.isfunction(value):
-        return [f".. autofunction:: {module}.{name}", ""]
-    return []

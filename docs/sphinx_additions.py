@@ -9,6 +9,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import class_pages
 import generated_pages
 from docutils import nodes
 from docutils.utils.math import MathError
@@ -67,7 +68,7 @@ def _display(translator: Any, node: nodes.math_block) -> None:
 def _link_names(app: Sphinx, doctree: nodes.document) -> None:
     """Make names of targets, errata and public classes links: to what is compared, the derivation, the class."""
     anchors, here = generated_pages.anchors(PROJECT), app.env.docname
-    classes = {} if here.startswith("_pages/reference") else generated_pages.public_classes()
+    classes = {} if here.startswith("_pages/reference") else class_pages.public_classes()
 
     def link(name: str, shown: nodes.Node) -> nodes.Node:
         page, anchor = anchors.get(name, (here, ""))

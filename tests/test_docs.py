@@ -1,7 +1,7 @@
 """The book: its examples run, its generated pages are whole, and Sphinx builds it without a warning."""
 
 import ast
-import importlib.util
+import importlib
 import os
 import pkgutil
 import re
@@ -10,12 +10,16 @@ import subprocess
 import sys
 import tomllib
 
+import numpy as np
 import pytest
 import yaml
 from docutils.utils.math import MathError
 from docutils.utils.math.latex2mathml import tex2mathml
 
+import shallows
 from own_plan import own_plan
+from shallows.arrays.devices import gpu_is_available
+from shallows.errors import ShallowsError
 from workflow_runs import PROJECT, copy_project, environment, snakemake
 
 DOCS = PROJECT / "docs"
@@ -173,9 +177,9 @@ def test_the_method_guide_names_the_file_of_every_solver():
         assert (PROJECT / path).exists(), path
 
 
-GENERATED = importlib.util.spec_from_file_location("generated_pages", DOCS / "generated_pages.py")
-pages = importlib.util.module_from_spec(GENERATED)
-GENERATED.loader.exec_module(pages)
+sys.path.append(str(DOCS))
+class_pages = importlib.import_module("class_pages")
+pages = importlib.import_module("generated_pages")
 
 
 def test_every_target_of_the_configuration_has_its_place_among_the_claims():
@@ -186,14 +190,37 @@ def test_every_target_of_the_configuration_has_its_place_among_the_claims():
 
 def test_every_family_and_module_has_a_place_in_the_reference():
     index = (DOCS / "reference" / "index.md").read_text(encoding="utf-8").split()
-    families = [f"../_pages/reference_{name}" for name in pages.ESTIMATORS]
+    families = [f"../_pages/reference_{name}" for name in class_pages.ESTIMATORS]
     assert set(families) <= set(index)
 
 
 def test_every_estimator_has_a_page_with_its_methods():
-    made = pages.reference_pages()
-    for name in pages.shallows_estimators():
+    made = class_pages.reference_pages()
+    for name in class_pages.shallows_estimators():
         assert re.search(rf"shallows(\.\w+)?\.{name}\.fit", made[f"reference_{name}.rst"])
+
+
+def test_every_class_is_in_the_table_of_all_classes():
+    assert set(class_pages.by_hand(PROJECT)) == set(class_pages.shallows_estimators())
+    page = class_pages.classes_page(PROJECT)
+    assert all(page.count(f"<reference_{name}>") == 1 for name in class_pages.shallows_estimators())
+
+
+@pytest.mark.skipif(gpu_is_available(), reason="asks for a GPU that is not there")
+@pytest.mark.parametrize("name", class_pages.shallows_estimators())
+def test_the_table_says_whether_a_class_can_use_a_gpu(name):
+    estimator = getattr(shallows.estimators, name)(options=shallows.Options(device="gpu"))
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    two_views = name in ("DoublyStochasticKernelSVD", "DoublyStochasticKernelCCA")
+    try:
+        estimator.fit(X, X if two_views else (X[:, 0] > 0).astype(int))
+    except ImportError:  # what a GPU needs is missing, so that the fit would have used it
+        needs_gpu = True
+    except ShallowsError as error:
+        needs_gpu = "CPU only" not in str(error)
+    else:
+        needs_gpu = False
+    assert class_pages.can_use_gpu(PROJECT, name) == needs_gpu
 
 
 def test_errata_are_numbered_once_and_name_targets_that_stand():
@@ -215,7 +242,7 @@ def test_every_promise_is_held_by_tests_and_every_test_of_promises_stands_on_the
     assert named - set(files) == set()
     assert {name for name, file in files.items() if file.startswith("test_promises_")} - named == set()
     page = pages.promises_page(PROJECT)
-    assert all(f"reference_{name}>" in page for name in pages.shallows_estimators())
+    assert all(f"reference_{name}>" in page for name in class_pages.shallows_estimators())
     assert len(pages.symptoms(PROJECT)) == (PROJECT / "tests" / "test_public_reports.py").read_text().count(
         "\n@report("
     )
