@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import class_pages
+import figure_page
 import yaml
 from page_parts import heading, literal, table
 
@@ -46,11 +47,12 @@ def write_all(project: Path, source: Path) -> None:
     pages |= class_pages.reference_pages()
     pages["promises.rst"] = promises_page(project)
     pages["solvers.rst"] = class_pages.solvers_page()
+    pages["figures.rst"] = figure_page.figure_page(plan(project), project, folder)
     pages["classes.rst"] = class_pages.classes_page(project)
     pages["command_line.rst"] = command_line_page()
     pages["methods_of_the_papers.rst"] = methods_page(project)
     for path in folder.iterdir():
-        if path.name not in pages:
+        if path.is_file() and path.name not in pages:
             path.unlink()
     for name, text in pages.items():
         path = folder / name
