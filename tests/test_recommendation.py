@@ -12,10 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from shallows_papers.experiments.comparing.table_rows import COLUMNS, Row
 from shallows_papers.experiments.user_data import leaderboard, method_results, recommendation
 from shallows_papers.experiments.user_data.method_results import MethodResult, Results, over_splits
 from shallows_papers.report import figures, own_data
-from shallows_papers.report.target import read
+from shallows_papers.report.target import Target, read
 
 N_TRAIN, N_TEST = 800, 200
 
@@ -204,6 +205,26 @@ def draw(tmp_path, name):
     figures.draw(tmp_path / "tables" / f"{name}.csv", out, own_data.KINDS)
     assert "<text" in out.read_text(encoding="utf-8")
     return out
+
+
+def test_the_picture_has_the_methods_in_the_order_of_their_errors():
+    errors = {"first": 20.0, "second": 70.0, "third": 30.0}
+    costs = {"fit_seconds": 2.0, "predict_seconds": 0.0, "model_kilobytes": 5.0}
+    rows = [
+        Row.from_text(
+            {**dict.fromkeys(COLUMNS, ""), "target": "made_up", "dataset": "toy", "verdict": "not comparable"}
+            | {"scale": "own", "method": name, "metric": metric, "measured_mean": str(value)}
+        )
+        for name, error in errors.items()
+        for metric, value in {"test_error": error, **costs}.items()
+    ]
+    axes = own_data.error_against_costs(Target(tuple(rows), {"id": "made_up", "figure": {"recommended": "third"}})).axes
+    assert [text.get_text() for text in axes[0].get_yticklabels()] == ["first", "third", "second"]
+    dots = [ax.collections[-1] for ax in axes]
+    assert len(dots) == 4 and list(dots[0].get_offsets()[:, 0]) == [20, 30, 70]
+    assert list(dots[3].get_offsets()[:, 0]) == [5000] * 3
+    colors = [tuple(color) for color in dots[0].get_facecolors()]
+    assert colors[0] == colors[2] != colors[1]
 
 
 def test_predicted_numbers_are_drawn_over_the_true_ones_with_their_error(tmp_path, written):

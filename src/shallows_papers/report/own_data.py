@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -12,23 +13,21 @@ import numpy as np
 
 from . import figures, page, tables
 from .figures import curves
-from .sheet import INK, PALETTE, QUIET, empty_sheet, same_limits, sheet
+from .sheet import PALETTE, QUIET, empty_sheet, sheet
 from .target import Target
 from .wording import name_of
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_MARKERS = "osD^vP"
 _LARGEST = 5000
 #: With more classes than this, the fields have no numbers.
 _NUMBERED = 15
 #: The costs of a method, each with a panel of the picture and the label of its axis.
 _COSTS = {
     "fit_seconds": "seconds of one fit",
-    "predict_seconds": "seconds to predict the test rows",
-    "model_kilobytes": "size of the model",
+    "predict_seconds": "seconds to predict",
+    "model_kilobytes": "size of the model (bytes)",
 }
 
 
@@ -42,8 +41,8 @@ def write_page(csv_paths: Iterable[Path], out: str | Path, title: str = "") -> N
 
 
 def error_against_costs(target: Target) -> Figure:
-    """Draw the test error of each method against each of its costs, with its interval; a ring marks the recommended."""
-    from matplotlib.ticker import EngFormatter, LogLocator
+    """Draw error and costs of each method as dots, the lowest error first; the recommended has another color."""
+    from matplotlib.ticker import EngFormatter, FuncFormatter, LogLocator, NullFormatter
 
     found: dict[str, dict[str, float]] = {}
     for row in target.rows:
@@ -54,41 +53,31 @@ def error_against_costs(target: Target) -> Figure:
         return empty_sheet(target, "Not drawn: no method could be run.")
     is_class = any("test_error" in one for one in found.values())
     errors = {name: one["test_error"] if is_class else 1.0 - one["test_r2"] for name, one in found.items()}
-    least = min((error for error in errors.values() if error > 0), default=1.0) / 2  # 0 has no logarithm
-    figure, [axes] = sheet(target, rows=1, columns=len(_COSTS), width=3.6, height=max(3.6, 0.5 + 0.165 * len(found)))
-    for ax, (cost, words) in zip(axes, _COSTS.items(), strict=True):
-        ax.set(xscale="log", yscale="log", xlabel=words)
-        points = {name: (one[cost], max(errors[name], least)) for name, one in found.items()}
-        if cost == "model_kilobytes":
-            points = {name: (1000 * kilobytes, error) for name, (kilobytes, error) in points.items()}
-        for place, (name, point) in enumerate(points.items()):
-            look = {"color": PALETTE[place % len(PALETTE)], "marker": _MARKERS[place % len(_MARKERS)]}
-            bar = ax.errorbar(
-                *point, yerr=found[name].get("interval"), elinewidth=0.8, linestyle="none", label=name, **look
-            )
-            for line in bar.lines[2]:
-                line.set_alpha(0.5)
-            if name == target.figure.get("recommended"):
-                ax.plot(*point, "o", markersize=13, fillstyle="none", color=INK, zorder=4)
-        front: list[tuple[float, float]] = []  # methods for which no other has both a lower error and a lower cost
-        for point in sorted(points.values()):
-            if not front or point[1] < front[-1][1]:
-                front.append(point)
-        ax.plot(*zip(*front, strict=True), color=QUIET, linewidth=0.8, zorder=2)
-        ax.set_ylim(bottom=0.9 * min(error for _, error in points.values()))
-        ax.set_xlim(_ends([cost for cost, _ in points.values()]))
-        _plain_ticks(ax)
-    same_limits(axes)
-    axes[-1].xaxis.set_major_locator(LogLocator(numticks=5))  # few enough that the sizes do not touch
-    axes[-1].xaxis.set_major_formatter(EngFormatter("B"))
-    for ax in axes[1:]:
-        ax.tick_params(labelleft=False)
-    axes[0].set_ylabel("test error (%)" if is_class else "test, 1 − R²")
-    # The best first; Matplotlib would put methods without a bar before the others.
-    handles, labels = axes[-1].get_legend_handles_labels()
-    shown = dict(zip(labels, handles, strict=True))
-    handles = [shown[name] for name in found]
-    axes[-1].legend(handles, found, loc="upper left", bbox_to_anchor=(1.02, 1.0), borderaxespad=0, handlelength=1.2)
+    names = sorted(found, key=lambda name: errors[name])
+    places = [*range(len(names))]
+    colors = [PALETTE[name == target.figure.get("recommended")] for name in names]
+    panels = {"error": "test error (%)" if is_class else "test, 1 − R²", **_COSTS}
+    figure, [axes] = sheet(target, rows=1, columns=len(panels), width=2.0, height=1.0 + 0.21 * len(names))
+    for ax, (what, words) in zip(axes, panels.items(), strict=True):
+        values = [errors[name] if what == "error" else found[name][what] for name in names]
+        # 0 has no logarithm.
+        least = min((value for value in values if value > 0), default=1.0) / 2
+        values = [max(value, least) * (1000 if what == "model_kilobytes" else 1) for value in values]
+        if what == "error":
+            bars = [found[name].get("interval", 0.0) for name in names]
+            ax.errorbar(values, places, xerr=bars, linestyle="none", ecolor=QUIET, elinewidth=0.8, zorder=1)
+        ax.scatter(values, places, c=colors, s=22, zorder=3)
+        ax.set(xscale="log", xlabel=words, ylim=(len(names) - 0.5, -0.5), xlim=_ends(values))
+        ax.set_yticks(
+            places, [textwrap.fill(name, 30, break_on_hyphens=False) for name in names] if ax is axes[0] else []
+        )
+        ax.tick_params(axis="y", length=0, labelsize=7)
+        ratio = ax.get_xlim()[1] / ax.get_xlim()[0]
+        ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if ratio < 100 else (1,), numticks=4))
+        ax.xaxis.set_major_formatter(
+            EngFormatter("B") if what == "model_kilobytes" else FuncFormatter(lambda value, _: f"{value:g}")
+        )
+        ax.xaxis.set_minor_formatter(NullFormatter())
     return figure
 
 
@@ -97,16 +86,6 @@ def _ends(values: list[float]) -> tuple[float, float]:
     low, high = min(values), max(values)
     margin = max(high / low, 3.0) ** 0.07
     return low / margin, high * margin
-
-
-def _plain_ticks(ax: Axes) -> None:
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
-    for axis, (low, high) in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim())):
-        steps = (1,) if high >= 100 * low else (1, 2, 5) if high >= 8 * low else (1, 1.5, 2, 3, 4, 5, 7)
-        axis.set_major_locator(LogLocator(subs=steps))
-        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-        axis.set_minor_formatter(NullFormatter())
 
 
 def predicted_against_true(target: Target) -> Figure:

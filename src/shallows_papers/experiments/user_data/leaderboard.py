@@ -152,12 +152,11 @@ def _methods(results: Results, best: Recommendation | None) -> _Table:
         {
             "title": f"Methods on {description['entry']['title']}",
             "lead": sentence(results, best),
-            "caption": f"The test {what} of each method against the seconds of one fit with the chosen parameters, the "
-            "seconds to predict the test rows, and the size of the fitted model, with what it keeps for further "
-            "training; all axes are logarithmic. Bars are 95 % intervals, the ring marks the method to take, and the "
-            "line joins the methods that no other one beats in both. The search for parameters takes longer than a "
-            "fit, as the table says. The method to take follows from the errors and from the sizes of the models, and "
-            "not from the measured seconds.",
+            "caption": f"The test {what} of each method with its 95 % interval, the seconds of one fit with the "
+            "chosen parameters, the seconds to predict the test rows, and the size of the fitted model, with what it "
+            "keeps for further training. All axes are logarithmic. The orange method is the one to take; that follows "
+            "from the errors and from the sizes of the models, and not from the measured seconds. The search for "
+            "parameters takes longer than a fit, as the table says.",
             "notes": [
                 *description["told"].splitlines(),
                 *_division(results),
