@@ -104,8 +104,8 @@ def test_orthogonal_frequencies_are_at_right_angles_and_keep_the_law_of_their_le
         ({"form": "sine"}, "form must be"),
         ({"block_size": 0}, "block_size must be"),
         ({"n_inputs": 2.5}, "n_inputs must be"),
-        ({"kernel": object()}, "no spectral draws"),
-        ({"kernel": kernels.Polynomial(degree=2)}, "'polynomial' has no spectral draws"),
+        ({"kernel": object()}, "no frequencies"),
+        ({"kernel": kernels.Polynomial(degree=2)}, "'polynomial' has no frequencies"),
         ({"kernel": kernels.LaplaceProduct(1.0), "orthogonal": True}, "'laplace_product' is not one"),
     ],
 )

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from sklearn.base import is_regressor
 
 import shallows
 from engine_example import sample
 from shallows import kernels
+from shallows.decomposition import DoublyStochasticKernelPCA
 from shallows.errors import ShallowsError
+from shallows.gaussian_process import FeatureGaussianProcessRegressor
+from shallows.kernel_approximation import FourierFeatures
 
 
 def fitted(model):
@@ -17,19 +21,41 @@ def fitted(model):
     return model.fit(X, y)
 
 
-class OwnKernel(kernels.Gaussian):
-    """A kernel that is not in `shallows.kernels.KERNELS`."""
+class InOtherUnits(kernels.Gaussian):
+    """A Gaussian kernel of a distance of its own, 1,024 times the Euclidean one; it is not in `kernels.KERNELS`."""
 
-    name = "own"
+    name = "in_other_units"
+
+    @property
+    def factor(self):
+        return -0.5 / (self.bandwidth / 1024.0) ** 2
+
+    def pair_distances(self, points):
+        return 1024.0 * super().pair_distances(points)
+
+    def frequencies(self, *given, **more):
+        return 1024.0 * super().frequencies(*given, **more)
 
 
-def test_the_bandwidth_of_an_own_kernel_is_chosen_like_that_of_a_named_one():
-    X = sample(60, 3)
-    models = [
-        shallows.KernelRidgeRegressor(kernel, random_state=0).fit(X, X[:, 0]) for kernel in (OwnKernel(), "gaussian")
-    ]
-    assert models[0].bandwidth_ == models[1].bandwidth_
-    assert (models[0].predict(X) == models[1].predict(X)).all()
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda kernel: shallows.KernelRidgeRegressor(kernel, metric="auto", random_state=0),
+        lambda kernel: shallows.KernelRidgeRegressor(kernel, bandwidth="median", random_state=0),
+        lambda kernel: shallows.RegularizedRiskRegressor(kernel=kernel, random_state=0),
+        lambda kernel: shallows.DoublyStochasticRegressor(kernel, random_state=0),
+        lambda kernel: DoublyStochasticKernelPCA(1, kernel=kernel, random_state=0),
+        lambda kernel: FeatureGaussianProcessRegressor(FourierFeatures(kernel, n_features=50), random_state=0),
+    ],
+    ids=["KernelRidge", "median", "RegularizedRisk", "DoublyStochastic", "KernelPCA", "GaussianProcess"],
+)
+def test_the_bandwidth_of_an_own_kernel_is_chosen_in_its_own_distance(make):
+    X = sample(120, 3)
+    named, own = (make(kernel).fit(X, np.sin(3 * X[:, 0]) + X[:, 1]) for kernel in (kernels.Gaussian(), InOtherUnits()))
+    # 1,024 is a power of two, so only a search with a tolerance, for the Gaussian process, ends at other bits.
+    assert own.report_["bandwidth"] == pytest.approx(1024.0 * named.report_["bandwidth"], rel=1e-6)
+    method = "predict" if hasattr(named, "predict") else "transform"
+    assert np.allclose(getattr(own, method)(X), getattr(named, method)(X), rtol=1e-5, atol=1e-6)
 
 
 def test_paths_of_the_linear_kernel_and_of_scikit_learns_names():

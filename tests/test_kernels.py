@@ -116,9 +116,9 @@ def test_frequencies_have_the_kernel_as_their_characteristic_function_and_follow
 
 
 @pytest.mark.parametrize("kernel", [kernels.Polynomial(), kernels.ArcCosine(), kernels.HeatCircle()])
-def test_a_kernel_without_a_frequency_law_says_so(kernel):
+def test_a_kernel_without_frequencies_says_so(kernel):
     assert not kernel.has_frequencies
-    with pytest.raises(ShallowsError, match="no frequency law"):
+    with pytest.raises(ShallowsError, match="no frequencies"):
         kernel.frequencies(0, "test", 0, 5, 3)
 
 

@@ -120,7 +120,7 @@ def test_a_stream_of_several_labels_goes_on_and_is_saved(tmp_path):
 def test_who_cannot_have_a_kernel_function_says_why():
     with pytest.raises(ShallowsError, match=r"draws no random features.*'gaussian', 'laplace'"):
         DoublyStochasticRegressor(rbf_kernel).fit(X, X[:, 0])
-    with pytest.raises(ShallowsError, match=r"no spectral draws.*features='nystrom'"):
+    with pytest.raises(ShallowsError, match=r"no frequencies.*features='nystrom'"):
         feature_eigenpro_regressor(kernel="polynomial").fit(X, X[:, 0])
     exact = ridge(KernelRidgeRegressor, rbf_kernel, kernel_params={"gamma": 0.1}).fit(X, X[:, 0])
     assert exact.score(X, X[:, 0]) > 0.9

@@ -268,7 +268,7 @@ orthogonal_pairs = functools.partial(fourier_pairs, orthogonal=True)
 def _without_frequencies(kernel: Any) -> str:
     """The message for a kernel that has no random Fourier features."""
     return (
-        f"The kernel {getattr(kernel, 'name', kernel)!r} has no spectral draws, so it has no random Fourier features. "
+        f"The kernel {getattr(kernel, 'name', kernel)!r} has no frequencies, so it has no random Fourier features. "
         f"Kernels that have them: {kernels.names_that_define('frequencies')}."
     )
 

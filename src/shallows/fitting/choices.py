@@ -176,7 +176,7 @@ def choose_kernel(
         chosen = Choices(float(ridge) / request.weight_unit)
     if regularizes and known is None and request.searches_bandwidth and kernel.is_open:
         widen = kernel.with_bandwidth
-        chosen = _choose(request, chosen, lambda x, width: kernels.matrix(widen(width), x), sample, searches=True)
+        chosen = _choose(request, chosen, lambda x, width: kernels.matrix(widen(width), x), sample, searched=kernel)
         if chosen.found is not None and n >= FEWEST_ROWS:
             scores_of = functools.partial(scores_of_centers, kernel)
             looked_at = scores_of, first_rows or sample.first, n, d, room, n_units
@@ -227,9 +227,9 @@ def _choose(
     matrix_of: Callable[[np.ndarray, float | None], np.ndarray],
     sample: Sample,
     *,
-    searches: bool = False,
+    searched: Kernel | None = None,
 ) -> Choices:
-    """Choose λ with the first rows; ``searches``: the bandwidth as well, around the median distance."""
+    """Choose λ with the first rows, and the bandwidth of an open kernel that is ``searched``, around its median."""
     n = len(sample.points)
     for m in sorted({number_of_rows(n), min(n, MOST_ROWS)}):
         points, joined = _join(sample.first(m))
@@ -238,7 +238,7 @@ def _choose(
         found = choose_ridge(
             functools.partial(matrix_of, points),
             joined.targets,
-            median=kernels.median_bandwidth(points[:, :-2], request.seed) if searches else None,
+            median=None if searched is None else searched.median_bandwidth(points[:, :-2], request.seed),
             regularization=None if is_automatic(request.regularization) else choices.regularization,
             weights=joined.weights,
             of_classes=request.of_classes,

@@ -223,6 +223,6 @@ def choose_in(
         return None
     z = metric(x[joined.first])
     points = kernels.augmented(z - z.mean(axis=0))
-    median = kernels.median_bandwidth(points[:, :-2], seed) if kernel.is_open else None
+    median = kernel.median_bandwidth(points[:, :-2], seed) if kernel.is_open else None
     matrix_of = lambda width: np.asarray(kernels.matrix(kernel.with_bandwidth(width), points))  # noqa: E731
     return choose_ridge(matrix_of, joined.targets, median=median, weights=joined.weights)

@@ -152,9 +152,10 @@ def _complete(kernel: Kernel, bandwidth: float | None, parameters: Mapping[str, 
         return kernel if bandwidth is None else kernel.with_bandwidth(float(bandwidth))
     if bandwidth is not None:
         named = kernel.takes_bandwidth and kernel.name in KERNELS
+        has = "has its own" if kernel.takes_bandwidth else "takes no"
         raise ShallowsError(
-            f"A kernel object has its own bandwidth, and bandwidth={bandwidth!r} with kernel={kernel!r} would be "
-            f"ignored. Leave bandwidth out{f', or name the kernel: kernel={kernel.name!r}' if named else ''}."
+            f"The kernel {kernel!r} {has} bandwidth, and bandwidth={bandwidth!r} would be ignored. Leave bandwidth out"
+            f"{f', or name the kernel: kernel={kernel.name!r}' if named else ''}."
         )
     return kernel
 
@@ -168,7 +169,7 @@ def choose(kernel: Kernel, points: Array, seed: int = 0, *, all_equal: bool = Fa
     """
     kernel.check_inputs(points.shape[1] - 2)
     if kernel.is_open:
-        kernel = kernel.with_bandwidth(1.0 if all_equal else median_bandwidth(points[:, :-2], seed))
+        kernel = kernel.with_bandwidth(1.0 if all_equal else kernel.median_bandwidth(points[:, :-2], seed))
     kernel.check_values(points)
     if KERNELS.get(kernel.name) is not type(kernel) and not isinstance(kernel, FunctionKernel):
         check_semidefinite(kernel, points, f"kernel {kernel.name!r}")

@@ -11,6 +11,7 @@ poly          polynomial       (gamma xᵀz + coef0)^degree: scale = gamma, offs
 
 import math
 import numbers
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -29,12 +30,23 @@ OF_PRODUCT = ("polynomial", "linear")
 """Kernels in which gamma is the scale and coef0 the offset."""
 
 
-def median_bandwidth(x: Array, seed: int = 0, n_points: int = 1000) -> float:
+def euclidean_distances(points: Any) -> np.ndarray:
+    """‖xᵢ − xⱼ‖ of the pairs i < j of points on the host, which may be sparse, shape (n (n − 1)/2,)."""
+    if not arrays.is_sparse(points):
+        return scipy.spatial.distance.pdist(points)
+    squares = points.norms_squared()
+    squared = squares[:, None] + squares - 2.0 * (points @ points.T)
+    return np.sqrt(np.maximum(squared[np.triu_indices(len(squares), 1)], 0.0))
+
+
+def median_bandwidth(
+    x: Array, seed: int = 0, n_points: int = 1000, distances: Callable[[Any], np.ndarray] = euclidean_distances
+) -> float:
     """The median of ‖xᵢ − xⱼ‖ over the pairs i < j of the distinct points of a random subsample of ``x``, shape (n, d).
 
     Equal points count once, so that repeating an example, or giving it a weight, does not change the bandwidth. The
     sources of the rule give no size of the subsample; 1,000 points have half a million pairs. Equal points raise a
-    `ShallowsError`.
+    `ShallowsError`. Other ``distances`` than the Euclidean ones are those of a kernel, see `Kernel.pair_distances`.
     """
     n = x.shape[0]
     chosen = streams.permutation(seed, "median bandwidth", 0, n)[: min(n, n_points)]
@@ -42,13 +54,11 @@ def median_bandwidth(x: Array, seed: int = 0, n_points: int = 1000) -> float:
     if arrays.is_sparse(sample):
         sample = sample.astype(np.float64)
         sample = sample[np.unique(sample.groups())]
-        squares = sample.norms_squared()
-        squared = squares[:, None] + squares - 2.0 * (sample @ sample.T)
-        distances = np.sqrt(np.maximum(squared[np.triu_indices(len(squares), 1)], 0.0))
     else:
-        distances = scipy.spatial.distance.pdist(np.unique(sample, axis=0))
-    if distances.size == 0 or not np.median(distances) > 0:
-        if distances.size and not distances.any():  # The distances are between distinct points.
+        sample = np.unique(sample, axis=0)
+    found = distances(sample)
+    if found.size == 0 or not np.median(found) > 0:
+        if found.size and not found.any():  # The distances are between distinct points.
             raise ShallowsError(
                 "The features are too small: squared distances underflow, so the median rule gives no bandwidth. Bring "
                 "X to a usual scale, for example with sklearn.preprocessing.StandardScaler."
@@ -56,7 +66,7 @@ def median_bandwidth(x: Array, seed: int = 0, n_points: int = 1000) -> float:
         raise ShallowsError(
             "All points of the subsample coincide, so the median rule gives no bandwidth; set bandwidth yourself."
         )
-    return float(np.median(distances))
+    return float(np.median(found))
 
 
 def with_our_names(name: str, bandwidth: float | None, parameters: dict[str, Any]) -> tuple[Any, dict[str, Any]]:

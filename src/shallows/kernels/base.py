@@ -12,6 +12,7 @@ from .. import arrays
 from ..arrays import Array
 from ..errors import ShallowsError
 from ..utils.plain_numbers import takes_numpy_integers
+from .bandwidth import euclidean_distances, median_bandwidth
 
 _SMALLEST = 1e-150
 """The squares of smaller numbers, and of numbers above its reciprocal, under- or overflow."""
@@ -20,8 +21,11 @@ _SMALLEST = 1e-150
 class Kernel:
     """A positive semi-definite kernel. Subclasses are frozen dataclasses of their parameters.
 
-    A kernel gets *augmented* points (see `augmented`), because most kernels are a product of matrices and one pass over
-    its result. What depends only on the left points is computed once by `left_factor` and used for many blocks.
+    A kernel gets *augmented* points [x, ‖x‖², 1] (see `augmented`), because most kernels are a product of matrices and
+    one pass over its result. What depends only on the left points is computed once by `left_factor` and used for many
+    blocks. A subclass defines ``name``, `fill` and `diagonal`, and sets the attributes that apply; `kernels.heat` is a
+    short example. Arrays are NumPy's, CuPy's or of another library: a kernel uses the array API
+    (``arrays.namespace(x)``), in-place operators, `arrays.apply_in_place` and `in_strips`.
 
     Attributes
     ----------
@@ -30,7 +34,8 @@ class Kernel:
     takes_bandwidth : bool
         Whether its first parameter is a bandwidth σ, which the median rule may choose.
     shift_invariant : bool
-        Whether moving all points by the same vector changes nothing, so that data may be centered.
+        Whether moving all points by the same vector changes nothing. Then fits center the data: leave it False if the
+        origin or the sign of a feature matters, as in a histogram.
     of_distance : bool
         Whether it is a function of ‖x − z‖², so that constant features may be removed.
     takes_sparse_points : bool
@@ -92,6 +97,18 @@ class Kernel:
         """The same kernel with a bandwidth; with None itself."""
         return self if bandwidth is None else replace(self, bandwidth=bandwidth)  # type: ignore[type-var]
 
+    def pair_distances(self, points: Any) -> np.ndarray:
+        """The distances of the pairs i < j of points, shape (n, d), on the host; shape (n (n − 1)/2,).
+
+        Their median is the bandwidth of the rule "median", and "auto" searches around it. They are Euclidean here; a
+        kernel of another distance returns its own, in the units of σ.
+        """
+        return euclidean_distances(points)
+
+    def median_bandwidth(self, x: Array, seed: int = 0) -> float:
+        """The bandwidth of the rule "median" for points of shape (n, d); see `bandwidth.median_bandwidth`."""
+        return median_bandwidth(x, seed, distances=self.pair_distances)
+
     @property
     def has_frequencies(self) -> bool:
         """Whether `frequencies` is defined."""
@@ -102,7 +119,11 @@ class Kernel:
         """Raise a `ShallowsError` if the kernel is not defined for this number of features."""
 
     def left_factor(self, points: Array) -> Array:
-        """What `fill` needs of the left points, one row for each; the augmented points by default."""
+        """What `fill` needs of the left points, one row for each; the augmented points by default.
+
+        It gets the points of every training and every prediction. So a kernel that is not defined for all points
+        refuses the others here, with a `ShallowsError`.
+        """
         return points
 
     @abstractmethod
@@ -128,8 +149,8 @@ class Kernel:
     ) -> Array:
         """Random frequencies ω with k(x, z) = E cos ωᵀ(x − z), shape (n, d), a function of (seed, purpose, counter)."""
         raise ShallowsError(
-            f"The kernel {self.name!r} has no frequency law, so there are no random Fourier features of it; "
-            "take a kernel of the difference x − z with k(x, x) = 1, such as 'gaussian' or 'matern'."
+            f"The kernel {self.name!r} has no frequencies, so it has no random Fourier features; take a kernel of the "
+            "difference x − z with k(x, x) = 1, such as 'gaussian' or 'matern'."
         )
 
     def random_features(
