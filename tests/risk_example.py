@@ -12,7 +12,8 @@ from engine_example import naive_kernel, sample
 from shallows import arrays, kernels, losses
 from shallows.features.design import Blocks, Design
 from shallows.gram import LazyGram
-from shallows.solvers.regularized.risk import FeatureSpan, KernelSpan, RiskProblem
+from shallows.solvers.regularized import SOLVERS
+from shallows.solvers.regularized.risk import FeatureSpan, KernelSpan, RiskProblem, RiskSettings
 
 N = 60
 BANDWIDTH = 2.0
@@ -77,8 +78,20 @@ def drawn_batches(n, m, n_epochs, seed=0):
     return slices + [slices[i] for i in drawn]
 
 
+BY_SETTINGS = {
+    f"{name} by its settings": (
+        feature_risk if settings.takes == "features" else kernel_risk,
+        settings.default_loss.name,
+        settings(),
+    )
+    for name, settings in SOLVERS.items()
+}
+"""A risk, its loss and the settings of every solver of the table, so that a new one is tested without an entry."""
+
+
 def run(solver, problem, batches):
-    """The state after some batches."""
+    """The state after some batches of at most 16 rows, of a stepper or of the one that settings build."""
+    solver = solver.build(problem, 16) if isinstance(solver, RiskSettings) else solver
     state = solver.init(problem)
     for batch in batches:
         state = solver.step(problem, state, batch)

@@ -72,7 +72,7 @@ def test_a_transformer_of_an_estimator_is_a_copy_with_its_seed_and_options():
 
 def test_kernel_and_bandwidth_of_an_estimator_are_for_named_maps():
     request = map_request("nystrom", "Machine", kernel=Matern(nu=0.5), bandwidth=3.0)
-    assert request == MapRequest("nystrom", Matern(3.0, 0.5), False)
+    assert request == MapRequest("nystrom", Matern(3.0, 0.5), False, near_kernel=True)
     assert map_request(None, "Machine", kernel="laplace") == MapRequest(None, Laplace(), True)
     with pytest.raises(ShallowsError, match=r"bandwidth=3.0 of Machine would be ignored. Give only one"):
         map_request(NystroemFeatures(bandwidth=2.0), "Machine", bandwidth=3.0)

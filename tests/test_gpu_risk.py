@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from engine_example import sample
-from risk_example import N, batches_of, feature_risk, kernel_risk, run
+from risk_example import BY_SETTINGS, N, batches_of, feature_risk, kernel_risk, run
 from shallows import arrays, features, kernels
 from shallows.arrays import Device
 from shallows.solvers.regularized.norma import NORMAStepper
@@ -45,6 +45,7 @@ def test_blocks_of_fourier_features_agree(form, orthogonal):
         (feature_risk, "logistic", SDCAStepper()),
         (feature_risk, "logistic", SVRGStepper(0.5)),
         (feature_risk, "square", SAGStepper(0.3)),
+        *BY_SETTINGS.values(),
     ],
     ids=lambda part: str(part)[:20],
 )

@@ -11,29 +11,33 @@ import numpy as np
 import pytest
 
 import shallows
+import solved_by
 from shallows import losses
 from shallows.errors import ShallowsError
-from solved_by import constructor
+from shallows.solvers.regularized import SOLVERS
+from solved_by import OF_RISKS, constructor
 
 MARGINS = ("hinge", "logistic", "squared_hinge")
+OF_CLASSES = (*MARGINS, "multiclass_hinge", "softmax", "square")
+OF_VALUES = ("epsilon_insensitive", "huber", "quantile", "square")
+
+
+def taken_by(solver, known):
+    """The losses that a solver of regularized risks does not refuse."""
+    settings = OF_RISKS[solver]
+    settings = SOLVERS[settings]() if isinstance(settings, str) else settings
+    return tuple(loss for loss in known if not settings.why_not(losses.make(loss)))
+
+
 TAKES = {
     "decomposition: KernelSVMClassifier": ("hinge", "squared_hinge"),
-    "DoublyStochasticClassifier": (*MARGINS, "multiclass_hinge", "softmax", "square"),
-    "DoublyStochasticRegressor": ("epsilon_insensitive", "huber", "quantile", "square"),
+    "DoublyStochasticClassifier": OF_CLASSES,
+    "DoublyStochasticRegressor": OF_VALUES,
     "KernelSVMClassifier": ("hinge", "squared_hinge"),
     "LinearSVMClassifier": ("hinge", "squared_hinge"),
     "LowRankLinearizedSVMClassifier": ("hinge", "squared_hinge"),
-    "norma: RegularizedRiskClassifier": (*MARGINS, "multiclass_hinge", "softmax", "square"),
-    "norma: RegularizedRiskRegressor": ("epsilon_insensitive", "huber", "quantile", "square"),
-    "pegasos: RegularizedRiskClassifier": ("hinge", "logistic", "multiclass_hinge", "softmax"),
-    "sag: RegularizedRiskClassifier": ("logistic", "softmax", "squared_hinge", "square"),
-    "sag: RegularizedRiskRegressor": ("huber", "square"),
-    "saga: RegularizedRiskClassifier": ("logistic", "softmax", "squared_hinge", "square"),
-    "saga: RegularizedRiskRegressor": ("huber", "square"),
-    "sdca: RegularizedRiskClassifier": (*MARGINS, "square"),
-    "sdca: RegularizedRiskRegressor": ("epsilon_insensitive", "huber", "quantile", "square"),
-    "svrg: RegularizedRiskClassifier": ("logistic", "softmax", "squared_hinge", "square"),
-    "svrg: RegularizedRiskRegressor": ("huber", "square"),
+    **{name: taken_by(name.partition(":")[0], OF_CLASSES) for name in solved_by.CLASSIFIERS},
+    **{name: taken_by(name.partition(":")[0], OF_VALUES) for name in solved_by.REGRESSORS},
 }
 """The losses of each estimator at its default solver."""
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from engine_example import sample
-from risk_example import N, batches_of, exact_smooth, feature_risk, kernel_risk, run
+from risk_example import BY_SETTINGS, N, batches_of, exact_smooth, feature_risk, kernel_risk, run
 from shallows import arrays, features, kernels, training
 from shallows.features.design import Blocks, Design
 from shallows.gram import LazyGram
@@ -110,6 +110,7 @@ SOLVERS = {
     "svrg": (feature_risk, "logistic", SVRGStepper(0.5)),
     "sag": (feature_risk, "square", SAGStepper(0.3)),
     "saga": (feature_risk, "squared_hinge", SAGStepper(0.3, unbiased=True)),
+    **BY_SETTINGS,
 }
 
 

@@ -6,18 +6,7 @@ from .estimators import ESTIMATORS, unknown_name
 
 _NAMES = (
     "ExtremeLearningMachineAutoencoder",
-    "Fastfood",
-    "FourierFeatures",
-    "HiddenUnits",
-    "NystroemFeatures",
-    "PartialWhitening",
-    "PolynomialFeatures",
-    "QuasiMonteCarloFeatures",
-    "RBFNetwork",
-    "RandomBinning",
-    "SemiRandomFeatures",
-    "SparseRandomFeatures",
-    "TensorSketch",
+    *(name for name in ESTIMATORS if ".feature_maps." in ESTIMATORS.module_of(name)),
 )
 
 __all__ = [*_NAMES]

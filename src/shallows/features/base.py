@@ -86,6 +86,8 @@ class MapRequest:
     searches_bandwidth: bool
     n_features: int | None = None  # None: the estimator decides
     parameters: Mapping[str, Any] = field(default_factory=dict)  # Further arguments of the function that makes the map
+    grows: bool = False  # Whether more rows get more features
+    near_kernel: bool = False  # Whether λ is chosen with the kernel, which products of features approximate
 
 
 class FeatureMap:
@@ -97,6 +99,8 @@ class FeatureMap:
     """
 
     streamed: ClassVar[bool] = False
+    of_kernel_values: ClassVar[bool] = False
+    """Whether features are kernel values, so that eigenvalues of their products are squares of the kernel's."""
 
     def map(self, x: Array) -> Array:
         """φ(x) for points of shape (m, d), shape (m, n_features)."""

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.linalg
@@ -55,6 +55,7 @@ class RBFNetworkMap(FeatureMap):
 
     kernel: Any
     centers: Array
+    of_kernel_values: ClassVar[bool] = True
 
     @property
     def n_inputs(self) -> int:

@@ -36,9 +36,6 @@ from .rows import TrainingSet, order_rows, split_rows
 from .snapshot import LeastSquaresSnapshot
 from .square_targets import SquareClassTargets, learn_square_targets
 
-GROWING = ("fourier", "orthogonal")
-"""First parts of the names of maps whose number of features grows with the rows, unless the user gives it."""
-
 FEATURES_PER_ROOT, LEAST_FEATURES, MOST_FEATURES = 40.0, 4000, 10_000
 """The number of features is the first times √n, between the others: beyond 62,500 rows an epoch takes time like n."""
 
@@ -88,7 +85,8 @@ def fit_feature_eigenpro(
         calibrates = calibrates and of_classes and not centering.all_equal
         exclusive, used = of_classes and not targets.several, kernel if takes_kernel else None
         wish = Request(searches_bandwidth, regularization, exclusive, centering.all_equal, unit, seed)
-        most = MOST_FEATURES if named.startswith(GROWING) else LEAST_FEATURES
+        # Without a kernel near, λ is chosen with products of the features, which take longer if there are more.
+        most = MOST_FEATURES if request.grows and request.near_kernel else LEAST_FEATURES
         width = request.n_features or number_of_features(n, FEATURES_PER_ROOT, LEAST_FEATURES, most)
         room = budget - points.nbytes
         made, choices = used, Choices()
@@ -98,13 +96,15 @@ def fit_feature_eigenpro(
             choices = Choices(float(regularization) / unit)
         room = budget - points.nbytes
         blocks = features.in_blocks(feature_map, made, points[:, :-2], width, seed, room, request.parameters)
-        choices = choose_on_features(wish, choices, made, blocks, sample, named, calibrates=calibrates)
+        choices = choose_on_features(
+            wish, choices, made, blocks, sample, by_kernel=request.near_kernel, calibrates=calibrates
+        )
         phases.end("selection")
 
         fit = KernelFit(
             made or kernel, points, weights, seed, choices.regularization, None, centering.all_equal, c, room
         )
-        plan = solver.plan(blocks, fit, by_kernel=named.startswith("rbf"))
+        plan = solver.plan(blocks, fit)
         phases.end("eigensystem")
 
         spans = held_out_spans(n, 0, c) if calibrates and held_out is None and choices.path is None else []
@@ -161,18 +161,24 @@ def fit_feature_eigenpro(
 
 
 def choose_on_features(
-    request: Request, choices: Choices, kernel: Any, blocks: Blocks, sample: Sample, named: str, *, calibrates: bool
+    request: Request,
+    choices: Choices,
+    kernel: Any,
+    blocks: Blocks,
+    sample: Sample,
+    *,
+    by_kernel: bool,
+    calibrates: bool,
 ) -> Choices:
-    """Choose λ with the features if their products are not kernel values, and from all rows of a small problem."""
+    """Choose λ, with the features or ``by_kernel`` values, and from all rows of a small problem."""
     n = len(sample.points)
     if request.all_equal or n < 3:
         return choices
-    of_kernel = named.startswith(("fourier", "orthogonal", "nystrom"))
 
     def matrix_of(x: np.ndarray) -> np.ndarray:
-        return kernels.matrix(kernel, x) if of_kernel else inner_products(blocks, x, sample.points)
+        return kernels.matrix(kernel, x) if by_kernel else inner_products(blocks, x, sample.points)
 
-    if not of_kernel:
+    if not by_kernel:
         choices = choose_for_matrix(request, choices, matrix_of, sample)
     if calibrates and n <= SMALL:
         return choose_on_all_rows(request, choices, matrix_of, sample)

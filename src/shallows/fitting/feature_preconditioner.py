@@ -65,5 +65,5 @@ def fit_feature_preconditioner(
         room = options.budget(on) - points.nbytes
         blocks = in_blocks(features, kernel, points[:, :-2], n_features, random_state, room)
         fit = KernelFit(kernel, points, None, random_state, 0.0, None, centering.all_equal, 1, room)
-        plan = solver.plan(blocks, fit, by_kernel=features.startswith("rbf"))
+        plan = solver.plan(blocks, fit)
     return replace(plan.preconditioner, kernel=kernel)

@@ -33,10 +33,6 @@ FEATURES_PER_ROOT, MOST_FEATURES = 20.0, 5000
 """The number of features is the first times √n, at most the second: beyond 62,500 rows a fit takes time like n."""
 
 
-GROWING = ("fourier", "fourier_cosine", "orthogonal", "quasi_monte_carlo")
-"""Names of the maps that have more features for more rows."""
-
-
 def fit_feature_ridge(
     rows: TrainingSet,
     *,
@@ -59,7 +55,7 @@ def fit_feature_ridge(
     components = choose_components(n_components, kernel, rows, codes, seed, budget, searches_bandwidth=searches)
     X = rows.X if components is None else components(rows.X)
     grown = copy.copy(transformer)
-    if transformer._map_name in GROWING and transformer._size is None:
+    if transformer._grows and transformer._size is None:
         least = transformer._n_columns
         grown.set_params(n_features=number_of_features(len(rows.rows), FEATURES_PER_ROOT, least, MOST_FEATURES))
     choice = choose_on_features(

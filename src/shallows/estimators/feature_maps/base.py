@@ -29,7 +29,10 @@ STRIP_BYTES = 2**27
 
 
 class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
-    """Base of the transformers of points to explicit features of a kernel. A subclass defines `_map`.
+    """Base of the transformers of points to explicit features of a kernel.
+
+    A subclass sets `_map` and `_map_name`, and the other attributes that apply. Its docstring lists the attributes of
+    a fit. It has a constructor only if it has further parameters; `Fastfood` is a short example.
 
     A subclass without a parameter for the kernel has its own constructor, and ``kernel`` and ``n_features`` as
     attributes.
@@ -40,6 +43,11 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
     """Whether features are kernel values, so that sparse points stay sparse."""
     _map_name: str | None = None
     """The key of the same map in `shallows.features.FEATURE_MAPS`."""
+
+    _grows = False
+    """Whether ``n_features="auto"`` means more features for more rows."""
+    _near_kernel = False
+    """Whether products of features are so near to kernel values that λ is chosen with the kernel, which is faster."""
 
     _map: Callable[..., FeatureMap]
     """The function of `shallows.features` that makes the map."""

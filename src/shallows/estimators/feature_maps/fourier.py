@@ -63,7 +63,7 @@ class FourierFeatures(FeatureMapTransformer):
         kind = "form with orthogonal frequencies" if self.orthogonal else "form"
         UnknownNameError.check(kind, self.form, known)
 
-    _map = staticmethod(fourier_pairs)
+    _map, _grows, _near_kernel = staticmethod(fourier_pairs), True, True
 
     @property
     def _map_options(self) -> dict[str, Any]:

@@ -89,7 +89,7 @@ class NystroemFeatures(LandmarkTransformer):
     True
     """
 
-    _map, _prefix = staticmethod(nystrom), "nystrom"
+    _map, _prefix, _near_kernel = staticmethod(nystrom), "nystrom", True
 
     @property
     def landmarks_(self) -> np.ndarray:

@@ -36,3 +36,4 @@ class QuasiMonteCarloFeatures(FourierTransformer):
     """
 
     _map, _map_name = staticmethod(quasi_monte_carlo_frequencies), "quasi_monte_carlo"
+    _grows = True

@@ -89,11 +89,11 @@ class FeatureEigenPro(FeatureSolver):
         super().check()
         UnknownNameError.check("eigensystem", self.eigensystem, spectrum.EIGENSYSTEMS)
 
-    def plan(self, blocks: Blocks, fit: KernelFit, *, by_kernel: bool) -> StepPlan:
-        """Preconditioner, batch size and step; eigenvalues of features ``by_kernel`` are squares of the kernel's."""
+    def plan(self, blocks: Blocks, fit: KernelFit) -> StepPlan:
+        """Preconditioner, batch size and step."""
         n, ridge = fit.points.shape[0], fit.ridge
         given = self.preconditioner
-        p = self._make(blocks, fit, by_kernel=by_kernel) if given is None else self._checked(given, blocks, fit)
+        p = self._make(blocks, fit) if given is None else self._checked(given, blocks, fit)
         whole = n <= SMALL and p.n_subsample == n
         critical = n if whole else max(16, p.critical_batch_size() / 2)
         batch_size = int(min(n, self.batch_size or critical))
@@ -114,11 +114,11 @@ class FeatureEigenPro(FeatureSolver):
             )
         return given.to(arrays.device_of(fit.points), fit.points.dtype)
 
-    def _make(self, blocks: Blocks, fit: KernelFit, *, by_kernel: bool) -> FeaturePreconditioner:
+    def _make(self, blocks: Blocks, fit: KernelFit) -> FeaturePreconditioner:
         n, ridge = fit.points.shape[0], fit.ridge
         small = self.rank is None and n <= SMALL
         n_subsample, rank = self._sizes(n, blocks.n_features, arrays.itemsize(fit.points), fit.budget)
-        floor = SMALL_FLOOR**2 if by_kernel else SMALL_FLOOR
+        floor = SMALL_FLOOR**2 if getattr(blocks.features, "of_kernel_values", False) else SMALL_FLOOR
         level = ridge if small else max(ridge, LEAST_LEVEL if ridge else 1.0)
         return spectrum.make_feature_preconditioner(
             blocks,

@@ -129,5 +129,9 @@ class SDCA(RiskSettings):
     # For a smaller λ than 1/n, about ten epochs do not solve the dual problem of values.
     least_ridge: ClassVar[float] = 1.0
 
+    def why_not(self, loss: losses.Loss) -> str:
+        known = ", ".join(sorted(repr(known.name) for known in DUALS))
+        return "" if type(loss) in DUALS else f"dual coordinate ascent takes {known}"
+
     def build(self, problem: RiskProblem, batch_size: int) -> SDCAStepper:
         return SDCAStepper()
