@@ -81,6 +81,19 @@ def test_a_cause_of_rows_that_cannot_be_is_told(where, problem):
         target_entry.check("toy", spec)
 
 
+def test_a_claim_at_no_evaluation_point_and_published_rows_of_no_setting_are_told():
+    spec = copy.deepcopy(SPEC) | {"mark": "epochs", "scales": {"demo": {"data": {}, "runs": [{"marks": [1, 5]}]}}}
+    spec["claims"]["claim"]["at"] = 5
+    target_entry.check("toy", spec)
+    spec["claims"]["claim"]["at"] = 3
+    with pytest.raises(ConfigurationError, match=r"at: 3 is no evaluation point.*'marks' have 1, 5.*claim claim"):
+        target_entry.check("toy", spec)
+    row = {"metric": "claim", "setting": "kernel=g; epochs=2"}
+    target_entry.check_published("toy", spec, [row])
+    with pytest.raises(UnknownNameError, match=r"setting 'epoch'. Did you mean 'epochs'.*its published values"):
+        target_entry.check_published("toy", spec, [row | {"setting": "epoch=2"}])
+
+
 def with_sources(**changes):
     """A target whose sources are whole, changed."""
     fast = {"method": "m", "parameters": {"rank": 160}, "sources": {}}
@@ -111,7 +124,10 @@ METHODS = {
         ({"fast__method": "bare"}, "No source is given for tol"),
         ({"fast__method": "of classes"}, "No source is given for fit_intercept"),
         ({"other": "m"}, "No source is given for bandwidth, memory.*method other"),
-        ({"fast__sources": {"rnk": {"printed": "Table 1"}}}, "given 'rnk'. Did you mean 'rank'"),
+        (
+            {"fast__sources": {"rnk": {"printed": "Table 1"}}},
+            r"has 'rnk', but the method gets no such parameter. .* gets bandwidth, batch_size",
+        ),
         ({"fast__ours": "fsat"}, "method 'fsat'. Did you mean 'fast'"),
         ({"fast__ours": "fast (ours)"}, "is a method of ours, not one of the paper"),
         ({"quick__ours": "fast"}, "a name that ends in '\\(ours\\)', like 'fast \\(ours\\)'"),

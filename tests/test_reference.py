@@ -228,7 +228,8 @@ def test_a_run_of_a_modified_tree_is_not_collected(plan, results, tmp_path):
     record["code"]["dirty"] = True
     path.write_text(json.dumps(record))
     (said,) = collection.collect(plan, "demo", results, tmp_path / "ref", [TARGET], older=True)
-    assert said.startswith(f"{TARGET}: not collected, the run runs/") and "made with uncommitted changes" in said
+    assert said.startswith(f"{TARGET}: not collected, 1 of its runs were made with uncommitted changes")
+    assert f"rm -r {path.parent} && snakemake --cores all --config scale=demo -- {TARGET}" in said
 
 
 def test_a_run_that_no_configuration_requests_is_told_and_removed_by_the_next_collection(plan, results, collected):

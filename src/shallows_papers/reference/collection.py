@@ -74,21 +74,25 @@ def _finished(
     planned = plan.runs_of(target, scale)
     if not planned:
         raise NotFinishedError("nothing of it is run at this scale")
+    modified = []
     for run in planned:
         place = results / run.folder
         if (place / "record.json").exists():
             record, _ = records.read(place)
             records.check(record, place)
             if record["code"]["dirty"]:
-                raise NotFinishedError(
-                    f"the run {run.folder} was made with uncommitted changes. Commit them and run it again"
-                )
-            if not older and not is_current(plan, run, record):
+                modified.append(str(place))
+            elif not older and not is_current(plan, run, record):
                 raise NotFinishedError("some of its runs are of other code or parameters than the present ones")
             found[run.id] = {"record": record, "curve": (place / "curve.csv").read_text(encoding="utf-8")}
             check_that_nothing_is_private(str(found[run.id]), f"The run {run.folder}", plan.configuration.root)
         elif run.id in kept:
             found[run.id] = kept[run.id]
+    if modified:
+        raise NotFinishedError(
+            f"{len(modified)} of its runs were made with uncommitted changes. Commit them, and make these runs again: "
+            f"rm -r {' '.join(modified)} && snakemake --cores all --config scale={scale} -- {target}"
+        )
     if len(found) < len(planned):
         raise NotFinishedError(f"{len(planned) - len(found)} of its {len(planned)} runs are not finished")
     return found

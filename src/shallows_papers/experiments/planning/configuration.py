@@ -146,7 +146,12 @@ def read_yaml(path: str | Path) -> Any:
         _refuse_repeated_keys(document, set())
         return None if document is None else loader.construct_document(document)
     except yaml.YAMLError as error:
-        raise ConfigurationError(f"{path} is not valid YAML: {error}") from None
+        mark, lines = getattr(error, "problem_mark", None), Path(path).read_text(encoding="utf-8").splitlines()
+        if mark is None or mark.line >= len(lines):
+            raise ConfigurationError(f"{path} is not valid YAML: {error}") from None
+        # PyYAML names neither the file nor, of an alias without an anchor, the alias.
+        problem = f"{error.problem} in line {mark.line + 1}: {lines[mark.line].strip()}"  # type: ignore[attr-defined]
+        raise ConfigurationError(f"{path} is not valid YAML: {problem}") from None
 
 
 def _refuse_repeated_keys(node: yaml.Node | None, seen: set[int]) -> None:

@@ -44,7 +44,8 @@ def explain(plan: Plan, target: str, scale: str) -> Iterator[str]:
         finished = [run for run in members if (results / run.folder / "record.json").exists()]
         state = f"{len(finished)} of {len(members)} done"
         seeds = ", ".join(map(str, dict.fromkeys(run.seed for run in members)))
-        yield f"  {series.method} on {series.data} [{format_setting(series.setting)}], seeds {seeds}: {state}"
+        setting = f" [{format_setting(series.setting)}]" if series.setting else ""
+        yield f"  {series.method} on {series.data}{setting}, seeds {seeds}: {state}"
         label = plan.configuration.methods[first.method]["label"]
         yield f"    {first.method} ({label}): {', '.join(f'{name}={one}' for name, one in first.parameters.items())}"
         if finished:
@@ -55,13 +56,15 @@ def explain(plan: Plan, target: str, scale: str) -> Iterator[str]:
             if "diverged" in record:
                 yield f"    diverged: {record['diverged']}"
             yield f"    effective: {', '.join(f'{name}={one}' for name, one in chosen.items())}"
+        asked = {mark for group in spec["scales"][scale]["runs"] for mark in target_entry.marks(group)}
         at: dict[tuple[float, ...], list[int]] = {}
         for run in members:
             at.setdefault(run.marks, []).append(run.seed)
         for marks, seeds_there in at.items():
             if marks:
-                which = "" if len(at) == 1 else f" (of seeds {', '.join(map(str, dict.fromkeys(seeds_there)))})"
-                yield f"    evaluated after {', '.join(map(str, marks))} {first.unit or spec['mark']}{which}"
+                which = "" if len(at) == 1 else f" with seeds {', '.join(map(str, dict.fromkeys(seeds_there)))}"
+                shared = ", in runs that other targets share" if set(marks) - asked else ""
+                yield f"    evaluated after {', '.join(map(str, marks))} {first.unit or spec['mark']}{which}{shared}"
         yield f"    about {duration(max(1, first.cost.seconds))} and {size_of(first.cost.memory_bytes)} each"
     artifacts = {run.preconditioner.id: run.preconditioner for run in runs if run.preconditioner}
     yield ""

@@ -12,7 +12,7 @@ from typing import Any
 
 from shallows_papers.papers.claim_functions import ACROSS, REDUCTIONS, find, takes_curves
 
-from ..setting_text import listed
+from ..setting_text import listed, parse_setting
 from .configuration import ConfigurationError, look_up, placed
 
 CRITERIA = ("at_most", "at_least", "between", "tolerance")
@@ -79,9 +79,21 @@ def check(target: str, spec: Mapping[str, Any]) -> None:
                     raise ConfigurationError(
                         "The series in 'to' needs a metric with a first_passage: where a claim ends."
                     )
+            points = _points(spec) if "at" in claim else set()
+            if points and claim["at"] not in points:
+                known = ", ".join(map(str, sorted(points)))
+                raise ConfigurationError(
+                    f"at: {claim['at']} is no evaluation point of the target, so the claim would never be judged. Its "
+                    f"'marks' have {known}: add it there, or take one of these."
+                )
     for one in (*spec.get("causes", ()), *spec.get("calibrated", ())):
         with placed(f"target {target}, {'the cause ' + repr(one['cause']) if 'cause' in one else 'calibrated'}"):
             _check_selection(one.get("where", {}), spec)
+
+
+def _points(spec: Mapping[str, Any]) -> set[int]:
+    """Return the evaluation points of the trainings of a target at all scales; none for analyses."""
+    return {point for at in spec["scales"].values() for group in at["runs"] for point in marks(group)}
 
 
 def check_series(target: str, spec: Mapping[str, Any], methods: Mapping[str, Any]) -> None:
@@ -103,9 +115,12 @@ def check_series(target: str, spec: Mapping[str, Any], methods: Mapping[str, Any
                     )
             elif any("sources" in one for one in entries.values()):
                 definition = look_up("method", entry["method"], methods)
-                for name in entry.get("sources", {}):
-                    given = _given_parameters(word, spec, definition)
-                    look_up("parameter with a source, of those that are given", name, given)
+                given = _given_parameters(word, spec, definition)
+                if unused := [name for name in entry.get("sources", {}) if name not in given]:
+                    raise ConfigurationError(
+                        f"'sources' has {', '.join(map(repr, unused))}, but the method gets no such parameter. Remove "
+                        f"it there, or give the parameter. The method gets {', '.join(sorted(given)) or 'none'}."
+                    )
                 if missing := without_source(word, spec, definition):
                     raise ConfigurationError(
                         f"No source is given for {', '.join(missing)}. Say under 'sources' where each is printed, in "
@@ -179,12 +194,15 @@ def _check_evidence(claim: Mapping[str, Any]) -> None:
 
 
 def check_published(target: str, spec: Mapping[str, Any], rows: Iterable[Mapping[str, str]]) -> None:
-    """Check that each published row is about a metric or a claim that names its kind of evidence."""
+    """Check that each published row is about settings of the target, and a metric or claim with a kind of evidence."""
     defined = {**spec["metrics"], **spec.get("claims", {})}
+    rows = list(rows)
     said = {row["metric"] for row in rows}
-    for name in said:
-        with placed(f"target {target}, its published values"):
+    with placed(f"target {target}, its published values"):
+        for name in said:
             look_up("metric or claim", name, defined)
+        for key in {key for row in rows for key in parse_setting(row["setting"])}:
+            look_up("setting", key, [*spec["settings"], *filter(None, [spec.get("mark")])])
     for name, one in spec["metrics"].items():
         with placed(f"target {target}, metric {name}"):
             if name in said and "evidence" not in one:
