@@ -2,6 +2,7 @@
 
 import functools
 import importlib
+import pkgutil
 import re
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from shallows_papers import datasets, nets
 from shallows_papers.datasets import formats, synthetic
 from shallows_papers.datasets.preparation import steps
 from shallows_papers.experiments.running import measures
+from workflow_runs import PROJECT
 
 
 def subclasses(base):
@@ -43,6 +45,22 @@ def test_every_entry_of_a_table_is_where_it_says(table):
             continue
         assert getattr(importlib.import_module(table.module_of(name)), made.__name__) is made
         assert made.__module__ == table.module_of(name) or made.__module__.startswith(table.module_of(name) + ".")
+
+
+FAMILIES = [importlib.import_module(f"{solvers.__name__}.{one.name}") for one in pkgutil.iter_modules(solvers.__path__)]
+
+
+def test_every_solver_of_a_family_is_public():
+    tables = [table for family in FAMILIES for table in vars(family).values() if isinstance(table, LazyTable)]
+    named = {made.__name__ for table in tables for made in table.values()}
+    assert not (missing := named - {*solvers.SOLVERS}), f"Add {missing} to SOLVERS in shallows/solvers/__init__.py."
+
+
+@pytest.mark.parametrize("page", ["src/shallows/kernels/__init__.py", "docs/methods/kernels.md"])
+def test_the_tables_of_kernels_for_readers_have_every_kernel(page):
+    listed = set(re.findall(r"^(?:\| `)?(\w+)[`\s]", (PROJECT / page).read_text(encoding="utf-8"), re.MULTILINE))
+    missing = {*kernels.KERNELS} - listed - ({"exponential_power", "precomputed"} if page.endswith(".md") else set())
+    assert not missing, f"Add {missing} to the table in {page}."
 
 
 @pytest.mark.parametrize(
