@@ -2,7 +2,7 @@
 
 In the package the class and its builder would be ``features/rectified_units.py``. The line
 ``"rectified_units": ".rectified_units"`` in ``FEATURE_MAPS`` of ``features/__init__.py`` then makes it available to
-every estimator on explicit features and to the configuration, as ``features: rectified_units``.
+estimators that train on a map, and its transformer (``example_new_transformer.py``) to all others.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ class RationalQuadratic(RadialKernel):
         return scaled
 
     def frequencies(self, seed, purpose, counter, n, d, *, like=None, dtype=None):
-        """Draws from the frequency law, shape (n, d)."""
+        """Random frequencies, shape (n, d)."""
         normal = streams.normal(seed, purpose, counter, (n, d), like=like, dtype=dtype)
         uniform = streams.uniform(seed, f"{purpose}/mixing", counter, (n, int(self.order)), like=like, dtype=dtype)
         xp = arrays.namespace(normal)

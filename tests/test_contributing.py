@@ -10,13 +10,14 @@ from pathlib import Path
 import pytest
 import yaml
 
+from shallows_papers.experiments.planning import target_entry
 from workflow_runs import PROJECT, copy_project, environment, snakemake
 
 TEXT = (PROJECT / "docs" / "extending.md").read_text(encoding="utf-8")
 #: (language, file, content) of every code block that names its file in the first line.
 BLOCKS = re.findall(r"^```(\w+)\n# (\S+)\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
 #: (example, place) of every row of the table that says where a worked example goes.
-PLACES = re.findall(r"^\| \[.*?`(tests/\S+)` \| `(\S+)` \|$", TEXT, re.MULTILINE)
+PLACES = re.findall(r"^\| .*?`(tests/example_new_\S+)` \| `(\S+)` \|$", TEXT, re.MULTILINE)
 
 
 def patched(name, text, diff):
@@ -40,7 +41,8 @@ def patched(name, text, diff):
 def project(tmp_path_factory):
     """A copy of the project with everything in it that the page adds."""
     root = copy_project(tmp_path_factory.mktemp("project"))
-    shutil.copytree(PROJECT / "tests", root / "tests", ignore=shutil.ignore_patterns("__pycache__"))
+    for folder in ("docs", "tests"):
+        shutil.copytree(PROJECT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))
     for example, place in PLACES:
         assert not (root / place).exists(), f"{place} is there already"
         (root / place).parent.mkdir(parents=True, exist_ok=True)
@@ -61,7 +63,7 @@ def run(root, code):
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=root, env=environment(root), capture_output=True, text=True, timeout=200
     )
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 0, done.stderr + done.stdout[-4000:]
     return done.stdout
 
 
@@ -79,6 +81,17 @@ def test_the_page_has_every_example_there_is():
 def test_a_target_of_a_known_kind_needs_no_python():
     section = TEXT.partition("## A target of a known kind")[2].partition("\n## ")[0]
     assert re.findall(r"^```(\w+)$", section, re.MULTILINE) == ["csv"]
+    claim = yaml.safe_load(re.search(r"`(\{metric: test_error, of:.*?\})`", section)[1])
+    claim |= {"label": "ahead", "evidence": "order", "fixed": "first commit"}
+    runs = {"data": {}, "runs": [{"marks": [1, 5]}]}
+    spec = {
+        "metrics": {},
+        "claims": {"ahead": claim},
+        "methods": {"A": {}, "B": {}},
+        "settings": {},
+        "scales": {"demo": runs},
+    }
+    target_entry.check("toy", spec)
     assert all(place.startswith("config/papers/") for example, place in PLACES if example.endswith("target.yaml"))
 
 
@@ -95,18 +108,19 @@ def test_what_the_page_adds_keeps_the_rules_of_the_project(project, what):
 
 KERNEL_AND_MAP = """
 import numpy as np
-from shallows import FeatureRidgeClassifier, KernelRidgeClassifier, features, kernels
+from shallows import FeatureRidgeClassifier, KernelRidgeClassifier, kernels
+from shallows.kernel_approximation import RectifiedUnitFeatures
 x = np.random.default_rng(0).normal(size=(60, 3))
 K = kernels.make("rational_quadratic", 1.5, order=2)(x, x)
 assert np.abs(K - (1 + ((x[:, None] - x[None]) ** 2).sum(axis=2) / (4 * 1.5**2)) ** -2).max() < 1e-13
 assert np.linalg.eigvalsh(K).min() > 0
-z = features.make("rectified_units", None, x, 100_000).map(x)
+z = RectifiedUnitFeatures(n_features=100_000, random_state=0).fit_transform(x)
 error = np.abs(z @ z.T - kernels.ArcCosine(order=1)(x, x))
 assert (error / np.outer(*2 * [np.linalg.norm(x, axis=1)])).max() < 0.05
 y = x[:, 0] > 0
 model = KernelRidgeClassifier(kernel=kernels.RationalQuadratic(bandwidth=1.0, order=2), solver="eigenpro")
-of_map = FeatureRidgeClassifier("rectified_units", solver="feature_eigenpro").fit(x, y)
-print(model.fit(x, y).score(x, y), of_map.score(x, y))
+of_map = [FeatureRidgeClassifier("rectified_units", solver=one) for one in ("auto", "feature_eigenpro")]
+print(*(one.fit(x, y).score(x, y) for one in (model, *of_map)))
 """
 
 
@@ -115,20 +129,34 @@ def test_the_kernel_and_the_feature_map_are_known_by_their_names(project):
     assert min(map(float, run(project, KERNEL_AND_MAP).split())) > 0.9
 
 
-#: Tests of the project that read its tables of names and its configuration, and that the additions must not break.
+#: Tests of the project that read its tables of names, pages and configuration, and that the additions must not break.
 OF_TABLES = (
-    "tests/test_experiments_measures.py::test_the_schema_knows_the_measures_of_the_registry_and_the_configuration_uses_no_others",
+    "tests/test_datasets_synthetic.py",
+    "tests/test_docs.py::test_the_method_guide_names_the_file_of_every_solver",
     "tests/test_experiments_measures.py::test_a_run_depends_on_its_own_measure_and_on_no_other",
+    "tests/test_experiments_measures.py::test_the_schema_knows_the_measures_of_the_registry_and_the_configuration_uses_no_others",
+    "tests/test_feature_specifications.py::test_every_map_has_a_transformer_of_the_same_name",
+    "tests/test_golden.py::test_every_case_is_recorded_and_no_other",
+    "tests/test_golden.py::test_small_fits_give_the_numbers_that_were_recorded[RectifiedUnitFeatures]",
+    "tests/test_name_tables.py",
     "tests/test_random_features.py::test_impossible_parameters_are_refused",
-    "tests/test_datasets_synthetic.py::test_a_generator_says_the_shape_and_the_task_of_its_blocks",
-    "tests/test_datasets_synthetic.py::test_examples_stay_what_they_are",
-    "tests/test_datasets_synthetic.py::test_an_example_depends_on_its_seed_and_not_on_what_was_asked_before",
+    "tests/test_rooms.py",
+    "tests/test_types.py::test_type_checkers_see_every_public_name",
 )
+
+
+RECORD_NEW = """
+import runpy, sys
+sys.argv = ["tests/golden/recording.py", "record", "--new"]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
 
 
 @pytest.mark.slow
 def test_the_tests_of_the_page_and_of_the_tables_pass(project):
-    tests = [name for _, name, _ in BLOCKS if name.startswith("tests/test_")]
+    tests = [
+        name for name in (*(name for _, name, _ in BLOCKS), *dict(PLACES).values()) if name.startswith("tests/test_")
+    ]
     options = ["-q", "-p", "no:cacheprovider", *tests, *OF_TABLES]
     assert "passed" in run(project, f"import pytest; raise SystemExit(pytest.main({options}))")
 

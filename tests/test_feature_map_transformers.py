@@ -10,6 +10,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from engine_example import naive_kernel, sample
 from shallows import Options, arrays, kernels
+from shallows.estimators.feature_maps.specification import TRANSFORMERS
 from shallows.kernel_approximation import (
     Fastfood,
     FourierFeatures,
@@ -39,6 +40,10 @@ MAPS = [
     RBFNetwork("laplace", n_features=15, landmarks="kmeans", random_state=0),
     HiddenUnits("multiquadric", n_units=(20, 30), random_state=0),
     SemiRandomFeatures(n_units=40, random_state=0),
+]
+# A further transformer is tested with its defaults, without an entry above.
+MAPS += [
+    made(random_state=0) for made in TRANSFORMERS.values() if isinstance(made, type) and made not in map(type, MAPS)
 ]
 each = pytest.mark.parametrize("transformer", MAPS, ids=lambda one: type(one).__name__)
 

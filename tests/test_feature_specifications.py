@@ -32,7 +32,10 @@ X = np.random.default_rng(0).normal(size=(80, 3))
 
 
 def test_every_map_has_a_transformer_of_the_same_name():
-    assert {*features.FEATURE_MAPS} == {*TRANSFORMERS, "linear"}
+    assert {*features.FEATURE_MAPS} == {*TRANSFORMERS, "linear"}, (
+        "Each name in FEATURE_MAPS (shallows/features/__init__.py) has a transformer of the same name in TRANSFORMERS "
+        "(shallows/estimators/feature_maps/specification.py), see docs/extending.md."
+    )
     for name in TRANSFORMERS:
         assert TRANSFORMERS[name]()._map_name == name
         assert map_request(name, "Machine") == map_request(TRANSFORMERS[name](), "Machine")

@@ -34,9 +34,6 @@ from .other_names import refuse_other_names
 LEAST_WEIGHT = 1e-300
 """Smaller weights, in units of the largest, underflow to zero when they are divided by it."""
 
-WITHOUT_BANDWIDTH = ("linear", "polynomial", "tensor_sketch")
-"""Feature maps that have no bandwidth."""
-
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 
 
@@ -281,10 +278,13 @@ class Estimator(BaseEstimator):
     def _has_common_bandwidth(self) -> bool:
         """Whether the kernel, or the random units, have one bandwidth for all columns of X."""
         features, table = getattr(self, "features", None), self._named.get("features", {})
-        if precomputed.is_asked_for(self) or (isinstance(features, str) and features in WITHOUT_BANDWIDTH):
+        if precomputed.is_asked_for(self) or (isinstance(features, str) and features == "linear"):
             return False
-        if isinstance(features, str) and features in table and not hasattr(self, "kernel"):
-            features = table[features]()
+        named = table[features]() if isinstance(features, str) and features in table else None
+        if named is not None and named.bandwidth is None:
+            return False
+        if named is not None and not hasattr(self, "kernel"):
+            features = named
         if not (features is None or isinstance(features, str)):
             # A feature map of the user does not use the kernel.
             return isinstance(features, Estimator) and features._has_common_bandwidth()

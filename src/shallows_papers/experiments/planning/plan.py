@@ -162,7 +162,7 @@ class Plan:
         return self._once(("code", run.id), lambda: project_modules.digest(self.files_of(run)))
 
     def files_of(self, run: PlannedRun) -> dict[str, str]:
-        """Return the project's files that a run may use, with their digests."""
+        """Return the modules, and the data files of the project, that a run may use, with their digests."""
         definition = self.configuration.methods[run.method]
         return self._once(("files", run.id), lambda: code.files_of_run(definition, run.parameters))
 
