@@ -129,8 +129,8 @@ def map_request(features: Any, estimator: str, kernel: Any = KERNEL, bandwidth: 
     if chosen:
         made = kernels.make(chosen.get("kernel", found.kernel), width)
     searches = width is None or _is_name(width, BANDWIDTH)
-    of_map = {"grows": found._grows, "near_kernel": found._near_kernel}
-    return MapRequest(found._map_name, made, searches, found._size, found._map_parameters, **of_map)
+    given = found._map_name, made, searches, found._size, found._map_parameters
+    return MapRequest(*given, grows=found._grows, near_kernel=found._near_kernel)
 
 
 def _is_name(value: Any, name: str) -> bool:
