@@ -88,10 +88,7 @@ ESTIMATORS = {
     "gradient boosting (scikit-learn)": ("sklearn.ensemble:HistGradientBoosting", 1.0),
     "linear ridge (scikit-learn)": ("sklearn.linear_model:Ridge", 1.0),
 }
-COLOURS = (
-    *("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"),  # this package's
-    *("#000000", "#7F7F7F", "#8C6D31", "#4B0082", "#2F6B2F", "#B22222", "#9E9E00"),
-)
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 #: Features of the pipelines of scikit-learn; the bandwidth is the rule of its support vector machines, gamma="scale".
 N_FEATURES = {"Nystroem": 2000, "RBFSampler": 5000}
 #: Modules in separate environments, see `environments`, and names of packages that are not scikit-learn's.
@@ -400,7 +397,7 @@ def table_rows(found: dict[Any, dict[str, str]]) -> list[list[str]]:
 
 
 def draw(found: dict[Any, dict[str, str]], path: Path) -> None:
-    """Error over seconds, a line an estimator, a larger mark for more rows."""
+    """Error over seconds, a larger mark for more rows: our estimators in color in one row, the others in the next."""
     import matplotlib
     import seaborn
     from matplotlib.figure import Figure
@@ -408,44 +405,51 @@ def draw(found: dict[Any, dict[str, str]], path: Path) -> None:
 
     from shallows_papers.report.sheet import STYLE
 
+    ours = [name for name, (kind, *_) in ESTIMATORS.items() if kind.startswith("shallows:")]
+    rows = {"this package": ours, "other packages": [name for name in ESTIMATORS if name not in ours]}
     with matplotlib.rc_context({**seaborn.axes_style("ticks"), **STYLE, "svg.hashsalt": "which_estimator"}):
-        figure = Figure(figsize=(13.4, 4.2), layout="constrained")
-        sizes = sorted({n for _, _, n in found})
-        axes = figure.subplots(1, len(PROBLEMS))
-        for ax, (problem, (title, unit, _)) in zip(axes, PROBLEMS.items(), strict=True):
-            for place, estimator in enumerate(ESTIMATORS):
-                points = [
-                    (float(one["fit_seconds"]), float(one["error"]), 4 + 2.2 * sizes.index(n))
-                    for n in sizes
-                    if (one := found.get((problem, estimator, n))) and one["error"]
-                ]
-                if not points:
-                    continue
-                seconds, errors, marks = zip(*points, strict=True)
-                dashed = not ESTIMATORS[estimator][0].startswith("shallows:")
-                look = {"color": COLOURS[place], "linestyle": "--" if dashed else "-"}
-                ax.plot(seconds, errors, label=estimator, linewidth=1.2, **look)
-                ax.scatter(seconds, errors, s=[mark**2 for mark in marks], color=look["color"], zorder=3, linewidths=0)
-                if any(found.get((problem, estimator, n), {}).get("note") for n in sizes):
-                    ax.scatter(seconds[-1:], errors[-1:], s=24, color="white", marker="x", zorder=4, linewidths=1.2)
-            ax.set(
-                xscale="log",
-                yscale="log",
-                title=textwrap.fill(title, 40),
-                xlabel=f"seconds of a fit, {cores()} cores",
-                ylabel=unit,
-            )
-            ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-            for axis in (ax.xaxis, ax.yaxis):
-                axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-                axis.set_minor_formatter(NullFormatter())
-            ax.spines[["top", "right"]].set_visible(False)
-        drawn = {name: line for ax in axes for line, name in zip(*ax.get_legend_handles_labels(), strict=True)}
-        names = [estimator for estimator in ESTIMATORS if estimator in drawn]
-        lines = [drawn[name] for name in names]
-        axes[-1].legend(lines, names, loc="upper left", bbox_to_anchor=(1.02, 1.0), borderaxespad=0)
+        figure = Figure(figsize=(11.0, 7.2), layout="constrained")
+        axes = figure.subplots(len(rows), len(PROBLEMS), sharex="col", sharey="col")
+        for row, (whose, shown) in enumerate(rows.items()):
+            line = axes[row]
+            for ax, (problem, (title, unit, _)) in zip(line, PROBLEMS.items(), strict=True):
+                for estimator in [*(name for name in ESTIMATORS if name not in shown), *shown]:
+                    _draw_fits(
+                        ax, problem, estimator, found, COLOURS[shown.index(estimator)] if estimator in shown else ""
+                    )
+                ax.set(xscale="log", yscale="log", ylabel=unit)
+                if row == 0:
+                    ax.set_title(textwrap.fill(title, 34))
+                else:
+                    ax.set_xlabel(f"seconds of a fit, {cores()} cores")
+                ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+                for axis in (ax.xaxis, ax.yaxis):
+                    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+                    axis.set_minor_formatter(NullFormatter())
+                ax.spines[["top", "right"]].set_visible(False)
+            drawn = {name: one for ax in line for one, name in zip(*ax.get_legend_handles_labels(), strict=True)}
+            names = [name for name in shown if name in drawn]
+            place = {"loc": "upper left", "bbox_to_anchor": (1.02, 1.0), "borderaxespad": 0}
+            line[-1].legend([drawn[name] for name in names], names, title=whose, alignment="left", **place)
         path.parent.mkdir(exist_ok=True)
         figure.savefig(path, metadata={"Date": None, "Creator": None})
+
+
+def _draw_fits(ax: Any, problem: str, estimator: str, found: dict[Any, dict[str, str]], color: str) -> None:
+    """Draw the fits of an estimator, thin and gray without a color."""
+    sizes = sorted({n for _, _, n in found})
+    fits = [one for n in sizes if (one := found.get((problem, estimator, n))) and one["error"]]
+    if not fits:
+        return
+    seconds, errors = ([float(one[key]) for one in fits] for key in ("fit_seconds", "error"))
+    if not color:
+        ax.plot(seconds, errors, color="#cccccc", linewidth=0.8, zorder=1)
+        return
+    ax.plot(seconds, errors, label=estimator, linewidth=1.2, color=color)
+    marks = [(4 + 2.2 * sizes.index(int(one["rows"]))) ** 2 for one in fits]
+    ax.scatter(seconds, errors, s=marks, color=color, zorder=3, linewidths=0)
+    if any(found.get((problem, estimator, n), {}).get("note") for n in sizes):
+        ax.scatter(seconds[-1:], errors[-1:], s=24, color="white", marker="x", zorder=4, linewidths=1.2)
 
 
 def page(found: dict[Any, dict[str, str]]) -> str:
@@ -465,8 +469,9 @@ def page(found: dict[Any, dict[str, str]]) -> str:
         "",
         "Every estimator was run once with its default settings on three problems. Two can supply any number of rows;",
         "Covertype has about 580,000. Each line of the picture is an estimator; larger marks mean more training rows:",
-        f"{', '.join(f'{size:,}' for size in sizes)}. Lower is more accurate, further left is faster; dashed lines",
-        "are other packages. A white cross marks the largest size that fitted into the time limit and memory.",
+        f"{', '.join(f'{size:,}' for size in sizes)}. Lower is more accurate, further left is faster. Gray lines",
+        "are the estimators of the other row. A white cross marks the largest size that fitted into time limit and",
+        "memory.",
         f"Times are wall-clock on an idle machine with {cores()} cores; ignore small differences.",
         f"scikit-learn's pipelines have {N_FEATURES['RBFSampler']:,} random features, or {N_FEATURES['Nystroem']:,} of "
         "the Nyström method, and the bandwidth",
