@@ -205,25 +205,24 @@ def classes_page(project: Path) -> str:
     lines = heading("All classes", "=")
     lines += [
         "In formulas :math:`n` is the number of rows, :math:`d` of inputs, :math:`D` of features, and :math:`m` of",
-        "centers, landmarks or support vectors. Rows that do not fit into memory are read from a memory map or with",
-        "``partial_fit``; a mark in brackets needs another solver than the default. The table is made from the",
-        "classes; only the columns with formulas are written by hand.",
+        "centers, landmarks or support vectors. All classes take dense and sparse rows. Rows that do not fit into",
+        "memory are read from a memory map or with ``partial_fit``; a mark in brackets needs another solver than the",
+        "default. The tables are made from the classes; only the columns with formulas are written by hand.",
         ":doc:`solvers` has the solvers, :doc:`promises` has weights and several targets.",
         "",
     ]
-    rows = []
     for title, names in families().items():
-        rows.append((f"**{title}**", *[""] * 7))
+        rows = []
         for name in names:
             one, told = getattr(shallows.estimators, name), by_hand(project)[name]
-            tags = one().__sklearn_tags__()
             streams = "yes" if hasattr(one(), "partial_fit") else "(yes)" if hasattr(one, "partial_fit") else ""
-            marks = ["yes" * can_use_gpu(project, name), streams, "yes" * tags.input_tags.sparse]
-            task = TASKS[tags.estimator_type]
+            task, gpu = TASKS[one().__sklearn_tags__().estimator_type], "yes" * can_use_gpu(project, name)
             link = f":doc:`{name} <reference_{name}>`"
-            rows.append((link, task, told["training"], told["keeps"], _uncertainty(one), *marks))
-    titles = ["class", "for", "training", "the model keeps", "uncertainty", "GPU", "partial_fit", "sparse rows"]
-    return "\n".join(lines + table(titles, [24, 11, 16, 19, 12, 6, 6, 6], rows))
+            rows.append((link, task, told["training"], told["keeps"], _uncertainty(one), gpu, streams))
+        titles = ["class", "for", "training", "the model keeps", "uncertainty", "GPU", "partial_fit"]
+        directive, *rest = table(titles, [24, 11, 18, 19, 12, 6, 10], rows)
+        lines += [*heading(title, "-"), directive, "   :class: compact", *rest]
+    return "\n".join(lines)
 
 
 #: What the types of estimators of scikit-learn are for.

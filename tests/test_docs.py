@@ -204,6 +204,8 @@ def test_every_class_is_in_the_table_of_all_classes():
     assert set(class_pages.by_hand(PROJECT)) == set(class_pages.shallows_estimators())
     page = class_pages.classes_page(PROJECT)
     assert all(page.count(f"<reference_{name}>") == 1 for name in class_pages.shallows_estimators())
+    every = [getattr(shallows.estimators, name)() for name in class_pages.shallows_estimators()]
+    assert all(one.__sklearn_tags__().input_tags.sparse for one in every), "the page says so"
 
 
 @pytest.mark.skipif(gpu_is_available(), reason="asks for a GPU that is not there")
