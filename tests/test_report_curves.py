@@ -95,6 +95,12 @@ def test_a_level_is_a_line_across(tmp_path):
     assert [text.get_text() for text in ax.texts] == ["1 − δ"]
 
 
+def test_each_row_of_axes_is_named_at_its_left(tmp_path):
+    rows = [row("norm", m, f"k={rank}; j={place}; m={m}") for rank in (1, 2) for place in (3, 4) for m in (1, 10)]
+    figure = draw_curves(tmp_path, rows, {"y": ["norm"], "rows": "k", "columns": "j"})
+    assert [ax.get_ylabel() for ax in figure.axes] == ["k = 1\nthe norm", "", "k = 2\nthe norm", ""]
+
+
 def test_independent_values_are_points_without_lines(tmp_path):
     rows = [row(metric, m / 7, f"m={m}") for metric in ("norm", "bound") for m in range(20)]
     (ax,) = draw_curves(tmp_path, rows, {"y": ["norm", "bound"], "lines": "metric", "points": True}).axes

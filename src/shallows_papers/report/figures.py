@@ -151,7 +151,10 @@ def curves(target: Target) -> Figure:
             named = name_of(target, "metric", drawn[0]) if len(drawn) == 1 else ""
             y_label = named if rows == "metric" else spec.get("y_label", named)
             y_label += ", best so far" * bool(spec.get("best_so_far"))
-            ax.set_ylabel("" if place else textwrap.fill(y_label, int(height * LETTERS)))
+            # Without a place in the titles, the value of a row stands at its left.
+            beside = [_title(target, rows, row)] if rows and rows != "metric" and wide > 1 else []
+            lines_of_label = [*beside, textwrap.fill(y_label, int(height * LETTERS))]
+            ax.set_ylabel("" if place else "\n".join(filter(None, lines_of_label)))
             _set_scales(ax, part, part if spec.get("free_y") else _where(table, rows, row), spec)
             if part["mean"].isna().all():
                 sheet.write_inside(ax, _why_empty(target, part))

@@ -25,6 +25,7 @@ def convergence(
     *,
     solver: str,
     parameters: Mapping[str, Any] | None = None,
+    averaging: str | None = None,
     regularisation: float,
     passes: Sequence[int] = PASSES,
     target: float = 0.01,
@@ -34,7 +35,7 @@ def convergence(
     """Relative distance from the optimum, and test error, against passes over the training data.
 
     A plane of a cutting-plane method and a Newton iteration count as a pass. `parameters` are parameters of the solver,
-    a key of `exact.SOLVERS`. `most_rows` limits the number of rows.
+    a key of `exact.SOLVERS`, and `averaging` replaces the one among them. `most_rows` limits the number of rows.
 
     Over the passes: ``suboptimality``, (P(w) − P*)/P* with P* between the objective and the bound of dual coordinate
     descent, ``test_error`` in percent, and ``cost``, processor seconds of training divided by the time of one product
@@ -45,7 +46,7 @@ def convergence(
     x, y = data.x_train[:most_rows], np.asarray(data.y_train[:most_rows])
     problem = problem_of(x, y, regularisation)
     best, value, bound = optimum(problem)
-    chosen = dict(parameters or {})
+    chosen = dict(parameters or {}) | ({"averaging": averaging} if averaging else {})
     if solver in BY_VISITS:
         chosen["seed"] = random_state
     elif solver == "dual_coordinate_descent":
