@@ -1,5 +1,7 @@
 """A learned metric: its gradients, what it learns, when it stays off, and what it refuses."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -171,6 +173,26 @@ def test_points_of_another_width_are_refused():
     model = KernelRidgeRegressor(metric="diagonal", random_state=0).fit(X, y)
     with pytest.raises(ValueError, match="features"):
         model.predict(X[:, :5])
+
+
+def test_sparse_rows_are_predicted_like_dense_rows():
+    X, y = planted(200)
+    for form in ("diagonal", "full"):
+        model = KernelRidgeRegressor(metric=form, random_state=0).fit(X, y)
+        for sparse in (scipy.sparse.csr_matrix(X), scipy.sparse.csr_array(X)):
+            np.testing.assert_allclose(model.predict(sparse), model.predict(X), rtol=1e-9)
+
+
+def test_the_rows_are_never_copied_as_a_whole():
+    X, y = planted(300, d=40)
+    model = KernelRidgeRegressor(metric="diagonal", centers=20, random_state=0).fit(X, y)
+    rows = np.broadcast_to(X[0], (800_000, 40))  # 256 MB, which take no memory; a block takes 32 MB
+    tracemalloc.start()
+    try:
+        model.predict(rows)
+        assert tracemalloc.get_traced_memory()[1] < rows.nbytes
+    finally:
+        tracemalloc.stop()
 
 
 def test_halves_that_learn_and_judge_are_apart(monkeypatch):

@@ -119,7 +119,7 @@ def fit_kernel_centers(
         searches_bandwidth=searches_bandwidth,
     )
     inputs = rows.X if components is None else components(rows.X)
-    centers = centers if components is None or are_training_points(centers) else components(centers)
+    centers = centers if components is None or are_training_points(centers) else components(centers)[:]
     with device.active():
         spans = spans_left_out(centers, n, c) if calibrates and held_out is None else []
         chooses = searches_bandwidth or is_automatic(regularization)

@@ -163,7 +163,7 @@ def refit(
     choice = choose_in(metric, kernel, x[few], y[few], None if weights is None else weights[few], seed)
     if choice is None or choice.is_uninformative:
         return None
-    z = metric(x)
+    z = metric(x)[:]
     points = kernels.augmented(z - z.mean(axis=0))
     closed: Any = kernel.with_bandwidth(choice.bandwidth)
     columns = None if weights is None else weights[:, None]
@@ -221,7 +221,7 @@ def choose_in(
     joined = join_copies(x, y, weights)
     if len(joined.first) < 3 or not joined.targets.any():
         return None
-    z = metric(x[joined.first])
+    z = metric(x)[joined.first]
     points = kernels.augmented(z - z.mean(axis=0))
     median = kernel.median_bandwidth(points[:, :-2], seed) if kernel.is_open else None
     matrix_of = lambda width: np.asarray(kernels.matrix(kernel.with_bandwidth(width), points))  # noqa: E731

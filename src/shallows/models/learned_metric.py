@@ -6,10 +6,26 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 
-from .. import arrays
 
-BLOCK_BYTES = 2**25
+@dataclass(frozen=True)
+class WeightedRows:
+    """M^½ x of points, shape (n, d): computed whenever rows are read, so that there is no copy of all points."""
+
+    points: Any  # An array, memory map or CSR matrix, shape (n, d)
+    root: np.ndarray  # M^½, as in `LearnedMetric`, in the precision of the points
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Of the points."""
+        return self.points.shape
+
+    def __getitem__(self, rows: Any) -> np.ndarray:
+        """Some rows, dense."""
+        block = self.points[rows]
+        block = block.toarray() if scipy.sparse.issparse(block) else np.asarray(block)
+        return block * self.root if self.root.ndim == 1 else block @ self.root
 
 
 @dataclass(frozen=True)
@@ -43,10 +59,6 @@ class LearnedMetric:
         values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
         return cls((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)
 
-    def __call__(self, X: Any) -> np.ndarray:
-        """M^½ x of points, shape (n, d), in their precision; read block by block."""
-        out = np.empty(X.shape, dtype=X.dtype)
-        root = self.root.astype(X.dtype)
-        for rows in arrays.blocks(X.shape[0], max(1, BLOCK_BYTES // (8 * max(1, X.shape[1])))):
-            out[rows] = X[rows] * root if root.ndim == 1 else X[rows] @ root
-        return out
+    def __call__(self, X: Any) -> WeightedRows:
+        """M^½ x of points, shape (n, d), in their precision."""
+        return WeightedRows(X, self.root.astype(X.dtype))
