@@ -3,6 +3,7 @@
 ``python benchmarks/defaults.py --half tuned --seeds 0 1 --data FOLDER --out FILE`` fits every estimator at its defaults
 to the datasets of `default_data`, and scikit-learn's machines with two values of C or alpha each. Results that are in
 FILE are not measured again. ``--half aside`` takes the other half, which is looked at once, after all tuning.
+``--inputs`` compares the choices of kernel and metric of kernel ridge regression instead of the solvers.
 
 Scores are accuracies and R² on test rows. The reference is the best of the machines on each split, chosen by these
 same test rows, which no user could do. Probabilities are compared with the machine's, calibrated by a sigmoid in five
@@ -34,6 +35,13 @@ OURS = {
     "EKR": "exact kernel ridge",
     "DSG": "doubly stochastic gradients",
 }
+INPUTS = {
+    "none": {},
+    "kernel": {"kernel": "auto"},
+    "metric": {"metric": "auto"},
+    "both": {"kernel": "auto", "metric": "auto"},
+}
+"""Parameters of kernel ridge regression, of which ``--inputs`` compares the defaults with the others."""
 GOALS = {  # task: estimator: (mean, worst) that a score may lie below the reference
     "classification": {"EP": (0.002, 0.02), "EPC": (0.002, 0.02), "FEP": (0.01, 0.04), "DSG": (0.01, 0.04)},
     "regression": dict.fromkeys(("EP", "EPC", "FEP", "DSG"), (0.01, 0.05)),
@@ -47,11 +55,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--half", choices=("tuned", "aside", "all"), default="tuned")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0])
-    parser.add_argument("--only", nargs="+", default=list(OURS), choices=list(OURS), help="which estimators")
+    parser.add_argument("--inputs", action="store_true", help="compare choices of kernel and metric")
+    parser.add_argument("--only", nargs="+", choices=[*OURS, *INPUTS], help="which estimators")
     parser.add_argument("--problems", nargs="+", help="which datasets; all of the half if none are named")
     parser.add_argument("--data", type=Path, default=Path(__file__).parent / "data")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "defaults_fits.json")
     asked = parser.parse_args()
+    first, *others = INPUTS if asked.inputs else ("reference", *OURS)
+    others = asked.only or others
     tuned, aside = default_data.halves()
     problems = {"tuned": tuned, "aside": aside, "all": tuned + aside}[asked.half]
     problems = [problem for problem in problems if not asked.problems or problem.name in asked.problems]
@@ -59,19 +70,20 @@ def main() -> None:
     for seed in asked.seeds:
         for problem in problems:
             kept = results.setdefault(f"{problem.name}/{seed}", {})
-            missing = [name for name in ("reference", *asked.only) if name not in kept]
+            missing = [name for name in (first, *others) if name not in kept]
             if missing:
                 data = default_data.split(problem, seed, asked.data)
                 kept |= {name: measure(name, problem.task, data) for name in missing}
                 asked.out.parent.mkdir(parents=True, exist_ok=True)
                 asked.out.write_text(json.dumps(results, indent=1))
-    record = Record("defaults", resume=True)
+    record = Record("inputs" if asked.inputs else "defaults", resume=True)
     for task in ("classification", "regression"):
         names = [problem.name for problem in problems if problem.task == task]
-        for kind in ("score", "log_loss") if task == "classification" else ("score",):
-            what = "log-loss of classification" if kind == "log_loss" else f"score of {task}"
-            rows, note = table(task, kind, names, asked.seeds, asked.only, results)
-            record.add(f"{HALVES[asked.half]}, {what}", ("data", "reference", *asked.only), rows, note)
+        kinds = ["score", "log_loss"] if task == "classification" else ["score"]
+        for kind in [*kinds, "processor_seconds"] if asked.inputs else kinds:
+            what = f"{kind.replace('log_loss', 'log-loss').replace('_', ' ')} of {task}"
+            rows, note = table(task, kind, names, asked.seeds, first, others, results)
+            record.add(f"{HALVES[asked.half]}, {what}", ("data", first, *others), rows, note)
             print(what, note, sep="\n\n")
 
 
@@ -82,11 +94,12 @@ def measure(name: str, task: str, data: default_data.Split) -> dict[str, Any]:
         if name == "reference":
             return reference(task, data)
         X, X_test, y, y_test = data
-        started = time.perf_counter()
-        model = make(OURS[name], task).fit(X, y)
-        seconds = time.perf_counter() - started
-        found = {"score": model.score(X_test, y_test), "seconds": seconds}
-        found |= {key: model.report_.get(key) for key in ("bandwidth", "alpha", "n_epochs")}
+        started, busy = time.perf_counter(), time.process_time()
+        solver, parameters = ("kernel ridge", INPUTS[name]) if name in INPUTS else (OURS[name], {})
+        model = make(solver, task, **parameters).fit(X, y)
+        seconds = {"seconds": time.perf_counter() - started, "processor_seconds": time.process_time() - busy}
+        found = {"score": model.score(X_test, y_test), **seconds}
+        found |= {key: model.report_.get(key) for key in ("bandwidth", "alpha", "n_epochs", "kernel", "metric")}
         if task == "classification":
             found["log_loss"] = log_loss(y_test, model.predict_proba(X_test), labels=model.classes_)
         return found
@@ -116,21 +129,24 @@ def folds(y: np.ndarray) -> int:
 
 
 def table(
-    task: str, key: str, names: list[str], seeds: list[int], estimators: list[str], results: dict[str, Any]
+    task: str, key: str, names: list[str], seeds: list[int], first: str, others: list[str], results: dict[str, Any]
 ) -> tuple[list[list[str]], str]:
-    """Rows of means over the seeds, and a note on the differences from the reference."""
+    """Rows of means over the seeds, and a note on the differences from the first column."""
 
     def mean(name: str, of: str) -> float:
         return float(np.mean([results[f"{name}/{seed}"][of].get(key, np.nan) for seed in seeds]))
 
-    rows, apart = [], {estimator: [] for estimator in estimators}
+    rows, apart = [], {estimator: [] for estimator in others}
     for name in names:
-        best, ours = mean(name, "reference"), [mean(name, estimator) for estimator in estimators]
+        best, ours = mean(name, first), [mean(name, estimator) for estimator in others]
         rows.append([name, *(f"{value:.3f}" for value in (best, *ours))])
-        for estimator, value in zip(estimators, ours, strict=True):
-            apart[estimator].append(value / best if key == "log_loss" else value - best)
+        for estimator, value in zip(others, ours, strict=True):
+            apart[estimator].append(value - best if key == "score" else value / best)
     notes = []
     for estimator, values in apart.items():
+        if key == "processor_seconds":
+            notes.append(f"- {estimator}: mean ratio {np.mean(values):.2f}, largest {max(values):.2f}")
+            continue
         if key == "log_loss":
             over = [name for name, value in zip(names, values, strict=True) if value > LOG_LOSS]
             notes.append(

@@ -12,6 +12,7 @@ MODELS: dict[str, tuple[str, dict[str, Any]]] = {
     "ridge on random features": ("FeatureRidge", {}),
     "doubly stochastic gradients": ("DoublyStochastic", {}),
     "exact kernel ridge": ("KernelRidge", {"solver": "cholesky"}),
+    "kernel ridge": ("KernelRidge", {}),
 }
 
 
