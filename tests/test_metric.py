@@ -168,6 +168,13 @@ def test_what_is_refused(given, X, message):
         KernelRidgeRegressor(**given).fit(X, np.arange(60.0))
 
 
+@pytest.mark.parametrize("given", [{"metric": "auto"}, {"metric": "full"}, {"kernel": "auto"}])
+def test_numbers_whose_squares_overflow_are_refused(given):
+    X, y = planted(60)
+    with pytest.raises(ShallowsError, match="squared distances overflow"):
+        KernelRidgeRegressor(**given).fit(1e160 * X, y)
+
+
 def test_points_of_another_width_are_refused():
     X, y = planted(200)
     model = KernelRidgeRegressor(metric="diagonal", random_state=0).fit(X, y)

@@ -19,6 +19,7 @@ from ..arrays.user_arrays import column_spreads, largest_unit
 from ..errors import ShallowsError
 from ..kernels import Kernel
 from ..kernels.gradients import check_gradients, gradients
+from ..models.centering import check_scale
 from ..models.learned_metric import LearnedMetric
 from ..spectrum.kernel_ridge_choice import join_copies
 from ..spectrum.leave_one_out import RidgeChoice, choose_ridge
@@ -223,6 +224,7 @@ def choose_in(
         return None
     z = metric(x)[joined.first]
     points = kernels.augmented(z - z.mean(axis=0))
+    check_scale(points, z.dtype, may_vanish=True)
     median = kernel.median_bandwidth(points[:, :-2], seed) if kernel.is_open else None
     matrix_of = lambda width: np.asarray(kernels.matrix(kernel.with_bandwidth(width), points))  # noqa: E731
     return choose_ridge(matrix_of, joined.targets, median=median, weights=joined.weights)
