@@ -26,6 +26,11 @@ SECTIONS = {
         "centers, FEP EigenPro on random features, EKR exact kernel ridge regression, DSG doubly stochastic gradients. "
         "Scores are accuracies and R² on test rows.",
     ),
+    "inputs": (
+        "Choices of kernel and metric",
+        "`python benchmarks/defaults.py --inputs --half tuned`: kernel ridge regression at its defaults (none), with "
+        '`kernel="auto"`, with `metric="auto"`, and with both. Scores are accuracies and R² on test rows.',
+    ),
     "growth": ("Growth of time and memory", "`python benchmarks/growth.py --seeds 3`: powers with intervals of 95 %."),
     "gpu": ("On a GPU", "`python benchmarks/gpu.py --all`."),
     "kills": ("Killed trainings", "`python benchmarks/kills.py --kills 20`."),

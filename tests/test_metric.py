@@ -203,28 +203,24 @@ def test_the_rows_are_never_copied_as_a_whole():
 
 
 def test_halves_that_learn_and_judge_are_apart(monkeypatch):
-    seen = {"learn": [], "judge": []}
-    refit, choose_in = learning.refit, learning.choose_in
+    seen = {"refit": [], "choose_in": []}
 
-    def noted_refit(metric, kernel, x, *rest):
-        seen["learn"].append({tuple(row) for row in x})
-        monkeypatch.setattr(learning, "choose_in", choose_in)
-        found = refit(metric, kernel, x, *rest)
-        monkeypatch.setattr(learning, "choose_in", noted_choice)
-        return found
+    def note(name, function):
+        def noted(metric, kernel, x, *rest):
+            seen[name].append({tuple(row) for row in x})
+            return function(metric, kernel, x, *rest)
 
-    def noted_choice(metric, kernel, x, *rest):
-        seen["judge"].append({tuple(row) for row in x})
-        return choose_in(metric, kernel, x, *rest)
+        monkeypatch.setattr(learning, name, noted)
 
-    monkeypatch.setattr(learning, "refit", noted_refit)
-    monkeypatch.setattr(learning, "choose_in", noted_choice)
+    note("refit", learning.refit)
+    note("choose_in", learning.choose_in)
     X, y = planted(300)
     first = LearnedMetric(np.ones(X.shape[1]))
     assert learning.lowers_error(first, kernels.Gaussian(), X, y[:, None], None, Metric("auto"), 0)
-    assert [len(rows) for rows in seen["learn"]] == [150, 150]
-    for learned, judged in zip(seen["learn"], (seen["judge"][:2], seen["judge"][2:]), strict=True):
-        assert all(len(rows) == 150 and not rows & learned for rows in judged)
+    first_half, second_half = seen["refit"]
+    assert len(first_half) == len(second_half) == 150 and not first_half & second_half
+    # Without a metric on both halves, then each metric on the half that did not learn it.
+    assert seen["choose_in"] == [first_half, second_half, second_half, first_half]
 
 
 def test_a_gain_that_may_be_chance_is_not_enough(monkeypatch):

@@ -36,10 +36,10 @@ FEWEST_ROWS = 50
 MOST_CENTERS = 2500
 """Centers of the functions whose gradients are taken; with fewer rows all of them."""
 
-CHOOSING = 1000
+CHOOSING = 600
 """The most rows that choose bandwidth and λ of the functions whose gradients are taken."""
 
-HALF, JUDGES = 2000, 800
+HALF, JUDGES = 2000, 500
 """The most rows of a half from which "auto" learns a metric, and the most rows of the other half that judge it."""
 
 CHANCE, LEAST_GAIN = 2.0, 0.01
@@ -155,13 +155,15 @@ def refit(
     weights: np.ndarray | None,
     wanted: Metric,
     seed: int,
+    choice: RidgeChoice | None = None,
 ) -> LearnedMetric | None:
     """The next metric, from the gradients of a function that is fitted in this one; None if the rows show nothing.
 
-    ``x`` (n, d), centered targets ``y`` (n, c) and weights (n,) or None.
+    ``x`` (n, d), centered targets ``y`` (n, c) and weights (n,) or None. ``choice``: bandwidth and λ of the function,
+    if they are known.
     """
     few = slice(0, CHOOSING)
-    choice = choose_in(metric, kernel, x[few], y[few], None if weights is None else weights[few], seed)
+    choice = choice or choose_in(metric, kernel, x[few], y[few], None if weights is None else weights[few], seed)
     if choice is None or choice.is_uninformative:
         return None
     z = metric(x)[:]
@@ -192,24 +194,24 @@ def lowers_error(
 ) -> bool:
     """Whether a metric that half of the rows learns lowers the leave-one-out error of the others by more than chance.
 
-    Each half learns and judges. Leave-one-out errors of the rows that a metric was learned on are too small: they would
-    choose a metric on most data.
+    Each half learns and judges, and the error of both must fall. Leave-one-out errors of the rows that a metric was
+    learned on are too small: they would choose a metric on most data.
     """
     half = min(HALF, len(x) // 2)
     halves, gains, before = (slice(0, half), slice(half, 2 * half)), [], []
-    for learns, judges in (halves, halves[::-1]):
-        of_rows = x[learns], y[learns], None if weights is None else weights[learns]
-        metric = refit(first, kernel, *of_rows, wanted, seed)
-        if metric is None:
+    judges = [slice(span.start, min(span.start + JUDGES, span.stop)) for span in halves]
+    rows_of = lambda span: (x[span], y[span], None if weights is None else weights[span])  # noqa: E731
+    of_first = [choose_in(first, kernel, *rows_of(span), seed) for span in judges]
+    for own, other in ((0, 1), (1, 0)):
+        metric, reference = refit(first, kernel, *rows_of(halves[own]), wanted, seed, of_first[own]), of_first[other]
+        of_metric = None if metric is None else choose_in(metric, kernel, *rows_of(judges[other]), seed)
+        if reference is None or of_metric is None:
             return False
-        own = slice(judges.start, min(judges.start + JUDGES, judges.stop))
-        of_judges = x[own], y[own], None if weights is None else weights[own]
-        of_first, of_metric = (choose_in(one, kernel, *of_judges, seed) for one in (first, metric))
-        if of_first is None or of_metric is None:
-            return False
-        squares = of_first.path.squares(of_first.regularization)
+        squares = reference.path.squares(reference.regularization)
         before.append(squares)
         gains.append(squares - of_metric.path.squares(of_metric.regularization))
+        if gains[-1].mean() <= 0.0:
+            return False
     gain = np.concatenate(gains)
     by_chance = CHANCE * gain.std() / np.sqrt(len(gain))
     return bool(gain.mean() > max(by_chance, LEAST_GAIN * np.concatenate(before).mean()))
