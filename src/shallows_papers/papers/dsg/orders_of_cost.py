@@ -49,19 +49,24 @@ def orders_of_cost(
     Points are normal numbers, and labels are noisy signs. "dsg" has one block of features for every batch; "kernel" is
     NORMA, "fourier" SDCA on n/2 frequencies and "nystrom" on n/2 landmarks.
 
-    Over the sizes: ``preprocessing`` (of landmarks and their map), ``training`` and ``prediction`` of 2,000 points, all
-    in units of the first size, and ``storage``, the bytes that a prediction needs without seeds.
+    Over the sizes: ``before`` (the first step of the training), ``preprocessing`` (of landmarks and their map),
+    ``training`` and ``prediction`` of 2,000 points, all in units of the first size; ``storage``, the bytes that a
+    prediction needs without seeds; and ``training_storage``, the bytes that a training needs between two steps without
+    seeds and examples: the arrays of a checkpoint, and the points or landmarks of its function. Features that are kept
+    to save time are not counted.
     """
     UnknownNameError.check("method", method, METHODS)
     UnknownNameError.check("axis", along, ("n", "d"))
     found: dict[str, dict[int, list[float]]] = {
-        name: {size: [] for size in sizes} for name in ("preprocessing", "training", "prediction")
+        name: {size: [] for size in sizes} for name in ("before", "preprocessing", "training", "prediction")
     }
     drawn = {size: _points(*((size, n_inputs) if along == "n" else (n_points, size)), random_state) for size in sizes}
-    storage = {}
+    storage, training_storage = {}, {}
     for turn, size in in_turn(sizes, rounds):
-        model, times = _fitted(method, *drawn[size], random_state)
-        storage[size] = float(_stored(model))
+        model, times, remembered = _fitted(method, *drawn[size], random_state)
+        points = _bytes_of_points(model)
+        storage[size] = float((model.coef_ if hasattr(model, "coef_") else model.dual_coef_).nbytes + points)
+        training_storage[size] = float(remembered + points)
         for name, seconds in times.items() if turn else ():
             found[name][size].append(seconds)
     curve = {}
@@ -71,17 +76,19 @@ def orders_of_cost(
             # Use the shortest round, because other work on the machine can only add time.
             curve[name] = [min(seconds[size]) / first for size in sizes]
     curve["storage"] = [storage[size] for size in sizes]
+    curve["training_storage"] = [training_storage[size] for size in sizes]
     return AnalysisResult(list(sizes), curve, effective={"method": method, "along": along, "rounds": rounds})
 
 
 class _TrainingClock(Observer):
-    """Processor time before the first and after the last step of a training."""
+    """Processor time before the first and after the last step of a training, and the bytes of its last checkpoint."""
 
     def on_start(self, run: Run) -> None:
         self.started = time.process_time()
 
     def on_end(self, run: Run) -> None:
         self.ended = time.process_time()
+        self.remembered = sum(array.nbytes for array in run.state.remember()[0].values())
 
 
 def _points(n: int, d: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -90,8 +97,8 @@ def _points(n: int, d: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     return x, np.where(x[:, 0] + 0.3 * streams.normal(seed, "growth noise", n, (n + PREDICTED,)) > 0, 1, 0)
 
 
-def _fitted(method: str, x: np.ndarray, y: np.ndarray, seed: int) -> tuple[Any, dict[str, float]]:
-    """A fitted model, and its processor seconds."""
+def _fitted(method: str, x: np.ndarray, y: np.ndarray, seed: int) -> tuple[Any, dict[str, float], int]:
+    """A fitted model, its processor seconds, and the bytes of a checkpoint at the end of its training."""
     n, d = len(x) - PREDICTED, x.shape[1]
     same = {"bandwidth": math.sqrt(2.0 * d), "random_state": seed, "fit_intercept": False}
     of_risk = {"regularization": None, "fit_intercept": False, "random_state": seed}
@@ -128,16 +135,13 @@ def _fitted(method: str, x: np.ndarray, y: np.ndarray, seed: int) -> tuple[Any, 
         mapped = timings["eigensystem"] + timings["kernel_matrix"]
         preprocessing = (clock.started - started) * mapped / (timings["preparation"] + mapped)
     predicted = min(processor_seconds(model.predict, x[n:]) for _ in range(2))
-    training = clock.ended - clock.started
-    return model, {"preprocessing": preprocessing, "training": training, "prediction": predicted}
+    times = {"before": clock.started - started, "preprocessing": preprocessing, "prediction": predicted}
+    return model, {**times, "training": clock.ended - clock.started}, clock.remembered
 
 
-def _stored(model: Any) -> int:
-    """Return the bytes that a prediction needs in addition to the seed."""
+def _bytes_of_points(model: Any) -> int:
+    """Return the bytes of the points, or of the landmarks and their map, that the model's function is computed from."""
     if hasattr(model, "coef_"):
         blocks = model._model.blocks.features
-        landmarks = sum(v.nbytes for v in vars(blocks).values() if isinstance(v, np.ndarray))
-        return model.coef_.nbytes + landmarks
-    if hasattr(model, "support_"):
-        return model.dual_coef_.nbytes + model._model.points.nbytes
-    return model.dual_coef_.nbytes
+        return sum(v.nbytes for v in vars(blocks).values() if isinstance(v, np.ndarray))
+    return model._model.points.nbytes if hasattr(model, "support_") else 0
