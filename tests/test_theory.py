@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 from shallows import kernels, spectrum
 from shallows.fitting.rsvd_preconditioner import fit_rsvd_preconditioner
@@ -25,6 +26,7 @@ from shallows_papers.papers.eigenpro.batch_norms import (
 )
 from shallows_papers.papers.eigenpro.eigensystem_cost import compare_eigensystems
 from shallows_papers.papers.eigenpro.epochs_by_batch_size import _epochs, epochs_by_batch_size
+from shallows_papers.papers.eigenpro.nearest_neighbor_risk import nearest_neighbor_risk
 from shallows_papers.papers.eigenpro.released_draws import released_draws
 from shallows_papers.papers.eigenpro.residuals_by_direction import residuals_by_direction
 
@@ -272,3 +274,19 @@ def test_the_steps_of_a_sketch_along_the_top_direction_are_those_of_dense_algebr
 
 def test_median_and_spread_of_a_curve():
     assert (claims.median({0: 3.0, 1: 1.0, 2: 8.0}), claims.spread({0: 3.0, 1: 1.0, 2: 8.0})) == (3.0, 8.0)
+
+
+def test_the_nearest_neighbor_errs_as_cover_and_hart_say_of_laws_with_a_known_bayes_error():
+    R = 0.05
+    found = nearest_neighbor_risk(law="flipped labels", sizes=(10, 20_000))
+    assert found.numbers["limit"] == pytest.approx(2 * (1 - R))
+    few, many = found.curve["ratio"]
+    assert many == pytest.approx(2 * (1 - R), rel=0.05)
+    assert few > 2
+    found = nearest_neighbor_risk(law="normal classes", sizes=(10, 20_000))
+    x, half = np.linspace(-9, 9, 20_001), -norm.ppf(R)
+    one, other = norm.pdf(x - half), norm.pdf(x + half)
+    assert np.trapezoid(np.minimum(one, other), x) / 2 == pytest.approx(R, rel=1e-6)
+    limit = np.trapezoid(one * other / (one + other), x) / R
+    assert found.numbers["limit"] == pytest.approx(limit, rel=0.02)  # over 50,000 points
+    assert found.curve["ratio"][1] == pytest.approx(limit, rel=0.05)

@@ -154,6 +154,24 @@ def test_a_landmark_method_stores_its_landmarks():
     assert found[0] == found[1]
 
 
+@pytest.mark.parametrize(
+    ("method", "in_n", "in_d"),
+    [
+        ("dsg", (0.9, 1.1), (-0.01, 0.01)),
+        ("fourier", (0.9, 1.1), (-0.01, 0.01)),
+        ("kernel", (0.5, 1.3), (0.8, 1.2)),  # not every example has a coefficient
+        ("nystrom", (1.4, 2.0), (0.2, 0.8)),  # between the powers of the landmarks and of their map
+    ],
+)
+def test_what_a_training_stores_grows_with_its_examples_and_with_the_points_that_it_keeps(method, in_n, in_d):
+    sizes, d = (100, 200, 400), (50, 100, 200)
+    found = orders_of_cost(method=method, sizes=sizes, n_inputs=20, rounds=1).curve
+    assert in_n[0] < exponent(sizes, found["training_storage"]) < in_n[1]
+    assert all(during >= after for during, after in zip(found["training_storage"], found["storage"], strict=True))
+    found = orders_of_cost(method=method, along="d", sizes=d, n_points=200, rounds=1).curve["training_storage"]
+    assert in_d[0] < exponent(d, found) < in_d[1]
+
+
 def test_stored_features_take_their_product_in_bytes(data):
     found = expansion_cost.stored_feature_bytes(data, n_points=8_100_000, n_features=100_000, n_outputs=10).numbers
     assert found["stored_terabytes"] == pytest.approx(8.1e6 * 1e5 * 8 / 1e12)
