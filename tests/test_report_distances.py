@@ -66,7 +66,7 @@ def test_the_page_shows_the_picture_and_counts_its_dots(tmp_path):
         page.write([(csv_path, None)], tmp_path / "index.html")
         texts.append((tmp_path / "index.html").read_text())
     told = "Of 7 numbers: 1 reproduced; 1 reproduced, one seed; 1 undecided; 4 deviate."
-    assert told in texts[0] and "grey band" not in texts[1]
+    assert told in texts[0] and "gray band" not in texts[1]
     [uri] = re.findall(r'src="(data:image/svg[^"]*)"', texts[0])
     assert '<th scope="row">An invented paper: some &lt; all &amp; more</th><td>2</td><td>1</td><td>1</td>' in texts[0]
     assert "reproduced, one seed (1)" in base64.b64decode(uri.partition(",")[2]).decode()

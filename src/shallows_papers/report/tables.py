@@ -51,7 +51,7 @@ def parts_of(target: Target, is_drawn: bool = False) -> list[TablePart]:
     absent = _without(unmeasured, quoted)
     found = [
         (compared, ""),
-        (besides, f"{_values(len(besides))} measured besides, of which the source prints none"),
+        (besides, f"{_values(len(besides))} more measured; the source prints none of them"),
         (absent, f"{_values(len(absent))} printed and not run here"),
         (quoted, f"{_values(len(quoted))} quoted, which cannot be run again"),
     ]
