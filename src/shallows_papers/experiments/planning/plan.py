@@ -167,7 +167,7 @@ class Plan:
         return self._once(("files", run.id), lambda: code.files_of_run(definition, run.parameters))
 
     def names_of_files(self, run: PlannedRun) -> list[str]:
-        """Return the project's files that a run may use, with the module that offers what it calls."""
+        """Return the names of `files_of` a run, and of the module that offers what it calls."""
         calls = self.configuration.methods[run.method]["call"].values()
         return [*self.files_of(run), *(place.partition(":")[0] for place in calls)]
 
