@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
-from shallows import Options, features
+from shallows import FeatureRidgeRegressor, Options, features
 from shallows.errors import ShallowsError, UnknownNameError
 from shallows.estimators.feature_maps.specification import (
     TRANSFORMERS,
@@ -105,3 +107,32 @@ def test_maps_of_the_user_are_for_estimators_that_train_on_maps():
         check(given, "Machine", own_maps=True)
         with pytest.raises(ShallowsError, match=r"feature map|must be a name"):
             check(given, "Machine")
+
+
+def test_a_request_says_which_maps_grow_and_which_are_near_their_kernel():
+    of_landmarks = {name for name in TRANSFORMERS if name.startswith("nystrom")}
+    requests = {name: map_request(name, "Machine") for name in TRANSFORMERS}
+    fourier = {"fourier", "fourier_cosine", "orthogonal"}
+    assert {name for name, one in requests.items() if one.near_kernel} == fourier | of_landmarks
+    assert {name for name, one in requests.items() if one.grows} == fourier | {"quasi_monte_carlo"}
+
+
+@pytest.mark.parametrize(("name", "n"), [("quasi_monte_carlo", 1040), ("fourier", 1040), ("fastfood", 1000)])
+def test_more_rows_get_more_features_of_a_map_that_grows(name, n):
+    x = np.random.default_rng(1).normal(size=(2704, 2))
+    model = (
+        FeatureRidgeRegressor(name, alpha=1.0, n_components=None, random_state=0)
+        .set_params(features__bandwidth=1.0)
+        .fit(x, x[:, 0])
+    )
+    assert model.report_["n_features"] == n  # 20 times the root of the rows
+
+
+def test_eigenvalues_of_kernel_values_as_features_are_followed_farther_down():
+    made = features.make("rbf", Gaussian(1.5), X, 60)
+    same = SimpleNamespace(n_features=made.n_features, map=made.map)
+    ranks = [
+        FeatureRidgeRegressor(one, solver="feature_eigenpro", random_state=0).fit(X, np.sin(X[:, 0])).report_["rank"]
+        for one in (made, same)
+    ]
+    assert ranks[0] > ranks[1]
