@@ -242,10 +242,17 @@ def test_only_a_kernel_with_one_bandwidth_warns_of_units(options, warns):
 
 
 @pytest.mark.parametrize(
-    ("features", "warns"), [("fourier", True), (NystroemFeatures(), True), ("polynomial", False), ("linear", False)]
+    ("Estimator", "features", "warns"),
+    [
+        (FeatureRidgeClassifier, "fourier", True),
+        (FeatureRidgeClassifier, NystroemFeatures(), True),
+        (FeatureRidgeClassifier, "polynomial", False),
+        (RegularizedRiskClassifier, "fourier", True),
+        (RegularizedRiskClassifier, "polynomial", False),
+        (RegularizedRiskClassifier, "linear", False),
+    ],
 )
-def test_only_features_with_one_bandwidth_warn_of_units(features, warns):
-    Estimator = RegularizedRiskClassifier if features == "linear" else FeatureRidgeClassifier
+def test_only_features_with_one_bandwidth_warn_of_units(Estimator, features, warns):
     model = Estimator(features=features, random_state=0)
     assert bool(of_units(lambda: model.fit(VARYING * UNITS, targets("Classifier", VARYING)))) is warns
 

@@ -281,9 +281,7 @@ class Estimator(BaseEstimator):
         if precomputed.is_asked_for(self) or (isinstance(features, str) and features == "linear"):
             return False
         named = table[features]() if isinstance(features, str) and features in table else None
-        if named is not None and named.bandwidth is None:
-            return False
-        if named is not None and not hasattr(self, "kernel"):
+        if named is not None and (named.bandwidth is None or not hasattr(self, "kernel")):
             features = named
         if not (features is None or isinstance(features, str)):
             # A feature map of the user does not use the kernel.
