@@ -14,7 +14,7 @@ from ..kernels.radial import ExponentialPower, Gaussian, Laplace
 from ..models.learned_metric import LearnedMetric
 from ..spectrum.kernel_ridge_choice import join_copies
 from ..spectrum.leave_one_out import RidgePath, candidates_of
-from .metric import CHOOSING, choose_in
+from .metric import choose_in
 from .rows import TrainingSet
 
 CANDIDATES: tuple[Kernel, ...] = (
@@ -24,8 +24,9 @@ CANDIDATES: tuple[Kernel, ...] = (
 )
 """Kernels that are compared with the Gaussian kernel. Exponents between 0.7 and 2 are smoother the larger they are."""
 
-ROWS = 2000
-"""Rows on which the best candidate is compared with the Gaussian kernel; `CHOOSING` rows choose it."""
+CHOOSING, ROWS = 1000, 2000
+"""Rows that choose the best candidate, and rows on which it is compared with the Gaussian kernel. With 600 rows of
+Covertype the Gaussian kernel seems to be the best, and 16,000 rows have an error of 16 % instead of 14 %."""
 
 CHANCE, LEAST_GAIN = 2.0, 0.01
 """Another kernel must lower the error by more than CHANCE standard errors, and by more than this share."""
