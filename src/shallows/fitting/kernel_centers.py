@@ -240,9 +240,14 @@ def seconds_of_passes(centers: Centers, n_outputs: int, budget: int) -> float:
     n, points = len(centers.rows), centers.of_model
     inputs = points.rows.nnz / centers.n if isinstance(points, arrays.SparsePoints) else centers.n_inputs
     kept = min(1.0, budget / (2.0 * n * centers.n * points.dtype.itemsize))
-    n_made = 1.0 + (FEWEST_PASSES - 1) * (1.0 - kept)
-    of_pair = n_made * (OF_VALUE + OF_INPUT * inputs) + FEWEST_PASSES * OF_OUTPUT * n_outputs
+    of_pair = operations_of_pair(FEWEST_PASSES, kept, inputs, n_outputs)
     return n * centers.n * of_pair / RATES[arrays.device_of(points).kind] * points.dtype.itemsize / 4
+
+
+def operations_of_pair(n_passes: int, kept: float, n_inputs: float, n_outputs: int) -> float:
+    """Operations for a row and a center in some passes, if a share of the kernel values is kept after the first."""
+    n_made = 1.0 + (n_passes - 1) * (1.0 - kept)
+    return n_made * (OF_VALUE + OF_INPUT * n_inputs) + n_passes * OF_OUTPUT * n_outputs
 
 
 def choose_for_centers(

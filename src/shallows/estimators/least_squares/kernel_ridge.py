@@ -31,6 +31,7 @@ from ..base import Estimator, keeps_model_on_failure
 from ..conformal import ConformalPredictions, IntervalPredictions, SetPredictions
 from ..constructors import stores_parameters, with_parameters
 from ..predictions import SquareLossLabels, ValuePredictions
+from .fit_plan import Plan, plan_fit
 
 OF_EARLIER_FIT = ["intercept_", "bandwidth_", "centers_", "step_size_", "conformity_scores_"]
 OF_EARLIER_FIT += ["validation_scores_", "best_validation_score_"]
@@ -186,6 +187,42 @@ class KernelRidgeMachine(ConformalPredictions, Estimator):
         self.alpha_ = self.report_.get("alpha", 0.0)
         self._keep_conformity(found.left_out)
         return self
+
+    def plan(self, X: Any, y: Any, sample_weight: Any = None, *, seconds: float = 2.0) -> Plan:
+        """What ``fit`` with the same arguments will need, from fits to a few rows; the estimator stays as it is.
+
+        A fit to 2,000 rows, or 40 % of fewer rows, is followed by fits to twice as many, while ``seconds`` allow. The
+        seconds of each phase are multiplied by the growth of its operations, the memory follows from the sizes of the
+        arrays, and the error falls as a power of the rows.
+
+        Parameters
+        ----------
+        X, y, sample_weight : array-like
+            As in `fit`.
+        seconds : float, default=2.0
+            For the fits. The first two are never left out.
+
+        Returns
+        -------
+        Plan
+            ``solver``, ``n_centers``, ``seconds``, ``memory`` (bytes) and ``error`` (1 − accuracy, or 1 − R²), with
+            ``seconds_range`` and ``error_range``.
+
+        Raises
+        ------
+        ValueError, ShallowsError
+            As in `fit`; also for a precomputed kernel.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from shallows import KernelRidgeClassifier
+        >>> X, y = load_digits(return_X_y=True)
+        >>> plan = KernelRidgeClassifier(random_state=0).plan(X, y)
+        >>> plan.solver, plan.error < 0.05
+        ('cholesky', True)
+        """
+        return plan_fit(self, X, y, sample_weight, seconds)
 
     @property
     def coef_(self) -> np.ndarray:
