@@ -1,80 +1,88 @@
 """Intervals and sets of classes with a stated coverage, from residuals of rows that the function was not fitted to."""
 
 import math
-from typing import Any, Self
+from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from ..arrays.user_arrays import like_input, to_host
 from ..errors import ShallowsError
-from ..fitting.left_out import LeftOut
+from ..fitting.calibration import LeftOut
 from ..fitting.rows import refuse_missing_labels
 from ..utils.checks import is_number
 from ..utils.plain_numbers import numeric_targets
 
+_Model = TypeVar("_Model", bound=Any)
 
-class ConformalPredictions:
-    """Base of intervals and sets: scores of rows that the function was not fitted to, and their quantile.
+
+def conformity_scores(model: Any) -> np.ndarray:
+    """Scores of rows that the model was not fitted to, shape (m,), or (m, n_outputs) of a regressor.
+
+    One minus the probability of the true class; of a regressor, the sizes of the residuals.
+    """
+    left_out = vars(model).get("_left_out")
+    if left_out is None or left_out.of_distant_model is not None or model._targets.several:
+        raise AttributeError(
+            "This fit has no rows that it was not fitted to. Fit with calibration='auto', or call conformalize(X, y) "
+            "with rows that are not training rows."
+        )
+    return model._conformity_scores(left_out)
+
+
+def conformalize(self: _Model, X: Any, y: Any) -> _Model:
+    """Use rows that the fit did not see for `predict_interval` or `predict_set` (split conformal prediction).
+
+    They replace the left-out training rows. The coverage is then exact for every model, however it was chosen.
+
+    Parameters
+    ----------
+    X : array-like, shape (m, n_features)
+    y : array-like, shape (m,) or (m, n_outputs)
+        Targets of the kind of the training targets.
+    """
+    check_is_fitted(self)
+    refuse_missing_labels(y)
+    outputs, y = self._raw_predict(self._validated(X)), np.asarray(to_host(y))
+    check_consistent_length(outputs, y)
+    left_out = LeftOut(outputs, y, None, None)
+    self._conformity_scores(left_out)  # Refuses targets of another kind.
+    self._left_out = left_out
+    return self
+
+
+def largest_score(model: Any, coverage: float) -> np.ndarray:
+    """The score, of each output, that a new row exceeds with a probability of at most 1 − ``coverage``.
 
     A new row is as unusual as one of the m rows, so its score is at most the ⌈(m + 1) coverage⌉-th smallest of theirs
     with a probability of at least ``coverage``.
     """
-
-    conformity_scores_: np.ndarray
-    _targets: Any
-
-    def conformalize(self, X: Any, y: Any) -> Self:
-        """Use rows that the fit did not see for `predict_interval` or `predict_set` (split conformal prediction).
-
-        They replace the left-out training rows. The coverage is then exact for every model, however it was chosen.
-
-        Parameters
-        ----------
-        X : array-like, shape (m, n_features)
-        y : array-like, shape (m,) or (m, n_outputs)
-            Targets of the kind of the training targets.
-        """
-        check_is_fitted(self)
-        refuse_missing_labels(y)
-        outputs, y = self._raw_predict(self._validated(X)), np.asarray(to_host(y))  # type: ignore[attr-defined]
-        check_consistent_length(outputs, y)
-        self.conformity_scores_ = self._conformity_scores(outputs, y)
-        return self
-
-    def _keep_conformity(self, left_out: LeftOut | None) -> None:
-        """Keep the scores of the rows that a fit left out, if the functions are comparable with the model."""
-        if left_out is not None and left_out.of_distant_model is None and not self._targets.several:
-            self.conformity_scores_ = self._conformity_scores(left_out.scores, left_out.y)
-
-    def _conformity_scores(self, outputs: np.ndarray, y: np.ndarray) -> np.ndarray:
-        raise NotImplementedError
-
-    def _largest_score(self, coverage: float) -> np.ndarray:
-        """The score, of each output, that a new row exceeds with a probability of at most 1 − ``coverage``."""
-        check_is_fitted(self)
-        if not is_number(coverage) or not 0 < coverage < 1:
-            raise ShallowsError(f"coverage must be a number between 0 and 1, such as 0.9, got {coverage!r}.")
-        if not hasattr(self, "conformity_scores_"):
-            raise ShallowsError(
-                "This fit has no rows that it was not fitted to. Fit with calibration='auto', or call "
-                "conformalize(X, y) with rows that are not training rows."
-            )
-        m = len(self.conformity_scores_)
-        k = math.ceil((m + 1) * coverage)
-        if k > m:
-            raise ShallowsError(
-                f"coverage={coverage:g} needs at least {math.ceil(coverage / (1 - coverage))} rows that the fit did "
-                f"not see, and there are {m}. Call conformalize(X, y) with more rows, or ask for less coverage."
-            )
-        return np.partition(self.conformity_scores_, k - 1, axis=0)[k - 1]
+    check_is_fitted(model)
+    if not is_number(coverage) or not 0 < coverage < 1:
+        raise ShallowsError(f"coverage must be a number between 0 and 1, such as 0.9, got {coverage!r}.")
+    try:
+        scores = model.conformity_scores_
+    except AttributeError as error:
+        raise ShallowsError(str(error)) from error
+    m = len(scores)
+    k = math.ceil((m + 1) * coverage)
+    if k > m:
+        raise ShallowsError(
+            f"coverage={coverage:g} needs at least {math.ceil(coverage / (1 - coverage))} rows that the fit did not "
+            f"see, and there are {m}. Call conformalize(X, y) with more rows, or ask for less coverage."
+        )
+    return np.partition(scores, k - 1, axis=0)[k - 1]
 
 
-class IntervalPredictions(ConformalPredictions):
+class IntervalPredictions:
     """Intervals of values. A fit stores its targets in ``_targets``."""
 
-    def _conformity_scores(self, outputs: np.ndarray, y: np.ndarray) -> np.ndarray:
+    _targets: Any
+    conformalize, conformity_scores_ = conformalize, property(conformity_scores)
+
+    def _conformity_scores(self, left_out: LeftOut) -> np.ndarray:
         """Sizes of the residuals, shape (m, c)."""
+        outputs, y = left_out.scores, left_out.y
         aims = self._targets.aims(numeric_targets(y))
         if aims.shape != outputs.shape or not np.isfinite(aims).all():
             raise ShallowsError(
@@ -110,20 +118,22 @@ class IntervalPredictions(ConformalPredictions):
         Statistics 51. R. F. Barber and others (2021), "Predictive inference with the jackknife+", Annals of Statistics
         49, for worst cases.
         """
-        half = self._largest_score(coverage)
+        half = largest_score(self, coverage)
         middle = self._raw_predict(self._validated(X)).astype(np.float64)  # type: ignore[attr-defined]
         return like_input(self._targets.decode(np.stack([middle - half, middle + half], axis=-1)), X)
 
 
-class SetPredictions(ConformalPredictions):
+class SetPredictions:
     """Sets of classes. A fit stores its targets in ``_targets``."""
 
     classes_: np.ndarray
+    _targets: Any
+    conformalize, conformity_scores_ = conformalize, property(conformity_scores)
 
-    def _conformity_scores(self, outputs: np.ndarray, y: np.ndarray) -> np.ndarray:
+    def _conformity_scores(self, left_out: LeftOut) -> np.ndarray:
         """One minus the probability of the true class, shape (m,)."""
         self._refuse_several()
-        y = np.ravel(y)
+        outputs, y = left_out.scores, np.ravel(left_out.y)
         own = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
         if not np.array_equal(self.classes_[own], y):
             unknown = y[self.classes_[own] != y][0]
@@ -163,6 +173,6 @@ class SetPredictions(ConformalPredictions):
         """
         check_is_fitted(self)
         self._refuse_several()
-        most = self._largest_score(coverage)
+        most = largest_score(self, coverage)
         outputs = self._raw_predict(self._validated(X))  # type: ignore[attr-defined]
         return like_input(1.0 - self._targets.probabilities(outputs) <= most, X)

@@ -1,6 +1,7 @@
 """The fit of least squares on explicit features by EigenPro."""
 
 import contextlib
+import functools
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +16,7 @@ from ..solvers.least_squares.kernel_problem import KernelFit
 from ..solvers.least_squares.step_rules import StepPlan, given_step, report_steps
 from ..spectrum.kernel_ridge_choice import is_automatic, number_of_rows
 from ..utils.checks import is_whole
-from .calibration import learn_calibration
+from .calibration import learn_calibration, leave_out, outputs_at
 from .choices import (
     Choices,
     Request,
@@ -30,7 +31,6 @@ from .choices import (
 from .feature_blocks import number_of_features
 from .fit_call import FitCall, FittedFunction
 from .least_squares import check_memory, report_of_model, warn_if_unconverged
-from .left_out import leave_out, outputs_at
 from .machine import SMALL, Phases, report_of_machine
 from .rows import TrainingSet, order_rows, split_rows
 from .snapshot import LeastSquaresSnapshot
@@ -136,7 +136,9 @@ def fit_feature_eigenpro(
         phases.end("training", run)
         found = run.state.coefficients
         if calibrates and isinstance(targets, SquareClassTargets):
-            of_rows = outputs_at(function, targets, device, options.prediction_budget(device, share=2))
+            of_rows = functools.partial(
+                outputs_at, function, targets, device, options.prediction_budget(device, share=2)
+            )
             left_out = leave_out(of_rows, targets, rows, order, found, held_out, choices, spans)
             targets = learn_calibration(
                 *(targets, rows, codes, order, left_out), lambda some: of_rows(rows.X[some], found[:, :c]), choices

@@ -10,7 +10,7 @@ import scipy.sparse
 
 from .. import arrays, training
 from ..solvers.settings import Settings
-from .left_out import LeftOut
+from .calibration import LeftOut
 from .machine import Options, Phases
 from .rows import EarlyStopping, HeldOut, TrainingSet
 

@@ -24,7 +24,7 @@ from ..solvers.least_squares.nystrom_conjugate_gradients import (
 from ..solvers.least_squares.projected import CentersProblem, ProjectedEigenPro, ProjectedEigenProStepper, ProjectedPlan
 from ..solvers.least_squares.step_rules import agreed_plan, given_step, report_steps
 from ..spectrum.kernel_ridge_choice import is_automatic
-from .calibration import learn_calibration
+from .calibration import learn_calibration, leave_out, outputs_at
 from .center_points import (
     Centers,
     are_training_points,
@@ -45,7 +45,6 @@ from .choices import (
 )
 from .fit_call import FitCall, FittedFunction
 from .least_squares import report_of_model, warn_if_unconverged
-from .left_out import leave_out, outputs_at
 from .machine import SMALL, Phases, report_of_machine
 from .metric import Metric
 from .rows import TrainingSet, order_rows, split_rows
@@ -188,7 +187,7 @@ def fit_kernel_centers(
                 state=start.state(stepper, problem),
             )
         phases.end("training", run)
-        of_rows = outputs_at(function, targets, device, options.prediction_budget(device))
+        of_rows = functools.partial(outputs_at, function, targets, device, options.prediction_budget(device))
         of_fit = targets, rows, order, run.state.coefficients, held_out, choices, spans
         left_out = leave_out(of_rows, *of_fit) if calibrates else None
         if calibrates and isinstance(targets, SquareClassTargets):

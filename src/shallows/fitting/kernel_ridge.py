@@ -17,7 +17,7 @@ from ..solvers.least_squares.step_rules import given_step
 from ..spectrum.certificates import different
 from ..spectrum.kernel_ridge_choice import AUTO, is_automatic, number_of_rows
 from ..utils.checks import warn_user
-from .calibration import learn_calibration
+from .calibration import learn_calibration, leave_out, outputs_at, outputs_from_factor
 from .choices import (
     Choices,
     Request,
@@ -30,7 +30,6 @@ from .choices import (
 )
 from .fit_call import FitCall, FittedFunction
 from .least_squares import check_memory, report_of_model, warn_if_unconverged
-from .left_out import leave_out, outputs_at, outputs_from_factor
 from .machine import SMALL, Phases, report_of_machine
 from .metric import Metric
 from .rows import HeldOut, TrainingSet, order_rows, split_rows
@@ -159,7 +158,7 @@ def fit_kernel_ridge(
                 state=start.state(stepper, problem),
             )
         phases.end("training", run)
-        of_rows = outputs_at(function, targets, device, options.prediction_budget(device, share=2))
+        of_rows = functools.partial(outputs_at, function, targets, device, options.prediction_budget(device, share=2))
         of_fit = targets, rows, order, run.state.coefficients, held_out, choices, [] if solver.is_exact else spans
         direct = outputs_from_factor(run, columns) if solver.is_direct else None
         left_out = leave_out(of_rows, *of_fit, direct) if calibrates else None

@@ -53,7 +53,7 @@ processor seconds; the largest unknown is the number of epochs that a training n
 
 
 @dataclass(frozen=True)
-class Plan:
+class FitPlan:
     """What a fit will need.
 
     Parameters
@@ -113,7 +113,7 @@ class Pilot:
     standard_error: float
 
 
-def plan_fit(estimator: Any, X: Any, y: Any, sample_weight: Any, seconds: float) -> Plan:
+def plan_fit(estimator: Any, X: Any, y: Any, sample_weight: Any, seconds: float) -> FitPlan:
     """See `KernelRidgeMachine.plan`."""
     precomputed.refuse(estimator, "A plan fits to a part of the rows of X; fit to a part of the matrix yourself.")
     if not is_positive(seconds):
@@ -152,7 +152,7 @@ def plan_fit(estimator: Any, X: Any, y: Any, sample_weight: Any, seconds: float)
     memory, kept = bytes_of_fit(estimator, solver, rows, p, last.width)
     expected = seconds_of_fit(estimator, solver, rows, p, kept, last)
     limit = estimator._options().max_seconds or math.inf
-    return Plan(
+    return FitPlan(
         next(name for name, kind in KERNEL_RIDGE_SOLVERS.items() if isinstance(solver, kind)),
         n,
         p,

@@ -28,19 +28,18 @@ from ...spectrum.kernel_ridge_choice import AUTO, is_automatic
 from ...training import Checkpoint, Observer
 from ...utils.checks import MOST, check_positive, is_whole, warn_user
 from ..base import Estimator, keeps_model_on_failure
-from ..conformal import ConformalPredictions, IntervalPredictions, SetPredictions
+from ..conformal import IntervalPredictions, SetPredictions
 from ..constructors import stores_parameters, with_parameters
 from ..predictions import SquareLossLabels, ValuePredictions
-from .fit_plan import Plan, plan_fit
+from .fit_plan import FitPlan, plan_fit
 
-OF_EARLIER_FIT = ["intercept_", "bandwidth_", "centers_", "step_size_", "conformity_scores_"]
-OF_EARLIER_FIT += ["validation_scores_", "best_validation_score_"]
+OF_EARLIER_FIT = ["intercept_", "bandwidth_", "centers_", "step_size_", "validation_scores_", "best_validation_score_"]
 """Attributes that only some fits set."""
 
 ON_CENTERS = "'nystrom_conjugate_gradients' or 'projected_eigenpro'"
 
 
-class KernelRidgeMachine(ConformalPredictions, Estimator):
+class KernelRidgeMachine(Estimator):
     """Base of the classifier and the regressor: parameters and fit of kernel ridge regression."""
 
     _named: ClassVar[Any] = {"kernel": KERNELS, "solver": KERNEL_RIDGE_SOLVERS}
@@ -185,10 +184,10 @@ class KernelRidgeMachine(ConformalPredictions, Estimator):
         self.metric_ = model.components.matrix if isinstance(model.components, LearnedMetric) else None
         self._ended, self.report_ = found.ended, {**found.report, "timings": found.seconds}
         self.alpha_ = self.report_.get("alpha", 0.0)
-        self._keep_conformity(found.left_out)
+        self._left_out = found.left_out
         return self
 
-    def plan(self, X: Any, y: Any, sample_weight: Any = None, *, seconds: float = 2.0) -> Plan:
+    def plan(self, X: Any, y: Any, sample_weight: Any = None, *, seconds: float = 2.0) -> FitPlan:
         """What ``fit`` with the same arguments will need, from fits to a few rows; the estimator stays as it is.
 
         A fit to 2,000 rows, or 40 % of fewer rows, is followed by fits to twice as many, while ``seconds`` allow. The
@@ -204,7 +203,7 @@ class KernelRidgeMachine(ConformalPredictions, Estimator):
 
         Returns
         -------
-        Plan
+        FitPlan
             ``solver``, ``n_centers``, ``seconds``, ``memory`` (bytes) and ``error`` (1 − accuracy, or 1 − R²), with
             ``seconds_range`` and ``error_range``.
 
