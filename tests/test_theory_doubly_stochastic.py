@@ -172,6 +172,13 @@ def test_what_a_training_stores_grows_with_its_examples_and_with_the_points_that
     assert in_d[0] < exponent(d, found) < in_d[1]
 
 
+def test_landmarks_are_computed_before_the_first_step_and_random_features_are_not():
+    # Three times the landmarks take 27 times as long. Doubly stochastic gradients look at a sample of 1,000 rows first.
+    assert orders_of_cost(method="nystrom", sizes=(600, 1800), rounds=1).curve["before"][1] > 2
+    found = orders_of_cost(method="dsg", sizes=(1200, 6000), rounds=1).curve
+    assert found["before"][1] < 1.7 < 4 < found["training"][1]
+
+
 def test_stored_features_take_their_product_in_bytes(data):
     found = expansion_cost.stored_feature_bytes(data, n_points=8_100_000, n_features=100_000, n_outputs=10).numbers
     assert found["stored_terabytes"] == pytest.approx(8.1e6 * 1e5 * 8 / 1e12)
