@@ -76,6 +76,16 @@ def test_small_batches_of_a_noisy_stream_are_learnt_from():
     assert model.score(X_test, y_test) > 0.65
 
 
+def test_a_step_on_a_few_rows_of_a_stream_is_shorter(monkeypatch):
+    monkeypatch.setattr("shallows.estimators.doubly_stochastic.random_feature_expansion.FIRST_ROWS", 800)
+    X, y, _, _ = friedman(1200, 2.0)
+    steps = []
+    for n in (320, 80):  # A batch of the fit, and a quarter of it.
+        model = DoublyStochasticRegressor(random_state=0).partial_fit(iter([(X[:800], y[:800]), (X[-n:], y[-n:])]))
+        steps.append(model.report_["last_step"])
+    assert steps[1] == pytest.approx(steps[0] / 2)
+
+
 def test_a_bad_batch_among_the_first_rows_leaves_the_model_of_the_ones_before():
     X, y, X_test, _ = linear(200)
     model = in_calls(DoublyStochasticRegressor(random_state=0), X, y, [50, 50])

@@ -16,7 +16,7 @@ from shallows.solvers import DoublyStochastic
 @pytest.fixture(autouse=True)
 def a_short_beginning(monkeypatch):
     """Two batches are enough to continue by steps."""
-    monkeypatch.setattr("shallows.fitting.stream_training.FIRST_ROWS", 200)
+    monkeypatch.setattr("shallows.estimators.doubly_stochastic.random_feature_expansion.FIRST_ROWS", 200)
 
 
 def small(Estimator=DoublyStochasticClassifier, **options):

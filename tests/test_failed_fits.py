@@ -118,7 +118,7 @@ def interrupt():
 @pytest.fixture
 def a_short_beginning(monkeypatch):
     """Two batches are enough to continue by steps."""
-    monkeypatch.setattr("shallows.fitting.stream_training.FIRST_ROWS", 200)
+    monkeypatch.setattr("shallows.estimators.doubly_stochastic.random_feature_expansion.FIRST_ROWS", 200)
 
 
 begins_shortly = pytest.mark.usefixtures("a_short_beginning")

@@ -39,6 +39,7 @@ of_every_size = pytest.mark.parametrize(
 
 def set_first_rows(monkeypatch, n):
     monkeypatch.setattr("shallows.fitting.stream_training.FIRST_ROWS", n)
+    monkeypatch.setattr("shallows.estimators.doubly_stochastic.random_feature_expansion.FIRST_ROWS", n)
     monkeypatch.setattr("shallows.estimators.streaming.ENOUGH", n)
 
 

@@ -200,6 +200,7 @@ class GrowingModel(Estimator):
                 call=call,
                 options=self._options(),
                 may_shrink=self._chooses_step(),
+                first_rows=self._first_rows(),
             )
             stream = continued.stream
             self._store(stream, continued.run, {"preparation": continued.preparation})
@@ -212,6 +213,10 @@ class GrowingModel(Estimator):
         if continued.failure is not None:
             raise continued.failure
         return self
+
+    def _first_rows(self) -> int:
+        """Rows of a stream up to which the model is fitted again."""
+        return stream_training.FIRST_ROWS
 
     def _chooses_step(self) -> bool:
         """Whether the step size is chosen, so that it may be halved if the training diverges."""

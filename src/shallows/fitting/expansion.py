@@ -25,8 +25,9 @@ from .snapshot import RiskSnapshot
 from .stream_training import LEAST_MEMORY, Batch, check_finite, stopping_rules
 from .targets import ExpansionTargets, NoveltyTargets
 
-LEAST_STEP = 100
-"""Rows of a step on a stream. Smaller batches wait for others, because a step adds a block of features to the model."""
+STEPS_OF_BATCH = 5
+"""Steps on a stream for the rows of a batch of the fit. Smaller batches wait for others, because a step adds a block of
+features to the model."""
 
 OFFSET_ROWS = 2000
 """Rows of a stream, drawn from all of them, that set the offset of novelty at the end of a call."""
@@ -184,7 +185,7 @@ def fit_expansion(
         if ranks is not ALONE:
             run.state, stepper = run.state.in_one_process(plan.problem, plan.stepper)
             plan = replace(plan, stepper=stepper)
-    rows_of_step = min(LEAST_STEP, settings.batch_size or LEAST_STEP)
+    rows_of_step = settings.batch_size or max(1, plan.batch_size // STEPS_OF_BATCH)
     return TrainedExpansion(plan, run.state, sample, rows_of_step), run, phases.seconds
 
 

@@ -295,6 +295,7 @@ def choose_stepper(
         seed,
         damping_of_batch,
         theta_nu if preconditioning else None,
+        batch_size if preconditioning and settings.step_size is None else 0,
     )
     shrinkage = stepper.shrinkage(F, batch_size)
     return stepper, {

@@ -1,6 +1,6 @@
 """Training on a stream: a model begins as a fit to the first rows, and continues by steps with the rows that follow.
 
-Until there are `FIRST_ROWS` rows, the model is fitted again each time that their number has grown by the factor
+Until there are enough first rows, the model is fitted again each time that their number has grown by the factor
 `GROWTH`. After that, rows wait until there are enough for a step; they are saved with the model. A call returns a new
 `StreamState`. If it fails, the old one is unchanged, or includes the batches before the failure.
 """
@@ -38,7 +38,8 @@ Begin = Callable[[Batch, int], tuple[Any, training.Run | None]]
 With too few rows it returns the previous model (or None) and no training."""
 
 FIRST_ROWS = 2560
-"""Rows up to which a model is fitted again; they are enough to choose every parameter."""
+"""Rows up to which a model is fitted again, if its estimator sets no other number; they are enough to choose every
+parameter."""
 
 LEAST_MEMORY = 2**26
 """Bytes that the smallest fit needs."""
@@ -154,9 +155,11 @@ def continue_stream(
     call: StreamCall,
     options: Options,
     may_shrink: bool,
+    first_rows: int,
 ) -> Continued:
     """Train on the batches of a call.
 
+    ``first_rows``: up to which a model is fitted again.
     ``is_whole``: it uses all batches or none. They are slices of an array, and a user could not know which were used.
     """
     started, n_iter = time.perf_counter(), call.n_iter
@@ -168,7 +171,7 @@ def continue_stream(
     reader = Reader(itertools.islice(source, n_iter), before, check, is_whole)
     now, run, failure = before, None, None
     if before.begins:
-        now, run, failure = fit_first_rows(before, reader, begin)
+        now, run, failure = fit_first_rows(before, reader, begin, first_rows)
     if not now.begins and failure is None:
         now, later, failure = take_steps(now, reader, call, options, may_shrink)
         run = run if later is None else later
@@ -216,14 +219,14 @@ class Reader:
 
 
 def fit_first_rows(
-    stream: StreamState, reader: Reader, begin: Begin
+    stream: StreamState, reader: Reader, begin: Begin, enough: int
 ) -> tuple[StreamState, training.Run | None, BaseException | None]:
     """Keep the first rows, and fit a model to them if there are enough more than at the last fit."""
     n_begun, n_parts, failure = stream.n_begun, 0, None
     try:
-        while (n := n_rows(reader.waiting)) < FIRST_ROWS and reader.read(None):
+        while (n := n_rows(reader.waiting)) < enough and reader.read(None):
             n = n_rows(reader.waiting)
-            if n >= next_beginning(n_begun, FIRST_ROWS):
+            if n >= next_beginning(n_begun, enough):
                 n_begun, n_parts = n, len(reader.waiting)
     except BaseException as error:
         failure = error  # The batches before it count, unless the call uses all or none.
@@ -233,9 +236,9 @@ def fit_first_rows(
     if not n_parts:
         return now, None, failure
     model, run = begin(join_batches(reader.waiting[:n_parts]), stream.n_begun)
-    if n_begun >= FIRST_ROWS:
+    if n_begun >= enough:
         reader.waiting = ()
-    now = StreamState(model, reader.waiting, n_begun, reader.n_batches, begins=n_begun < FIRST_ROWS)
+    now = StreamState(model, reader.waiting, n_begun, reader.n_batches, begins=n_begun < enough)
     return now, run, failure
 
 

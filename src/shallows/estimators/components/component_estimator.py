@@ -10,7 +10,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ... import arrays, kernels, training
 from ...arrays.user_arrays import follows_input, read_points
 from ...errors import TooFewDirectionsError
-from ...fitting import stream_training
 from ...fitting.components import NotCoded
 from ...fitting.fit_call import FitCall
 from ...fitting.kernel_components import fit_kernel_components
@@ -206,7 +205,7 @@ class ComponentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Grow
         try:
             return self._train(rows, call)[:2]
         except TooFewDirectionsError:
-            if rows[0].shape[0] >= stream_training.FIRST_ROWS:
+            if rows[0].shape[0] >= self._first_rows():
                 raise
             return self._stream.model if self.__sklearn_is_fitted__() else None, None
 

@@ -9,7 +9,6 @@ import numpy as np
 from ... import arrays, kernels, losses, training
 from ...errors import ShallowsError
 from ...features.random_features import check_draws_features
-from ...fitting import stream_training
 from ...fitting.expansion import TrainedExpansion, fit_expansion
 from ...fitting.fit_call import FitCall
 from ...fitting.machine import Options
@@ -29,6 +28,11 @@ from ..streaming import GrowingModel, StreamCall, batches_of, is_array
 
 SLICES, LEAST_SLICE = 10, 256
 """Number and least rows of the slices that ``partial_fit`` cuts an array into, without a ``batch_size``."""
+
+
+FIRST_ROWS = 10_240
+"""Rows of a stream up to which a model is fitted again. Fits to more rows have larger blocks and may find a narrower
+bandwidth. After 20,000 rows of Friedman 1 in batches of 200 the error was 0.048, and 0.062 with fits to 2,560 rows."""
 
 
 class RandomFeatureExpansion(GrowingModel):
@@ -189,10 +193,13 @@ class RandomFeatureExpansion(GrowingModel):
             (X, y, sample_weight),
             ("X", "y", "sample_weight"),
             2 if self._takes_targets else 1,
-            lambda n: settings.batch_size or min(stream_training.FIRST_ROWS, max(LEAST_SLICE, -(-n // SLICES))),
+            lambda n: settings.batch_size or min(FIRST_ROWS, max(LEAST_SLICE, -(-n // SLICES))),
         )
         check, begin = partial(self._check_batch, classes=known), partial(self._begin, classes=known)
         return self._continue(source, is_array(X), check, begin, call)
+
+    def _first_rows(self) -> int:
+        return FIRST_ROWS
 
     def _chooses_step(self) -> bool:
         return self._settings().step_size is None

@@ -94,7 +94,7 @@ class DoublyStochastic(Settings):
     block_size : int, optional
         F, frequencies of a block. None: n/32 rounded up to a power of two, from 32 to 1,024.
     batch_size : int, optional
-        B, rows of a step. None: five for each column of a block, or in ``partial_fit`` n/10.
+        B, rows of a step. None: five for each column of a block; in ``partial_fit`` n/10, and one for each column.
     form : {"pair", "cosine"}
         Cosines and sines, or cosines with random phases, for kernels with frequencies.
     orthogonal : bool
@@ -186,6 +186,9 @@ class DoublyStochasticStepper:
     # θν: γ_t = γ₁ / (1 + γ₁ Σ_{i<t} κᵢ / θν), so that γ_t κ_t tends to θν/t for batches of equal size, and every
     # example has an equal share in f for others
     theta_nu: float | None = None
+    # Rows of a batch of the fit. On b rows of a stream, if they are fewer, a step is √(b/full_batch) γ_t, because few
+    # rows have more noise. 0: every step is γ_t
+    full_batch: int = 0
 
     def __post_init__(self) -> None:
         if self.preconditioning not in PRECONDITIONINGS:
@@ -212,6 +215,8 @@ class DoublyStochasticStepper:
         state.observe_zero_loss(seen.zero_loss, x.shape[0])
         state.gradient_square += (seen.gradient_square - state.gradient_square) / state.n_steps
         gamma = self.step_at(state, shrinkage)
+        if examples is batch and x.shape[0] < self.full_batch:
+            gamma *= math.sqrt(x.shape[0] / self.full_batch)
         g = seen.mean_gradient
         block, s = self.policy.choose(state, gamma, g, x.shape[0], self.seed)
         # An old block may have a longer step, but no step shrinks f by more than f.
