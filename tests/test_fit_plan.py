@@ -86,14 +86,23 @@ def test_an_error_falls_as_a_power_of_the_rows(monkeypatch):
     assert plan.error_range == pytest.approx((0.05 * 2**0.5 - 0.02, 0.1 * 2**0.5 + 0.02))
 
 
-def test_labels_weights_and_class_weights_are_those_of_the_fit():
+def test_labels_weights_and_class_weights_are_those_of_the_fit(monkeypatch):
     X, y = friedman(600)
     labels = np.array(["rare", "low", "high"])[np.where(np.arange(600) % 100 == 0, 0, 1 + (y > 14))]
+    seen, try_fit = [], fit_plan.try_fit
+
+    def note(estimator, solver, rows, *others):
+        seen.extend(zip(rows.weights.tolist(), rows.y.tolist(), strict=True))
+        return try_fit(estimator, solver, rows, *others)
+
+    monkeypatch.setattr(fit_plan, "try_fit", note)
     model = KernelRidgeClassifier(random_state=0, class_weight={"rare": 5.0})
-    plan = model.plan(X, labels, np.r_[np.zeros(100), np.ones(500)])
+    plan = model.plan(X, labels, np.r_[np.zeros(100), np.full(500, 2.0)])
     assert plan.n_rows == 500
     assert 0.0 < plan.error < 0.5
     assert str(plan).startswith("500 rows with cholesky: ")
+    # The fits multiply by the class weights themselves.
+    assert set(seen) == {(2.0, "rare"), (2.0, "low"), (2.0, "high")}
 
 
 def test_what_cannot_be_planned_is_refused():
