@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import math
+import os
+import platform
+import subprocess
+import sys
 from unittest import mock
 
 import numpy as np
@@ -258,6 +262,14 @@ def test_compiled_products_of_16_bit_values_are_those_of_the_plain_path(n, tile,
 
 
 ROWS_AND_HEADS = [(0, 30, 0), (5, 29, 0), (17, 19, 0), (3, 4, 0), (10, 30, 20)]
+
+
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="the name of the processor is one of x86")
+def test_compiled_products_need_no_avx(tmp_path):
+    own = test_compiled_products_of_16_bit_values_are_those_of_the_plain_path.__name__
+    of_old_processor = {"NUMBA_CPU_NAME": "x86-64", "NUMBA_CPU_FEATURES": "", "NUMBA_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__, "-k", f"{own} and 77-16-5"]
+    subprocess.run(command, env={**os.environ, **of_old_processor}, check=True)
 
 
 @pytest.mark.parametrize(("start", "stop"), [(-1, 5), (5, 4), (0, 78)])
