@@ -59,6 +59,7 @@ class KernelRidgeMachine(Estimator):
         solver: Any = "auto",
         early_stopping: bool | EarlyStopping = False,
         warm_start: bool = False,
+        calibration: str | None = None,
         random_state: Any = None,
         options: Options | None = None,
     ):
@@ -88,6 +89,9 @@ class KernelRidgeMachine(Estimator):
         warm_start : bool, default=False
             Continue the previous fit if only epochs or tolerance have changed. Exact solvers start from the previous
             coefficients, if ``random_state`` is the same: useful for a path over ``alpha``, from large to small.
+        calibration : {"auto", None}, optional
+            "auto", the classifier's default, learns probabilities and sets of classes, or intervals, from outputs of
+            functions that were fitted without the rows, where the solver can. None, the regressor's default: none.
         random_state : int, RandomState or None, default=None
         options : Options, optional
             Device, memory, precision, time limit and verbosity.
@@ -146,7 +150,7 @@ class KernelRidgeMachine(Estimator):
                 "searches_bandwidth": is_automatic(self.bandwidth),
                 "n_components": self.n_components,
                 "metric": Metric.of(self.metric),
-                "calibrates": getattr(self, "calibration", None) is not None,
+                "calibrates": self.calibration is not None,
                 "call": self._call(observers, checkpoint, parameters=parameters, ranks=ranks),
             }
             found: FittedFunction
@@ -366,9 +370,6 @@ class KernelRidgeClassifier(SetPredictions, SquareLossLabels, KernelRidgeMachine
 
     Parameters
     ----------
-    calibration : {"auto", None}, default="auto"
-        "auto", the classifier's default, learns probabilities and sets of classes, or intervals, from outputs of
-        functions that were fitted without the rows, where the solver can. None, the regressor's default: none.
     class_weight : dict or "balanced", optional
 
     Attributes
@@ -429,12 +430,6 @@ class KernelRidgeRegressor(IntervalPredictions, ValuePredictions, KernelRidgeMac
 
     The attributes are those of `KernelRidgeClassifier`, with ``intercept_`` instead of ``classes_``.
 
-    Parameters
-    ----------
-    calibration : {"auto", None}, default=None
-        "auto", the classifier's default, learns probabilities and sets of classes, or intervals, from outputs of
-        functions that were fitted without the rows, where the solver can. None, the regressor's default: none.
-
     Attributes
     ----------
     intercept_ : ndarray, shape (n_outputs,)
@@ -449,5 +444,3 @@ class KernelRidgeRegressor(IntervalPredictions, ValuePredictions, KernelRidgeMac
     >>> bool(model.score(X, np.sin(X[:, 0])) > 0.99)
     True
     """
-
-    __init__ = with_parameters(KernelRidgeMachine.__init__, calibration=None)
