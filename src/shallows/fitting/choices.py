@@ -235,10 +235,12 @@ def _choose(
         points, joined = _join(sample.first(m))
         if len(points) < 3:
             return choices
+        inputs = points[:, :-2]
+        median = None if searched is None else kernels.median_bandwidth(inputs, request.seed, kernel=searched)
         found = choose_ridge(
             functools.partial(matrix_of, points),
             joined.targets,
-            median=None if searched is None else searched.median_bandwidth(points[:, :-2], request.seed),
+            median=median,
             regularization=None if is_automatic(request.regularization) else choices.regularization,
             weights=joined.weights,
             of_classes=request.of_classes,

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from .. import arrays, streams, training
+from .. import arrays, kernels, streams, training
 from ..arrays import Array, Device
 from ..features.fourier import FourierMap
 from ..kernels import Kernel
@@ -186,7 +186,9 @@ def look_at(
         sample = np.ascontiguousarray(sample[:, :-2])
         if kernel.is_open:
             equal = all_equal or centering.all_equal
-            kernel = kernel.with_bandwidth(1.0 if equal else kernel.median_bandwidth(sample, place_seed))
+            kernel = kernel.with_bandwidth(
+                1.0 if equal else kernels.median_bandwidth(sample, place_seed, kernel=kernel)
+            )
         # In one dimension there are no orthogonal directions.
         right_angles = d > 1 and kernel.of_distance if orthogonal is None else orthogonal
         F = block_size or min(default_block_size(n, d, right_angles), most)

@@ -214,7 +214,7 @@ def choose_kernel(
         joined = join_copies(sample, targets, weights)
         sample, targets, weights = sample[joined.first], joined.targets, joined.weights
     if kernel.is_open:
-        median = 1.0 if all_equal else kernel.median_bandwidth(sample, seed)
+        median = 1.0 if all_equal else kernels.median_bandwidth(sample, seed, kernel=kernel)
         if targets is None or all_equal or not searches_bandwidth:
             kernel, median = kernel.with_bandwidth(median), None
 

@@ -92,7 +92,7 @@ def fit_feature_gaussian_process(
         raise ShallowsError("The targets are too large: their squares overflow in float64. Scale y.")
     kernel, median, all_equal = transformer._make_kernel(), None, not points.any()
     if kernel.is_open and not all_equal:
-        median = kernel.median_bandwidth(points, seed)
+        median = kernels.median_bandwidth(points, seed, kernel=kernel)
         kernel = kernel.with_bandwidth(median)
     searches = median is not None and is_automatic(transformer.bandwidth)
 

@@ -227,6 +227,6 @@ def choose_in(
     z = metric(x)[joined.first]
     points = kernels.augmented(z - z.mean(axis=0))
     check_scale(points, z.dtype, may_vanish=True)
-    median = kernel.median_bandwidth(points[:, :-2], seed) if kernel.is_open else None
+    median = kernels.median_bandwidth(points[:, :-2], seed, kernel=kernel) if kernel.is_open else None
     matrix_of = lambda width: np.asarray(kernels.matrix(kernel.with_bandwidth(width), points))  # noqa: E731
     return choose_ridge(matrix_of, joined.targets, median=median, weights=joined.weights)

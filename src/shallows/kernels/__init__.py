@@ -169,7 +169,7 @@ def choose(kernel: Kernel, points: Array, seed: int = 0, *, all_equal: bool = Fa
     """
     kernel.check_inputs(points.shape[1] - 2)
     if kernel.is_open:
-        kernel = kernel.with_bandwidth(1.0 if all_equal else kernel.median_bandwidth(points[:, :-2], seed))
+        kernel = kernel.with_bandwidth(1.0 if all_equal else median_bandwidth(points[:, :-2], seed, kernel=kernel))
     kernel.check_values(points)
     if KERNELS.get(kernel.name) is not type(kernel) and not isinstance(kernel, FunctionKernel):
         check_semidefinite(kernel, points, f"kernel {kernel.name!r}")

@@ -11,7 +11,6 @@ poly          polynomial       (gamma xᵀz + coef0)^degree: scale = gamma, offs
 
 import math
 import numbers
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -30,23 +29,13 @@ OF_PRODUCT = ("polynomial", "linear")
 """Kernels in which gamma is the scale and coef0 the offset."""
 
 
-def euclidean_distances(points: Any) -> np.ndarray:
-    """‖xᵢ − xⱼ‖ of the pairs i < j of points on the host, which may be sparse, shape (n (n − 1)/2,)."""
-    if not arrays.is_sparse(points):
-        return scipy.spatial.distance.pdist(points)
-    squares = points.norms_squared()
-    squared = squares[:, None] + squares - 2.0 * (points @ points.T)
-    return np.sqrt(np.maximum(squared[np.triu_indices(len(squares), 1)], 0.0))
-
-
-def median_bandwidth(
-    x: Array, seed: int = 0, n_points: int = 1000, distances: Callable[[Any], np.ndarray] = euclidean_distances
-) -> float:
+def median_bandwidth(x: Array, seed: int = 0, n_points: int = 1000, kernel: Any = None) -> float:
     """The median of ‖xᵢ − xⱼ‖ over the pairs i < j of the distinct points of a random subsample of ``x``, shape (n, d).
 
     Equal points count once, so that repeating an example, or giving it a weight, does not change the bandwidth. The
     sources of the rule give no size of the subsample; 1,000 points have half a million pairs. Equal points raise a
-    `ShallowsError`. Other ``distances`` than the Euclidean ones are those of a kernel, see `Kernel.pair_distances`.
+    `ShallowsError`. For a ``kernel`` with its own distance, the median is of that distance; see
+    `Kernel.pair_distances`.
     """
     n = x.shape[0]
     chosen = streams.permutation(seed, "median bandwidth", 0, n)[: min(n, n_points)]
@@ -56,7 +45,14 @@ def median_bandwidth(
         sample = sample[np.unique(sample.groups())]
     else:
         sample = np.unique(sample, axis=0)
-    found = distances(sample)
+    if kernel is not None and kernel.pair_distances is not None:
+        found = kernel.pair_distances(sample)
+    elif arrays.is_sparse(sample):
+        squares = sample.norms_squared()
+        squared = squares[:, None] + squares - 2.0 * (sample @ sample.T)
+        found = np.sqrt(np.maximum(squared[np.triu_indices(len(squares), 1)], 0.0))
+    else:
+        found = scipy.spatial.distance.pdist(sample)
     if found.size == 0 or not np.median(found) > 0:
         if found.size and not found.any():  # The distances are between distinct points.
             raise ShallowsError(

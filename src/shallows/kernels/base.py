@@ -12,7 +12,6 @@ from .. import arrays
 from ..arrays import Array
 from ..errors import ShallowsError
 from ..utils.plain_numbers import takes_numpy_integers
-from .bandwidth import euclidean_distances, median_bandwidth
 
 _SMALLEST = 1e-150
 """The squares of smaller numbers, and of numbers above its reciprocal, under- or overflow."""
@@ -44,6 +43,10 @@ class Kernel:
         κ + φ, with |k(x, z)| ≤ κ and |φ(x)φ(z)| ≤ φ for the features of `random_features`; None without such bounds.
     matrix_bytes : int
         Bytes of the matrix of a precomputed kernel in a fit, else 0.
+    pair_distances : method, optional
+        ``pair_distances(points)`` of a kernel with its own distance: that of the pairs i < j of points on the host,
+        shape (n, d), in the units of σ; shape (n (n − 1)/2,). The rule "median" takes their median, and "auto"
+        searches around it. None: Euclidean distances.
     """
 
     name: ClassVar[str]
@@ -54,6 +57,7 @@ class Kernel:
     bandwidth: float | None = None
     product_bound: float | None = None
     matrix_bytes: int = 0
+    pair_distances: ClassVar[Callable[..., np.ndarray] | None] = None
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -96,18 +100,6 @@ class Kernel:
     def with_bandwidth(self, bandwidth: float | None) -> Self:
         """The same kernel with a bandwidth; with None itself."""
         return self if bandwidth is None else replace(self, bandwidth=bandwidth)  # type: ignore[type-var]
-
-    def pair_distances(self, points: Any) -> np.ndarray:
-        """The distances of the pairs i < j of points, shape (n, d), on the host; shape (n (n − 1)/2,).
-
-        Their median is the bandwidth of the rule "median", and "auto" searches around it. They are Euclidean here; a
-        kernel of another distance returns its own, in the units of σ.
-        """
-        return euclidean_distances(points)
-
-    def median_bandwidth(self, x: Array, seed: int = 0) -> float:
-        """The bandwidth of the rule "median" for points of shape (n, d); see `bandwidth.median_bandwidth`."""
-        return median_bandwidth(x, seed, distances=self.pair_distances)
 
     @property
     def has_frequencies(self) -> bool:

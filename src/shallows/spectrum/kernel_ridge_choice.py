@@ -129,7 +129,7 @@ def choose_kernel_ridge(
             points = kernels.augmented(x[joined.first])
         if not np.isfinite(points[:, -2]).all():
             return None  # The fit reports it for its own precision.
-        median = kernel.median_bandwidth(points[:, :-2], seed) if kernel.is_open else None
+        median = kernels.median_bandwidth(points[:, :-2], seed, kernel=kernel) if kernel.is_open else None
 
         def matrix_of(width: float | None) -> np.ndarray:
             closed = kernel.with_bandwidth(width)
