@@ -101,6 +101,6 @@ class AveragedSGD(RiskSettings):
         # No batch is steeper than its steepest row. If a later row is steeper than those looked at, so that the
         # training diverges, the loop goes back to the last epoch and halves the step.
         products = arrays.to_numpy(problem.span.products(slice(0, batch_size)))
-        weights = 1.0 if problem.weights is None else float(problem.weights.max())
+        weights = 1.0 if problem.weights is None else float(arrays.to_numpy(problem.weights).max())
         steepest = weights * problem.loss.smoothness * float(products.diagonal().max())
         return AveragedSGDStepper(1.0 / (steepest + problem.regularization), batch_size)

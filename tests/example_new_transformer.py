@@ -6,14 +6,14 @@ from shallows import Options
 from shallows.estimators.constructors import stores_parameters
 from shallows.estimators.feature_maps.base import FeatureMapTransformer
 from shallows.features.rectified_units import rectified_units
-from shallows.kernels.inner import ArcCosine
 
 
 class RectifiedUnitFeatures(FeatureMapTransformer):
-    """√(2/D) max(0, Wx) with normal weights W: inner products of rows approximate the arc-cosine kernel of order 1.
+    """√(2/D) max(0, W[x/σ, 1]) with normal weights W: inner products of rows approximate an arc-cosine kernel.
 
     Attributes
     ----------
+    bandwidth_ : float
     feature_map_ : shallows.features.rectified_units.RectifiedUnits
     report_ : dict
 
@@ -29,15 +29,25 @@ class RectifiedUnitFeatures(FeatureMapTransformer):
     (1797, 50)
     """
 
-    kernel, bandwidth = ArcCosine(order=1), None
+    # For the median rule and for centered points; units have no kernel.
+    kernel = "gaussian"
     _map, _map_name = staticmethod(rectified_units), "rectified_units"
 
     @stores_parameters
-    def __init__(self, *, n_features: int | str = "auto", random_state: Any = None, options: Options | None = None):
+    def __init__(
+        self,
+        *,
+        bandwidth: float | str = "auto",
+        n_features: int | str = "auto",
+        random_state: Any = None,
+        options: Options | None = None,
+    ):
         """Set the parameters.
 
         Parameters
         ----------
+        bandwidth : float, "auto" or "median", default="auto"
+            σ, in the units of X. "median": the median distance. "auto": an estimator's choice; alone, as "median".
         n_features : int or "auto", default="auto"
             Columns of the result. "auto": an estimator with these features chooses it; alone, 1,000.
         random_state : int, RandomState or None, default=None

@@ -114,9 +114,10 @@ x = np.random.default_rng(0).normal(size=(60, 3))
 K = kernels.make("rational_quadratic", 1.5, order=2)(x, x)
 assert np.abs(K - (1 + ((x[:, None] - x[None]) ** 2).sum(axis=2) / (4 * 1.5**2)) ** -2).max() < 1e-13
 assert np.linalg.eigvalsh(K).min() > 0
-z = RectifiedUnitFeatures(n_features=100_000, random_state=0).fit_transform(x)
-error = np.abs(z @ z.T - kernels.ArcCosine(order=1)(x, x))
-assert (error / np.outer(*2 * [np.linalg.norm(x, axis=1)])).max() < 0.05
+z = RectifiedUnitFeatures(n_features=100_000, bandwidth=2.0, random_state=0).fit_transform(x)
+inputs = np.hstack([(x - x.mean(axis=0)) / 2.0, np.ones((60, 1))])
+error = np.abs(z @ z.T - kernels.ArcCosine(order=1)(inputs, inputs))
+assert (error / np.outer(*2 * [np.linalg.norm(inputs, axis=1)])).max() < 0.05
 y = x[:, 0] > 0
 model = KernelRidgeClassifier(kernel=kernels.RationalQuadratic(bandwidth=1.0, order=2), solver="eigenpro")
 of_map = [FeatureRidgeClassifier("rectified_units", solver=one) for one in ("auto", "feature_eigenpro")]

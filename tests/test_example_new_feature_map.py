@@ -15,8 +15,9 @@ def test_its_inner_products_tend_to_the_arc_cosine_kernel():
     x = sample(30, 3) / 2
     Z = RectifiedUnits(3, 50_000).map(x)
     # Products of two units have a deviation of at most √6 ‖x‖ ‖z‖; five deviations of their mean.
-    scale = np.linalg.norm(x, axis=1).max() ** 2
-    assert np.abs(Z @ Z.T - kernels.ArcCosine(1)(x, x)).max() < 5 * np.sqrt(6 / 50_000) * scale
+    inputs = np.hstack([x, np.ones((30, 1))])
+    scale = np.linalg.norm(inputs, axis=1).max() ** 2
+    assert np.abs(Z @ Z.T - kernels.ArcCosine(1)(inputs, inputs)).max() < 5 * np.sqrt(6 / 50_000) * scale
 
 
 def test_an_estimator_trains_on_it():
