@@ -38,7 +38,15 @@ def limits(root: str | Path = "/", environment: Mapping[str, str] | None = None)
 
 def processors(root: str | Path = "/") -> float:
     """The number of processors whose time the control groups of this process may use, rounded up; else infinity."""
-    return min([math.inf, *(_quota_of(*group) for group in _groups(Path(root), "cpu"))])
+    fewest = math.inf
+    for group, is_v2 in _groups(Path(root), "cpu"):
+        names = ("cpu.max", "cpu.max") if is_v2 else ("cpu.cfs_quota_us", "cpu.cfs_period_us")
+        with suppress(OSError, ValueError):  # version 2 writes "max" if there is no limit
+            quota = int((group / names[0]).read_text(encoding="ascii").split()[0])
+            period = int((group / names[1]).read_text(encoding="ascii").split()[-1])
+            if quota > 0:  # version 1 writes -1 if there is no limit
+                fewest = min(fewest, max(1, math.ceil(quota / period)))
+    return fewest
 
 
 def _groups(root: Path, controller: str) -> Iterator[tuple[Path, bool]]:
@@ -85,16 +93,6 @@ def _limit_of(group: Path, is_v2: bool) -> Limit | None:
     counters = dict(line.split(" ", 1) for line in _lines(group / "memory.stat") if " " in line)
     pages = sum(int(counters.get(f"{prefix}{kind}_file", 0)) for kind in ("active", "inactive"))
     return Limit(size, max(used - pages, 0))
-
-
-def _quota_of(group: Path, is_v2: bool) -> float:
-    """The processors that one group may use, or infinity."""
-    names = ("cpu.max",) if is_v2 else ("cpu.cfs_quota_us", "cpu.cfs_period_us")
-    try:
-        quota, period = (int(number) for name in names for number in (group / name).read_text("ascii").split())
-    except (OSError, ValueError):  # version 2 writes "max" if there is no limit
-        return math.inf
-    return max(1, math.ceil(quota / period)) if quota > 0 else math.inf  # version 1 writes -1 if there is no limit
 
 
 def _slurm_allocation(environment: Mapping[str, str]) -> int | None:
