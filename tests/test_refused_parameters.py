@@ -106,7 +106,7 @@ REFUSED = [
     (Risk(solver=solvers.LBFGS()), "cannot use the solver LBFGS. Its solvers are"),
     (Risk(bandwidth=1.0, features=NystroemFeatures(bandwidth=2.0)), "NystroemFeatures has its own bandwidth, 2.0, and"),
     (Risk(bandwidth="median", features=NystroemFeatures(kernels.Gaussian(2.0))), "2.0, and bandwidth='median' of"),
-    (Risk(loss="softmax"), "not 'softmax'"),
+    (Risk(loss="softmax"), "does not take the loss 'softmax'"),
     (Risk(loss="hings"), "no loss 'hings'. Did you mean 'hinge'"),
     (Risk(loss="novelty"), "not a loss for .*: 'square', 'hinge', 'squared_hinge', 'logistic', 'softmax'"),
     (shallows.RegularizedRiskRegressor(loss=losses.Huber), r"loss=Huber is a class\. Give an object: loss=Huber\(\)"),
