@@ -131,13 +131,10 @@ def test_whole_data_at_the_laptop_scale_is_compared(plan, shift, verdict):
     assert len(ours) == 3 * 2 * (5 + 5) and {row["verdict"] for row in ours} == {"measured"}
     measured = [row for row in rows if row["series"] == "authors"]
     assert len(measured) == len(rows) - len(ours) == 84
-    # Some runs of the table have one seed, others two.
-    assert {row["verdict"] for row in measured} == ({verdict, f"{verdict}, one seed"} if not shift else {verdict})
+    assert {row["verdict"] for row in measured} == {verdict}
     counts = counts_by_kind(map(Row.from_text, rows))
     assert sum(count for kind in ("number", "calibrated") for count, _ in counts[kind].values()) == 84
-    for row in measured:
-        assert (row["low"] != "") == (row["repetitions"] != "1")
-        assert shift or row["verdict"].endswith("seed") == (row["repetitions"] == "1")
+    assert all(row["low"] and row["repetitions"] == "3" for row in measured)
     assert measured[0]["setting"] == "kernel=Gaussian; epochs=1"
 
 
