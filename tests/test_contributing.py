@@ -133,6 +133,7 @@ def test_the_kernel_and_the_feature_map_are_known_by_their_names(project):
 #: Tests of the project that read its tables of names, pages and configuration, and that the additions must not break.
 OF_TABLES = (
     "tests/test_datasets_synthetic.py",
+    "tests/test_docs.py::test_every_class_is_in_the_table_of_all_classes",
     "tests/test_docs.py::test_the_method_guide_names_the_file_of_every_solver",
     "tests/test_experiments_measures.py::test_a_run_depends_on_its_own_measure_and_on_no_other",
     "tests/test_experiments_measures.py::test_the_schema_knows_the_measures_of_the_registry_and_the_configuration_uses_no_others",
