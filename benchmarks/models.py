@@ -1,4 +1,4 @@
-"""The estimators of this package that are compared with others, each at its defaults with a named solver."""
+"""The estimators of this package that are compared with others, each at its defaults; some with a named solver."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from typing import Any
 
 #: Name -> class without its ending, and the parameters that name the solver.
 MODELS: dict[str, tuple[str, dict[str, Any]]] = {
+    "kernel ridge": ("KernelRidge", {}),
+    "kernel ridge, kernel and metric learned": ("KernelRidge", {"kernel": "auto", "metric": "auto"}),
     "EigenPro": ("KernelRidge", {"solver": "eigenpro"}),
     "EigenPro with centers": ("KernelRidge", {"solver": "nystrom_conjugate_gradients"}),
     "EigenPro on random features": ("FeatureRidge", {"solver": "feature_eigenpro"}),
     "ridge on random features": ("FeatureRidge", {}),
     "doubly stochastic gradients": ("DoublyStochastic", {}),
     "exact kernel ridge": ("KernelRidge", {"solver": "cholesky"}),
-    "kernel ridge": ("KernelRidge", {}),
 }
 
 

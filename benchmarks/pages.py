@@ -87,7 +87,9 @@ def write_all(folder: Path) -> None:
     for name, text in pages.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
-    which_estimator.draw(which_estimator.read(), folder / "docs" / "which_estimator.svg")
+    found = which_estimator.read()
+    which_estimator.draw(found, folder / "docs" / "which_estimator.svg")
+    which_estimator.draw(found, folder / "docs" / "pictures" / "error_against_time.svg", which_estimator.IN_SHORT)
 
 
 def main() -> None:

@@ -26,7 +26,7 @@ import sysconfig
 import textwrap
 import time
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -55,8 +55,6 @@ COLUMNS = (
 )
 SIZES = (1_000, 4_000, 16_000, 64_000, 250_000, 1_000_000)
 N_TEST = 10_000
-#: Of fewer estimators none is called the best.
-LEAST_MEASURED = 3
 #: The share of the machine that other programs may have during a fit.
 MOST_OTHERS = 0.1
 
@@ -74,12 +72,10 @@ PROBLEMS = {
 MOST_ROWS = {"covertype": 561_012}
 #: For each estimator where `make` finds it, and the power of the rows with which its time is taken to grow at most.
 ESTIMATORS = {
-    "EigenPro": ("shallows:", 2.0),
-    "EigenPro with centers": ("shallows:", 1.0),
-    "EigenPro on random features": ("shallows:", 1.0),
+    "kernel ridge": ("shallows:", 2.0),
+    "kernel ridge, kernel and metric learned": ("shallows:", 2.0),
     "ridge on random features": ("shallows:", 1.0),
     "doubly stochastic gradients": ("shallows:", 1.3),
-    "exact kernel ridge": ("shallows:", 3.0),
     "support vector machine (scikit-learn)": ("sklearn.svm:SV", 2.3),
     "support vector machine (scikit-learn-intelex)": ("sklearnex.svm:SV", 2.3),
     "xRFM": ("xrfm:xRFM", 1.5),
@@ -89,6 +85,36 @@ ESTIMATORS = {
     "linear ridge (scikit-learn)": ("sklearn.linear_model:Ridge", 1.0),
 }
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+#: The page before its tables.
+INTRODUCTION = """\
+# Which estimator?
+
+Take `KernelRidgeClassifier` or `KernelRidgeRegressor`, which choose the solver by the number of rows, columns and
+outputs. `kernel="auto", metric="auto"` helps on tables with columns that matter little, and costs time. Ridge on
+random features (`FeatureRidgeClassifier`) predicts without the training rows. Doubly stochastic gradients
+(`DoublyStochasticClassifier`) are for streams.
+
+![Error against seconds of a fit on three problems, a line for each estimator](which_estimator.svg)
+
+Every estimator was run once with its defaults. Digits and Friedman's function can supply any number of rows, Covertype
+has about 580,000. Each line is an estimator; larger marks mean more training rows: {rows}.
+Lower is more accurate, further left is faster. A white cross marks the largest size
+that fitted into the time limit and memory.
+
+- Seconds are wall-clock on a machine with {cores} cores that nothing else used; ignore small differences.
+- scikit-learn's pipelines have {RBFSampler:,} random features, or {Nystroem:,} of the Nyström method, and the bandwidth
+  of its support vector machines.
+- xRFM trains on four fifths of the rows and tunes itself on the others. No package of Falkon could be installed.
+- Digits are MNIST's, tested on its 10,000. Above 60,000 rows deformed copies are added, so the error falls slowly.
+- All columns of Covertype are standardized, also its 44 binary ones.
+"""
+#: What README's picture shows.
+IN_SHORT = (
+    "kernel ridge",
+    "support vector machine (scikit-learn)",
+    "support vector machine (scikit-learn-intelex)",
+    "gradient boosting (scikit-learn)",
+)
 #: Features of the pipelines of scikit-learn; the bandwidth is the rule of its support vector machines, gamma="scale".
 N_FEATURES = {"Nystroem": 2000, "RBFSampler": 5000}
 #: Modules in separate environments, see `environments`, and names of packages that are not scikit-learn's.
@@ -396,8 +422,11 @@ def table_rows(found: dict[Any, dict[str, str]]) -> list[list[str]]:
     return [[one[column] for column in COLUMNS] for one in fits]
 
 
-def draw(found: dict[Any, dict[str, str]], path: Path) -> None:
-    """Error over seconds, a larger mark for more rows: our estimators in color in one row, the others in the next."""
+def draw(found: dict[Any, dict[str, str]], path: Path, only: Sequence[str] = ()) -> None:
+    """Error over seconds, a larger mark for more rows: our estimators in color in one row, the others in the next.
+
+    With ``only`` some estimators, all of them in one row.
+    """
     import matplotlib
     import seaborn
     from matplotlib.figure import Figure
@@ -407,20 +436,21 @@ def draw(found: dict[Any, dict[str, str]], path: Path) -> None:
 
     ours = [name for name, (kind, *_) in ESTIMATORS.items() if kind.startswith("shallows:")]
     rows = {"this package": ours, "other packages": [name for name in ESTIMATORS if name not in ours]}
+    rows = {"": [*only]} if only else rows
     with matplotlib.rc_context({**seaborn.axes_style("ticks"), **STYLE, "svg.hashsalt": "which_estimator"}):
-        figure = Figure(figsize=(11.0, 7.2), layout="constrained")
-        axes = figure.subplots(len(rows), len(PROBLEMS), sharex="col", sharey="col")
+        figure = Figure(figsize=(11.0, 3.6 * len(rows)), layout="constrained")
+        axes = figure.subplots(len(rows), len(PROBLEMS), sharex="col", sharey="col", squeeze=False)
         for row, (whose, shown) in enumerate(rows.items()):
             line = axes[row]
             for ax, (problem, (title, unit, _)) in zip(line, PROBLEMS.items(), strict=True):
-                for estimator in [*(name for name in ESTIMATORS if name not in shown), *shown]:
+                for estimator in [*(name for name in ESTIMATORS if name not in shown and not only), *shown]:
                     _draw_fits(
                         ax, problem, estimator, found, COLOURS[shown.index(estimator)] if estimator in shown else ""
                     )
                 ax.set(xscale="log", yscale="log", ylabel=unit)
                 if row == 0:
                     ax.set_title(textwrap.fill(title, 34))
-                else:
+                if row == len(rows) - 1:
                     ax.set_xlabel(f"seconds of a fit, {cores()} cores")
                 ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
                 for axis in (ax.xaxis, ax.yaxis):
@@ -460,30 +490,8 @@ def page(found: dict[Any, dict[str, str]]) -> str:
     codes = sorted({one["code"] for one in measured})
     versions = sorted({one["version"] for one in measured if one.get("version")})
     never = [f"{size:,}" for size in SIZES if size not in sizes]
-    lines = [
-        "# Which estimator?",
-        "",
-        "![error against time](which_estimator.svg)",
-        "",
-        *summary(sizes, found),
-        "",
-        "Every estimator was run once with its default settings on three problems. Two can supply any number of rows;",
-        "Covertype has about 580,000. Each line of the picture is an estimator; larger marks mean more training rows:",
-        f"{', '.join(f'{size:,}' for size in sizes)}. Lower is more accurate, further left is faster. Gray lines",
-        "are the estimators of the other row. A white cross marks the largest size that fitted into time limit and",
-        "memory.",
-        f"Times are wall-clock on an idle machine with {cores()} cores; ignore small differences.",
-        f"scikit-learn's pipelines have {N_FEATURES['RBFSampler']:,} random features, or {N_FEATURES['Nystroem']:,} of "
-        "the Nyström method, and the bandwidth",
-        "of its support vector machines. xRFM trains on four fifths of the rows and tunes itself on the others. Falkon",
-        "is missing, because no package of it could be installed here. Digits are MNIST's, tested on its 10,000; above",
-        "60,000 rows the training set is extended by deformed copies, so the error falls slowly. MNIST and Friedman 1",
-        "are smooth problems; Covertype is not.",
-        "`python benchmarks/which_estimator.py` measures, `python benchmarks/pages.py` draws this page from",
-        "`benchmarks/measured/which_estimator.json`",
-        f"({'; '.join(machines)}; {', '.join(versions)}; commit {', '.join(codes)}).",
-        "",
-    ]
+    counts = {"rows": ", ".join(f"{size:,}" for size in sizes), "cores": cores()}
+    lines = [*INTRODUCTION.format(**counts, **N_FEATURES).splitlines(), ""]
     if never:
         lines += [f"**Not measured yet:** {', '.join(never)} rows.", ""]
     lines += ["## In short", ""]
@@ -491,23 +499,16 @@ def page(found: dict[Any, dict[str, str]]) -> str:
         lines += [f"{title}:", ""]
         lines += [f"- {advice(problem, size, found)}" for size in sizes if problem in with_rows(size)] + [""]
     lines += [
-        "These estimators of this package choose bandwidth and regularization from the training rows. So do ridge",
-        "regression in blocks and on features, extreme learning machines, NORMA, SAG, SDCA, SVRG, core vector",
-        "regression and the low-rank linearized machine; the other support vector machines and Pegasos choose the",
-        "bandwidth, by the same leave-one-out errors of kernel ridge regression, and leave C at 1. Kernel SGD, random",
-        "kitchen sinks, the novelty detector, component analysis and the transformers take the median distance between",
-        "points: their defaults are a start for `GridSearchCV`. Linear machines and AMM have no bandwidth.",
-        "[benchmarks/HISTORY.md](../benchmarks/HISTORY.md) compares all of them with scikit-learn's on small data.",
-        "",
         "An error is near the lowest if it is within a tenth of it, or within the error of counting if that is more.",
+        "[benchmarks/RESULTS.md](../benchmarks/RESULTS.md) compares the defaults on 44 smaller datasets. Your own data",
+        "decide: `shallows compare my.csv` measures the methods on them and recommends one.",
         "",
-        "Your own data decide: `shallows compare my.csv` measures the methods on them and recommends one.",
-        "",
-        "## All numbers",
+        "## Errors and times",
         "",
     ]
     for problem, (title, unit, _) in PROBLEMS.items():
         lines += [f"### {title}", "", *table(problem, unit, sizes, found), ""]
+    lines += ["## Prediction", "", *predictions(sizes, found), ""]
     notes = [one for one in found.values() if one["note"]]
     blank = {"note": "not run yet"}
     notes += [
@@ -522,7 +523,38 @@ def page(found: dict[Any, dict[str, str]]) -> str:
         lines += [
             f"- {one['problem']}, {int(one['rows']):,} rows, {one['estimator']}: {one['note']}" for one in notes
         ] + [""]
+    lines += [
+        "`python benchmarks/which_estimator.py` measures, `python benchmarks/pages.py` draws this page from",
+        "`benchmarks/measured/which_estimator.json`",
+        f"({'; '.join(machines)}; {', '.join(versions)}; commit {', '.join(codes)}).",
+        "",
+    ]
     return "\n".join(lines)
+
+
+def rate(one: dict[str, str]) -> str:
+    """Predicted rows per second, with two digits."""
+    if not one.get("predict_seconds"):
+        return "–"
+    rows = N_TEST / float(one["predict_seconds"])
+    return f"{round(rows, 1 - math.floor(math.log10(rows))):,.0f}"
+
+
+def predictions(sizes: list[int], found: dict[Any, dict[str, str]]) -> list[str]:
+    """Predicted rows per second of each estimator, after a fit of each number of rows."""
+    lines = [
+        f"Rows per second, in one call for {N_TEST:,} rows: digits; Friedman 1; Covertype.",
+        "",
+        "| estimator, fitted to | " + " | ".join(f"{size:,} rows" for size in sizes) + " |",
+        "| :-- |" + " --: |" * len(sizes),
+    ]
+    for estimator in ESTIMATORS:
+        cells = []
+        for size in sizes:
+            rates = [rate(found.get((problem, estimator, size), {})) for problem in PROBLEMS]
+            cells.append("; ".join(rates) if set(rates) != {"–"} else "–")
+        lines.append(f"| {estimator} | {' | '.join(cells)} |")
+    return lines
 
 
 def at(problem: str, size: int, found: dict[Any, dict[str, str]]) -> dict[str, dict[str, str]]:
@@ -542,42 +574,6 @@ def near_best(problem: str, size: int, found: dict[Any, dict[str, str]]) -> dict
         slack = max(slack, 100 * math.sqrt(2 * share * (1 - share) / N_TEST))
     order = sorted(errors, key=errors.get)
     return {estimator: here[estimator] for estimator in order if errors[estimator] <= errors[order[0]] + slack}
-
-
-def summary(sizes: list[int], found: dict[Any, dict[str, str]]) -> list[str]:
-    """A sentence for each range of rows: the fastest estimator that is near the lowest error on every problem."""
-    ranges: list[tuple[str, int, list[int], list[float]]] = []
-    for size in sizes:
-        here = [measured for problem in PROBLEMS if len(measured := at(problem, size, found)) >= LEAST_MEASURED]
-        if len(here) < 2:
-            continue
-        lowest = [min(float(one["error"]) for one in of.values()) for of in here]
-        ratios = {
-            estimator: max(float(of[estimator]["error"]) / least for of, least in zip(here, lowest, strict=True))
-            for estimator in ESTIMATORS
-            if all(estimator in of for of in here)
-        }
-        if not ratios:
-            continue
-        near = [estimator for estimator, ratio in ratios.items() if ratio <= 1.1 * min(ratios.values())]
-        seconds = {estimator: sum(float(of[estimator]["fit_seconds"]) for of in here) for estimator in near}
-        best = min(near, key=seconds.__getitem__)
-        if not (ranges and ranges[-1][:2] == (best, len(here))):
-            ranges.append((best, len(here), [], []))
-        ranges[-1][2].append(size)
-        ranges[-1][3].append(ratios[best])
-    lines = []
-    for best, n, rows, ratios_of_best in ranges:
-        span = f"{rows[0]:,}" if len(rows) == 1 else f"{rows[0]:,} to {rows[-1]:,}"
-        on = "on every problem" if n == len(PROBLEMS) else "on the problems that have this number"
-        above = max(1, math.ceil(100 * (max(ratios_of_best) - 1)))
-        lines.append(f"- With {span} rows **{best}**: {on} its error is within {above} % of the lowest measured.")
-    return [
-        "If nothing is known of the data, take the estimator whose error is near the lowest on every problem. If",
-        "several are about equally near (within a tenth of the nearest), take the fastest:",
-        "",
-        *lines,
-    ]
 
 
 def advice(problem: str, size: int, found: dict[Any, dict[str, str]]) -> str:

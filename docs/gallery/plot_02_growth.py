@@ -27,7 +27,7 @@ plt.loglog(seconds, errors, "o-", label="kernel ridge, 100 to 10,000 rows, fitte
 record = Path("../../benchmarks/measured/which_estimator.json").read_text(encoding="utf-8")
 table = json.loads(record)["tables"][0]
 fits = [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
-for name in ("EigenPro with centers", "gradient boosting (scikit-learn)", "xRFM"):
+for name in ("kernel ridge", "gradient boosting (scikit-learn)", "xRFM"):
     here = [fit for fit in fits if (fit["problem"], fit["estimator"]) == ("friedman", name) and fit["error"]]
     here.sort(key=lambda fit: int(fit["rows"]))
     points = [[float(fit[key]) for fit in here] for key in ("fit_seconds", "error")]

@@ -34,7 +34,7 @@ MOST_CENTERS = 125_000
 
 PAIR_SECONDS, OUTPUT_SHARE = 2.2e-9, 0.4
 """Seconds of an EigenPro fit for each pair of rows, and the share of it that each output adds: 16,000 to 64,000 rows of
-three problems on two cores of an AMD EPYC (``docs/which_estimator.csv``)."""
+three problems on two cores of an AMD EPYC (``benchmarks/measured/which_estimator.json`` of commit 1e17aa82)."""
 
 
 def choose_solver(
