@@ -76,15 +76,23 @@ def test_a_ratio_of_what_all_runs_reached_is_a_number_and_of_what_some_reached_n
     assert row["reason"] == "not reached in 1 of 2 runs, by one side or both"
 
 
-def test_what_some_runs_reached_is_kept_and_not_shown_where_the_others_went_on_for_too_long():
+def test_runs_that_never_reached_a_level_count_with_their_last_point_where_it_is_past_the_limit():
     curves = {("fast", "g", seed): RACE["fast", "g", 0] for seed in (0, 1)} | {
         ("exact", "g", 0): {"error": {None: 3.0}}
     }
     curves["fast", "g", 2] = {"error": {1: 9.0, 2: 9.0, 3: 9.0}}
     claim = {"label": "x", "of": {"method": "fast"}, "at_most": 3}
     row = Row.from_text(claim_of(claim, curves, published="soon", metrics=REACHED)[0])
-    assert (row.verdict, row.measured_mean, row.low, row.high) == ("deviates", None, None, None)
-    assert (row.values, row.repetitions, row.passed) == ((2.0, 2.0), 3, 2)
+    assert (row.verdict, row.low, row.high) == ("deviates", None, None)
+    assert (row.values, row.repetitions, row.passed, row.is_bound) == ((2.0, 2.0, 3.0), 3, 2, True)
+
+
+@pytest.mark.parametrize(("limit", "verdict"), [(8, "deviates"), (12, "not run")])
+def test_an_analysis_has_no_marks_and_counts_with_the_last_point_of_its_curve(limit, verdict):
+    curves = {("fast", "g", 0): {"error": {1: 9.0, 5: 9.0, 10: 9.0}}, ("exact", "g", 0): {"error": {None: 3.0}}}
+    claim = {"label": "x", "of": {"method": "fast"}, "at_most": limit}
+    row = Row.from_text(claim_of(claim, curves, published="soon", metrics=REACHED, kind="curves")[0])
+    assert (row.verdict, row.values, row.passed, row.is_bound) == (verdict, (10.0,), 0, True)
 
 
 def bounded(slow, claim, *, published="3", others=()):

@@ -96,7 +96,7 @@ def row_of(
     repetition has to satisfy the criterion by itself.
     """
     claim, margin = maker.comparison["spec"]["claims"][name], None
-    by_mean = not claim.get("every_seed") and claim["evidence"] in verdicts.KINDS
+    by_mean = not claim.get("every_seed") and claim["evidence"] in verdicts.KINDS and not number.measured.is_bound
     if interval is None and by_mean:
         interval = uncertainty.interval(number.measured, number.counted if claim.get("paired") else None)
     if printed and "tolerance" in claim:

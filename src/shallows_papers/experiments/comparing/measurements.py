@@ -111,24 +111,26 @@ class Measurements:
         return [curve.get(None, -math.inf) for curve in others] or [-math.inf] * len(series["run_ids"])
 
     def lower_bounds(self, series: Mapping[str, Any], metric: str, over: Mapping[str, Any] | None) -> list[float]:
-        """Return for each run a lower bound on the ratio of its first passage to another series' first passage.
+        """Return for each run a lower bound on its first passage, or on its ratio to another series' first passage.
 
         A run that never passed the level counts with the last evaluation point of its series. If it lacks some of the
         points, it counts with the last point before the first gap. There are no bounds if a run lacks the first point
-        or a run of the other series never passed.
+        or a run of the other series never passed. An analysis has no marks; its points are those of its curves.
         """
         divisors = self.of_partner(series, over, metric) if over else []
         watched = self.curves(series, self.spec["metrics"][metric]["first_passage"]["of"])
+        marks = {*series["marks"]} or {point for curve in watched for point in curve if point is not None}
 
         def bound(passage: Curve, whole: Curve, run: RunResult) -> float:
             if passage:
                 return passage[None]
-            marks = {*series["marks"]}
             if marks and (metric in run.curve or marks <= {*whole}):
                 return float(max(marks))
             return float(next(point for point in itertools.count() if point + 1 not in whole))
 
         passed = [*map(bound, self.curves(series, metric), watched, self.runs(series))]
+        if over is None:
+            return passed if all(passed) else []
         if not divisors or not all(passed) or not all(set(curve) == {None} for curve in divisors):
             return []
         return [ratio(one, divisor[None]) for one, divisor in zip(passed, divisors, strict=True)]
