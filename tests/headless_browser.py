@@ -11,6 +11,7 @@ import select
 import shutil
 import signal
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -111,8 +112,12 @@ class Browser:
 
     def open(self, path: str | Path, fragment: str = "") -> None:
         """Open a file and wait until it is there."""
+        self.follow(lambda: self.call("Page.navigate", url=Path(path).resolve().as_uri() + fragment))
+
+    def follow(self, action: Callable[[], Any]) -> None:
+        """Do what opens another page, and wait until it is there."""
         self._events.clear()
-        self.call("Page.navigate", url=Path(path).resolve().as_uri() + fragment)
+        action()
         while "Page.loadEventFired" not in self._events:
             self._next()
 

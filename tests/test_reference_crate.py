@@ -37,7 +37,8 @@ def finish(tmp_path, monkeypatch):
     for target in plan.targets:
         for path in plan.products(target):
             put(results / path, {"title": "Errors", "paper": "A paper", "source": "Table 1"})
-    put(results / "report" / "index.html", "<p>all</p>")
+    for name in ("index", "paper"):
+        put(results / "report" / f"{name}.html", "<p>all</p>")
     for number, run in enumerate(plan.runs("demo").values()):
         key = job.key_of({**run.spec(plan.configuration.methods), "code": plan.code_of(run)}, "da7a")
         record = {
@@ -87,7 +88,7 @@ def test_every_file_is_described_with_its_checksum_and_its_size_and_caches_are_l
         assert (one["sha256"], one["contentSize"]) == (hashlib.sha256(content).hexdigest(), str(len(content)))
     folders = [one["@id"] for one in found.values() if one["@type"] == "Dataset"]
     assert all((folder / one).is_dir() for one in folders)
-    for one in ("Snakefile", "README.md", "results/demo/tables/small_table.csv", "results/demo/report/index.html"):
+    for one in ("Snakefile", "README.md", "results/demo/tables/small_table.csv", "results/demo/report/paper.html"):
         assert one in found
     assert {"workflow/", "config/", "src/", "results/demo/runs/"} <= {*folders}
     listed = {line.split("  ", 1)[1] for line in (folder / crate.MANIFEST).read_text().splitlines()}

@@ -99,13 +99,13 @@ def test_the_page_is_drawn_without_runs_of_ones_own(project, reference):
         status, said = reference("report")
         assert status == 0, said
         drawn = project / "results/demo/reference"
-        page = (drawn / "report/index.html").read_text()
+        page, paper = ((drawn / f"report/{name}.html").read_text() for name in ("index", "eigenpro"))
         assert (drawn / "figures/eigenpro_heat_kernel_reach.svg").exists()
-        assert "Reference results, drawn without training: 6 runs by commit" in page
-        assert re.search(r"without training: \d+ of ", page) and 'id="papers"' in page
+        assert "Reference results, drawn without training: 6 runs by commit" in paper
+        assert re.search(r"without training: \d+ of ", page) and 'id="ledger"' in page
         absent = (drawn / "tables/eigenpro_table6.csv").read_text()
         assert "not among the reference results: not collected" in absent
-        linked = [link for link in re.findall(r'href="(\.\./[^"#]+)"', page) if link.endswith("record.json")]
+        linked = [link for link in re.findall(r'href="(\.\./[^"#]+)"', paper) if link.endswith("record.json")]
         assert len(set(linked)) >= 7
         assert all((drawn / "report" / link).exists() for link in linked)
         status, said = reference("verify")  # there are no results of the user

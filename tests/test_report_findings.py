@@ -24,8 +24,8 @@ def text(tmp_path):
 def test_the_name_of_a_target_becomes_a_link_with_its_verdicts(text):
     path = text("See `some_table` and `another_name`.\n")
     kinds = {"number": {Verdict.REPRODUCED: (2, 0), Verdict.NOT_RUN: (1, 0)}, "order": {Verdict.REPRODUCED: (1, 1)}}
-    made = page.render(path, {"some_table": kinds})
-    assert '<a href="#some_table"><code>some_table</code></a>' in made
+    made = page.render(path, {"some_table": {"kinds": kinds, "page": "paper.html"}})
+    assert '<a href="paper.html#some_table"><code>some_table</code></a>' in made
     assert "(3 reproduced, 1 not run)" in made
     assert "<code>another_name</code>" in made and "#another_name" not in made
 
@@ -53,5 +53,5 @@ def test_the_findings_name_targets_that_stand(path):
     known = own_plan().targets
     named = set(re.findall(r"`([a-z0-9_]+)`", path.read_text(encoding="utf-8")))
     assert named and named <= set(known)
-    made = page.render(path, {name: {} for name in known})
+    made = page.render(path, {name: {"kinds": {}, "page": ""} for name in known})
     assert all(f'href="#{name}"' in made for name in named)

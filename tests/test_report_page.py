@@ -1,4 +1,4 @@
-"""The page: self-contained, with the verdicts first."""
+"""The report: a page with the verdicts first and a page of each paper, which load no other file."""
 
 import base64
 import hashlib
@@ -39,23 +39,30 @@ def report(tmp_path_factory):
     return report_example.page_of_the_session(tmp_path_factory)
 
 
-def test_the_page_asks_for_nothing_outside_itself(report):
-    text = report.read_text()
+@pytest.fixture(scope="module", params=["index.html", "invented.html"])
+def each(report, request):
+    return report.with_name(request.param)
+
+
+def test_a_page_loads_no_other_file_and_only_the_first_runs_a_script(each):
+    text = each.read_text()
     elements = Elements(text)
-    assert not elements.all("iframe", "object", "embed") and not any(elements.all("script")[0].values())
+    assert not elements.all("iframe", "object", "embed") and not any(map(any, elements.all("script")))
     assert all(attrs["src"].startswith("data:") for attrs in elements.all("img"))
     assert all(attrs["href"] == "data:," for attrs in elements.all("link"))
     assert not re.search(r"@import|url\((?!%23)", text)  # a figure names its own parts
     assert not any(re.match(r"\w+:|//", attrs["href"]) for attrs in elements.all("a"))
     policy = next(attrs for attrs in elements.all("meta") if attrs.get("http-equiv"))
     assert policy["content"].startswith("default-src 'none'")
-    [script] = re.findall(r"<script>(.*?)</script>", text, re.S)
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    assert f"script-src 'sha256-{digest}'" in policy["content"]  # no other script is run
-    assert not re.search(r"fetch|XMLHttpRequest|import\(|innerHTML|eval", script)
+    scripts = re.findall(r"<script>(.*?)</script>", text, re.S)
+    assert len(scripts) == (each.name == "index.html") == policy["content"].count("script-src")
+    for script in scripts:
+        digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        assert f"script-src 'sha256-{digest}'" in policy["content"]  # no other script is run
+        assert not re.search(r"fetch|XMLHttpRequest|import\(|innerHTML|eval", script)
 
 
-def test_the_page_begins_with_the_papers_in_short_and_the_verdicts(report):
+def test_the_first_page_has_claims_verdicts_and_cards_and_that_of_a_paper_its_summary_and_targets(report):
     elements = Elements(report.read_text())
     assert [attrs["class"] for attrs in elements.all("table")[:2]] == ["ledger", "kinds"]
     text = report.read_text()
@@ -64,42 +71,50 @@ def test_the_page_begins_with_the_papers_in_short_and_the_verdicts(report):
         "13 (7)", "2", "16", "16",
     ]  # fmt: skip
     assert of_orders.startswith('<th scope="row"><b>order</b>') and ">2</a></td>" in of_orders
-    headings = ("ledger", "papers", "verdicts", "targets", "invented_errors", "invented_spectrum")
-    places = [text.index(f' id="{name}"') for name in headings]
-    assert places == sorted(places)
+    targets = ("invented_errors", "invented_spectrum")
+    paper = report.with_name("invented.html").read_text()
+    for of_page, headings in ((text, ("ledger", "verdicts", "targets", *targets)), (paper, ("short", *targets))):
+        places = [of_page.index(f' id="{name}"') for name in headings]
+        assert places == sorted(places)
+    assert text.count('<section class="target"') == 0 and paper.count('<section class="target"') == 2
     for chip in ("13 reproduced", "2 reproduced", "2 deviates", "16 not comparable", "16 not run"):
         assert f">{chip}<" in text
 
 
 def test_a_figure_on_the_page_is_its_file_whose_words_are_text(report):
     svg = (report.parent.parent / "figures" / "invented_spectrum.svg").read_text()
-    on_page = {attrs["src"] for attrs in Elements(report.read_text()).all("img") if "svg" in attrs["src"][:20]}
+    page = report.with_name("invented.html").read_text()
+    on_page = {attrs["src"] for attrs in Elements(page).all("img") if "svg" in attrs["src"][:20]}
     shown, kept = (
         [(part.tag, part.attrib, part.text) for part in ElementTree.fromstring(text).iter()]
         for text in (base64.b64decode(on_page.pop().partition(",")[2]).decode(), svg)
     )
     assert not on_page and shown == kept
-    assert '<a href="../tables/invented_spectrum.csv">The numbers in this figure (CSV)</a>' in report.read_text()
+    assert '<a href="../tables/invented_spectrum.csv">The numbers in this figure (CSV)</a>' in page
     assert any("Scale: demo" in (text or "") for tag, _, text in kept if tag.endswith("text"))
 
 
 def test_every_link_leads_somewhere(report):
-    elements = Elements(report.read_text())
-    ids = [attrs["id"] for _, attrs in elements.found if "id" in attrs]
-    assert not [name for name, count in Counter(ids).items() if count > 1]
-    missing = []
-    for attrs in elements.all("a"):
-        href = attrs["href"]
-        if href.startswith("#"):
-            assert href[1:] in ids
-        elif not (report.parent / href).exists():
-            missing.append(href)
-    assert all(href.endswith("record.json") for href in missing)  # the fixture wrote one record of eight
+    pages = {name: Elements(report.with_name(name).read_text()) for name in ("index.html", "invented.html")}
+    ids = {name: Counter(attrs["id"] for _, attrs in its.found if "id" in attrs) for name, its in pages.items()}
+    assert all(max(its.values()) == 1 for its in ids.values())
+    missing, crossed = [], set()
+    for name, elements in pages.items():
+        for attrs in elements.all("a"):
+            path, _, aim = attrs["href"].partition("#")
+            if aim:
+                assert aim in ids[path or name], attrs["href"]
+            if path and not (report.parent / path).exists():
+                missing.append(path)
+            crossed.add((name, path, aim))
+    assert all(path.endswith("record.json") for path in missing)  # the fixture wrote one record of eight
     assert "../runs/digits-unit/eigenpro/gaussian-0/record.json" not in missing
+    of_targets = {path for name, path, aim in crossed if name == "index.html" and aim.startswith("invented_")}
+    assert of_targets == {"invented.html"} and ("invented.html", "index.html", "") in crossed
 
 
-def test_the_page_can_be_read_by_a_machine_for_those_who_do_not_see_it(report):
-    elements = Elements(report.read_text())
+def test_the_page_can_be_read_by_a_machine_for_those_who_do_not_see_it(each):
+    elements = Elements(each.read_text())
     assert elements.all("html")[0]["lang"] == "en"
     levels = [int(tag[1]) for tag, _ in elements.found if re.fullmatch(r"h\d", tag)]
     assert levels.count(1) == 1

@@ -140,6 +140,7 @@ def test_the_sentences_hold_no_measured_number():
         ({"picture": "eigenpro_table66"}, UnknownNameError, "eigenpro_table6"),
         ({"picture": "eigenpro_table3"}, ConfigurationError, "no figure"),
         ({"paper": "eigenpo"}, UnknownNameError, "eigenpro"),
+        ({"paper": "dsg"}, ConfigurationError, "move it to the folder papers/dsg"),
         ({"place": "first"}, ConfigurationError, "place"),
     ],
 )

@@ -1,9 +1,10 @@
-"""The page of a scale: the papers in short, the verdicts, what was found, every target."""
+"""The report of a scale: a page of verdicts and findings, and a page of each paper with its targets."""
 
 FINDINGS = sorted(
     map(from_here, PLAN.configuration.folder.glob("papers/*/findings.md"))
 )
 SUMMARIES = [from_here(path) for path in PLAN.summaries]
+PAGES = [f"{Path(path).parent.name}.html" for path in SUMMARIES]
 VERDICT_LOG = [*map(from_here, PLAN.configuration.folder.glob("verdict_log.csv"))]
 
 
@@ -16,6 +17,7 @@ rule write_page:
         verdict_log=VERDICT_LOG,
     output:
         report_of("{scale}"),
+        [below("{scale}", f"report/{page}") for page in PAGES],
     log:
         below("{scale}", "logs/report.log"),
     conda:

@@ -155,7 +155,8 @@ def files(plan: Plan, scale: str, results: Path) -> dict[str, Path]:
     paths = [path for target in plan.targets for path in plan.products(target)]
     paths += [f"{run.folder}/{name}" for run in plan.runs(scale).values() for name in ("record.json", "curve.csv")]
     boards = sorted(path.relative_to(results).as_posix() for path in results.glob("leaderboard/**/*") if path.is_file())
-    return found | {f"results/{scale}/{path}": results / path for path in ["report/index.html", *paths, *boards]}
+    pages = sorted(path.relative_to(results).as_posix() for path in results.glob("report/*"))
+    return found | {f"results/{scale}/{path}": results / path for path in [*pages, *paths, *boards]}
 
 
 def fill(plan: Plan, scale: str, results: Path, crate: Path) -> dict[str, str]:
@@ -273,7 +274,8 @@ def describe(plan: Plan, scale: str, crate: Path, sums: Mapping[str, str], agent
             inputs.append(made.add_file(name, properties=one))
         else:
             inputs.append(made.add_file(crate / name, name, properties=one))
-    results = [file(f"{below}/report/index.html", "Published and measured numbers with verdicts, on one page")]
+    pages = [path for path in sums if path.startswith(f"{below}/report/")]
+    results = [file(path, f"Report of published and measured numbers: {Path(path).name}") for path in pages]
     for target in plan.targets:
         table = json.loads((crate / below / f"tables/{target}.json").read_text(encoding="utf-8"))
         name = f"{table['title']} ({table['paper']}, {table['source']})"

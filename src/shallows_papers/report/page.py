@@ -1,4 +1,4 @@
-"""The report: one self-contained HTML page with the verdicts first, then every target that was built."""
+"""The report: a page with all verdicts, and a page with the targets of each paper. They load no other file."""
 
 from __future__ import annotations
 
@@ -61,7 +61,8 @@ def write(
     ``targets`` are in the order of the page, each with its tidy CSV and its figure or None. ``leaderboards`` are pages
     by the titles of their datasets. ``title`` replaces the title of the scale. ``origin`` is a sentence about the
     origin of results that are not the user's own. ``log`` is the log of verdicts, which is copied next to the page. The
-    central claims and what the runs say of them go into ``claims.txt``.
+    central claims and what the runs say of them go into ``claims.txt``. The targets of a paper with a summary are on
+    its own page, ``<paper>.html`` in the same folder.
     """
     folder = Path(out_html).parent
     sections = [_section(*paths, folder) for paths in targets]
@@ -73,32 +74,42 @@ def write(
     machines = dict.fromkeys(name for target in shown for name in target.meta["label"]["hardware"])
     in_short = papers_in_short.read(summaries, {target.id: target for target in shown})
     papers: dict[str, list[dict[str, Any]]] = {one.title: [] for one in in_short}  # papers with a summary come first
+    pages = {one.title: one.page for one in in_short}
     for section in sections:
-        papers.setdefault(str(section["target"].meta.get("paper") or ""), []).append(section)
+        paper = str(section["target"].meta.get("paper") or "")
+        section["page"] = pages.get(paper, "")  # empty if the section is on the first page
+        papers.setdefault(paper, []).append(section)
     names = {one.title: one.name for one in in_short}
     numbers = distances.table(shown, names)
-    texts = [render(path, {name: section["kinds"] for name, section in by_id.items()}) for path in findings]
+    texts = [render(path, by_id) for path in findings]
     script = SCRIPT.read_text(encoding="utf-8")
-    page = environment().get_template("page.html")
-    text = page.render(
+    shared = {
+        "by_id": by_id,
+        "version": shallows.__version__,
+        "finished": max((run["finished"] for section in sections for run in section["runs"]), default=""),
+        "scale": ", ".join(scales),
+        "origin": origin,
+        "compares_with_papers": any(target.paper_is_known for target in shown) or not sections,
+        "findings": [((_HEADING.findall(text) or ["What was found"])[0], text) for text in texts],
+        "summaries": in_short,
+    }
+    templates = environment()
+    for one in in_short:
+        its_page = templates.get_template("paper.html")
+        text = its_page.render(shared, summary=one, sections=papers[one.title], index=Path(out_html).name)
+        write_text(folder / one.page, text)
+    text = templates.get_template("page.html").render(
+        shared,
         sections=sections,
-        by_id=by_id,
-        version=shallows.__version__,
-        finished=max((run["finished"] for section in sections for run in section["runs"]), default=""),
-        scale=", ".join(scales),
-        origin=origin,
         scale_text=LEADERBOARD if title else SCALES.get(scale, ""),
         title=title or TITLES.get(scale, "Reproduction report"),
         leaderboards=[(name, _relative(path, folder)) for name, path in (leaderboards or {}).items()],
-        compares_with_papers=any(target.paper_is_known for target in shown) or not sections,
         codes=codes(shown),
         machines=[*machines] or ["unknown"],
         kinds=kinds,
         causes=list(dict.fromkeys(one for section in sections for one in section["card"]["causes"])),
         columns=[one for one in Verdict if any(one in counts for counts in kinds.values())],
         kind_meanings=KINDS,
-        findings=[((_HEADING.findall(text) or ["What was found"])[0], text) for text in texts],
-        summaries=in_short,
         outcomes=distances.counts(numbers),
         n_numbers=len(numbers),
         headlines=headlines.by_paper(shown, names),
@@ -284,11 +295,11 @@ def _for_docutils(markdown: str) -> str:
 _LITERAL = re.compile(r'<span class="docutils literal">(?P<name>[a-z][a-z0-9_]*)</span>')
 
 
-def render(path: str | Path, kinds: Mapping[str, Mapping[str, Mapping[Verdict, tuple[int, int]]]]) -> str:
+def render(path: str | Path, sections: Mapping[str, Mapping[str, Any]]) -> str:
     """Convert a Markdown file to a fragment of HTML; the file cannot include other files or raw HTML.
 
-    ``kinds`` has the result of `counts_by_kind` for each target of the page. The name of a target in the text becomes a
-    link, followed by the number of its items with each verdict, so that the text does not have to repeat numbers.
+    ``sections`` has the ``page`` and the ``kinds`` (see `counts_by_kind`) of each target. The name of a target in the
+    text becomes a link, followed by the number of its items with each verdict, so that the text repeats no numbers.
     """
     from docutils.core import publish_parts
     from docutils.utils import SystemMessage
@@ -311,11 +322,12 @@ def render(path: str | Path, kinds: Mapping[str, Mapping[str, Mapping[Verdict, t
 
     def linked(found: re.Match[str]) -> str:
         name = found["name"]
-        if name not in kinds:
+        if name not in sections:
             return f"<code>{name}</code>"
-        counts = {one: sum(its[one][0] for its in kinds[name].values() if one in its) for one in Verdict}
+        kinds, page = sections[name]["kinds"].values(), sections[name]["page"]
+        counts = {one: sum(its[one][0] for its in kinds if one in its) for one in Verdict}
         summary = ", ".join(f"{count} {html.escape(verdict)}" for verdict, count in counts.items() if count)
         summary = f' <span class="quiet">({summary})</span>' if summary else ""
-        return f'<a href="#{name}"><code>{name}</code></a>{summary}'
+        return f'<a href="{page}#{name}"><code>{name}</code></a>{summary}'
 
     return _LITERAL.sub(linked, body)

@@ -1,4 +1,4 @@
-"""The first part of the report: what each paper claims, what was measured here, and the most important numbers."""
+"""The papers in short: what each paper claims, what was measured here, and the most important numbers."""
 
 from __future__ import annotations
 
@@ -61,13 +61,13 @@ class PaperSummary:
     """The summary of a paper."""
 
     name: str
+    page: str  # name of its file in the report
     title: str
     citation: str
     claimed: str
     claim: Claim
     #: headings and texts: scope, what was easy, what was difficult, what the code settled
     review: tuple[tuple[str, str], ...]
-    target_id: str  # of the target whose figure illustrates the paper
     #: sentences in pieces, with True for measured numbers; a sentence without its measured number is left out
     found: tuple[tuple[tuple[str, bool], ...], ...]
     numbers: tuple[Headline, ...]
@@ -103,12 +103,12 @@ def _summary(given: Mapping[str, Any], targets: Mapping[str, Target]) -> PaperSu
         claim = _demo_claim(ledger["demo"], targets)
     return PaperSummary(
         name=given["name"],
+        page=f"{given['paper']}.html",
         title=str(picture.meta.get("paper", "")),
         citation=str(picture.meta.get("citation", "")),
         claimed=given["claimed"],
         claim=claim,
         review=tuple((heading, given[key]) for key, heading in REVIEW.items()),
-        target_id=picture.id,
         found=tuple(filter(None, (_filled(sentence, headlines) for sentence in given["found"]))),
         numbers=tuple(headlines.values()),
         picture=picture if picture.has_picture else None,

@@ -206,6 +206,7 @@ def summary_paths(loaded: Configuration) -> list[str]:
         with placed(path.as_posix()):
             check(summary, loaded.root / "workflow" / "schemas" / "summary.schema.yaml", "a summary")
             targets = look_up("paper", summary["paper"], loaded.papers)["targets"]
+            _check_folder(summary["paper"], path)
             ledger = summary["ledger"]
             for number in [*summary["numbers"].values(), *ledger["rows"], *ledger.get("demo", ledger)["rows"]]:
                 look_up("target", number["target"], targets)
@@ -292,12 +293,14 @@ def _add_methods(methods: dict[str, Any], path: Path, schema: Path) -> None:
         methods["methods"][name] = method
 
 
+def _check_folder(paper: str, path: Path) -> None:
+    if paper != path.parent.name:
+        raise ConfigurationError(f"{path} says that its paper is {paper!r}; move it to the folder papers/{paper}.")
+
+
 def _add_paper(papers: dict[str, Any], paper: dict[str, Any], path: Path) -> None:
     """Add the targets of one file to the targets of the paper's other files."""
-    if paper["paper"] != path.parent.name:
-        raise ConfigurationError(
-            f"{path} says that its paper is {paper['paper']!r}; move it to the folder papers/{paper['paper']}."
-        )
+    _check_folder(paper["paper"], path)
     known = papers.setdefault(paper["paper"], {**paper, "targets": {}})
     for key in ("title", "citation"):
         if known[key] != paper[key]:

@@ -1,12 +1,11 @@
 
-// Filters the cards, and with them the sections of the targets, by words, paper, kind, verdict and cause. Without it all are shown.
+// Filters the cards by words, paper, kind, verdict and cause. Without it all are shown.
 (() => {
   const form = document.getElementById("filter");
   const fields = form.elements;
   const status = document.getElementById("shown");
   const cards = [...document.querySelectorAll(".card")].map(card => ({
     card,
-    section: document.getElementById(card.dataset.target).closest("section"),
     items: card.dataset.items.split(";").map(item => item.split(":")),
     causes: card.dataset.causes.split(";"),
   }));
@@ -25,22 +24,13 @@
     let shown = 0;
     for (const one of cards) {
       const fit = fits(one);
-      one.card.hidden = one.section.hidden = !fit;
+      one.card.hidden = !fit;
       shown += fit;
     }
     for (const paper of document.querySelectorAll(".paper")) {
       paper.hidden = !paper.querySelector(".card:not([hidden])");
     }
     status.textContent = shown === cards.length ? `All ${shown} targets are shown.` : `${shown} of ${cards.length} targets are shown.`;
-  }
-
-  // A link to a target that is filtered away shows all again, so that no link leads nowhere.
-  function reveal() {
-    const aim = document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    if (aim && aim.closest("section[hidden]")) {
-      form.reset();
-      aim.scrollIntoView();
-    }
   }
 
   form.addEventListener("input", show);
@@ -57,8 +47,6 @@
       show();
     });
   }
-  window.addEventListener("hashchange", reveal);
   form.hidden = false;
   show();
-  reveal();
 })();
