@@ -421,7 +421,7 @@ def changes_file(results: Path, targets: Sequence[str], words: list[str]) -> tup
             parameters.setdefault(method, {})[own] = value
         else:
             parameters[name] = value
-    changes = configuration.with_numbers(dict.fromkeys(targets, parameters))
+    changes = dict.fromkeys(targets, parameters)
     folder = Path(configuration.folder_of_changes(results, changes))
     write_json(folder / "changes.yaml", {"changes": changes})
     return folder, folder / "changes.yaml"

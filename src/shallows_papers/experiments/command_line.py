@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
 import logging
-import re
 import shutil
 import sys
 from collections.abc import Iterable, Iterator
@@ -40,15 +38,14 @@ def check_command_line(plan: Plan, comparison: Comparison | None, stages: Iterab
 
     ``resources`` are Snakemake's own settings of cores and jobs.
     """
+    from snakemake.cli import get_argument_parser  # it decides which words are targets
+
     check_cores_and_jobs(resources)
     stages = [*stages]
     check_stages(sys.argv[1:], stages)
     check_storage(sys.argv[1:])
-    names = ["all", "report", "compare", *plan.papers, *plan.targets]
-    check(sys.argv[1:], plan, names, comparison)
-    products = comparison.products if comparison is not None else ()
-    folders = [plan.configuration.settings[name] for name in ("results", "data")]
-    _check_targets(sys.argv[1:], [*names, *stages, "default", *products], folders, names)
+    asked = get_argument_parser().parse_known_args(sys.argv[1:])[0]
+    _check_targets([*asked.targets, *asked.forcerun, *asked.until, *asked.omit_from], stages, plan, comparison)
     if comparison is not None and "compare" in sys.argv[1:]:
         _print_report_if_nothing_is_to_be_done(comparison)
 
@@ -71,20 +68,27 @@ def _print_report_if_nothing_is_to_be_done(comparison: Comparison) -> None:
     logger.addFilter(look)
 
 
-def _check_targets(words: list[str], known: list[str], folders: list[str], names: list[str]) -> None:
-    """Raise an error for a target that is not a name, not a file and not below one of our folders."""
-    unknown = [
-        one
-        for one in words
-        if re.fullmatch(r"[A-Za-z][\w./-]+", one)
-        and not (one in known or Path(one).exists() or any(PurePosixPath(one).is_relative_to(at) for at in folders))
-    ]
-    if not unknown:
-        return
-    from snakemake.cli import get_argument_parser  # it decides which words are targets
+def _check_targets(targets: Iterable[str], stages: list[str], plan: Plan, comparison: Comparison | None) -> None:
+    """Raise an error for a target that is not a name, not a file and not below one of our folders.
 
-    for one in get_argument_parser().parse_known_args(words)[0].targets:
-        if one in unknown:
+    Snakemake reads its targets after the workflow, and would only say that no rule makes them. A path below one of our
+    folders is checked part by part.
+    """
+    settings, names = plan.configuration.settings, ["all", "report", "compare", *plan.papers, *plan.targets]
+    products = comparison.products if comparison is not None else ()
+    for one in targets:
+        if one == "compare" and comparison is None:
+            raise ConfigurationError(
+                "The target compare needs data: snakemake --cores 4 compare --config dataset=my.csv, or dataset= and "
+                "the name of an entry in config/datasets/ or of a dataset of data/README.md."
+            )
+        if one in (*names, *stages, "default", *products) or Path(one).exists():
+            continue
+        for folder, judge in ((settings["results"], _result), (settings["data"], _data)):
+            if PurePosixPath(one).is_relative_to(folder):
+                judge(PurePosixPath(one).relative_to(folder).parts, plan)
+                break
+        else:
             raise UnknownNameError("target", one, names)
 
 
@@ -116,35 +120,6 @@ def check_storage(words: Iterable[str]) -> None:
     given = " ".join(words).replace("=", " ")
     if "--default-storage-provider fs" in given and shutil.which("rsync") is None:
         raise ShallowsError("--default-storage-provider fs needs rsync, which is not on the PATH. Install it.")
-
-
-def check(words: Iterable[str], plan: Plan, rules: Iterable[str], comparison: Comparison | None = None) -> None:
-    """Check the words that the user wrote on the command line.
-
-    A workflow gets its targets from Snakemake only after it was read, and Snakemake's error only says that no rule
-    makes them. So this checks the words directly. A path below one of our folders is checked part by part. A bare word
-    may be the value of an option, so it is an error only if it resembles the name of a target.
-    """
-    rules, words = [*rules], [*map(str, words)]
-    settings = plan.configuration.settings
-    if comparison is None and "compare" in words:
-        raise ConfigurationError(
-            "The target compare needs data: snakemake --cores 4 compare --config dataset=my.csv, or dataset= and the "
-            "name of an entry in config/datasets/ or of a dataset of data/README.md."
-        )
-    for one in words:
-        if one.startswith("-") or "=" in one or one in rules or Path(one).exists():
-            continue
-        parts = PurePosixPath(one).parts
-        if len(parts) == 1:
-            if difflib.get_close_matches(one, rules, n=1, cutoff=0.8):
-                raise UnknownNameError("target", one, rules)
-            continue
-        for root, judge in ((settings["results"], _result), (settings["data"], _data)):
-            root_parts = PurePosixPath(root).parts
-            own = comparison is not None and one in comparison.products
-            if parts[: len(root_parts)] == root_parts and not own:
-                judge(parts[len(root_parts) :], plan)
 
 
 def _result(parts: tuple[str, ...], plan: Plan) -> None:

@@ -7,8 +7,8 @@ import json
 import re
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping
-from contextlib import nullcontext, suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ from shallows_papers.datasets.user_data import describe, request
 from shallows_papers.datasets.user_data.fitted_preparation import fit_preparation
 
 from ..parameters import divided, flat
+from ..planning.configuration import with_numbers
 from ..running.calls import keeps_checkpoints, path_of
 from . import saved_model
 from .comparison import feature_steps
@@ -52,16 +53,67 @@ def fit_file(
     NAME.model in the working folder; a model of another file there is not overwritten. An interrupted training
     continues from the folder ``checkpoints``. The first process returns a sentence that says what was done.
     """
-    together = mpi.n_started() > 1
-    with mpi.Mpi() if together else nullcontext() as processes:
+    with _processes() as (processes, first):
+        with tempfile.TemporaryDirectory() as place:
+            stamp = Path(place) / "verified.json"
+
+            def described() -> dict[str, Any]:
+                return describe.write(request.resolve({"dataset": str(file), **options}), stamp)
+
+            description = described() if processes is None else processes.on_first(described)
+            estimator = estimator_of(method, description["entry"]["task"], parameters)
+            fitted_to = {"file": description["files"][0]["path"], "sha256": description["files"][0]["sha256"]}
+            out = _folder_of_model(Path(file), out, fitted_to)
+            if first:
+                print(with_options(description["told"].replace(describe.HELD_OUT, "")), flush=True)
+            preparation, x, y = fit_preparation(description, feature_steps(description), True, Path(place))
+        given: dict[str, Any] = {}
+        if checkpoints is not None:
+            if not keeps_checkpoints(estimator):
+                raise ShallowsError(f"{type(estimator).__name__} saves no checkpoints. Omit --checkpoints.")
+            # With another target or other words for missing values it would be another training.
+            key = [description["files"][0]["sha256"], type(estimator).__name__, repr(sorted(parameters.items()))]
+            key.append(json.dumps([description["entry"]["options"], description["request"]["missing"]]))
+            given["checkpoint"] = Checkpoint(checkpoints, hashlib.sha256(repr(key).encode()).hexdigest()[:16])
+        try:
+            if processes is not None:
+                check_estimator(estimator)
+                given["ranks"] = processes
+            estimator.fit(x, y, **given)
+        except ShallowsError:
+            raise
+        except (ValueError, TypeError, ArithmeticError, MemoryError) as error:
+            raise ShallowsError(
+                f"{type(estimator).__name__} could not be fitted to {file}"
+                + "".join(f" with {name}={value!r}" for name, value in parameters.items())
+                + f": {error or type(error).__name__}"
+            ) from error
+        if not first:
+            return None
+        replaced = ", replacing the earlier model" if (out / saved_model.NAME).exists() else ""
+        label = type(estimator).__name__
+        said = " ".join(f"{name}={value}" for name, value in parameters.items())
+        about = {"label": label, "parameters": said, "measured": "not tested on held-out rows", "fitted_to": fitted_to}
+        saved_model.SavedModel.of(description, preparation, estimator, x.shape[0], **about).save(out)
+        by = f" by {processes.size} processes" if processes else ""
+        return (
+            f"{label} was fitted to all {x.shape[0]:,} rows{by} and saved{replaced}. To predict new rows: "
+            f"shallows predict {out.as_posix()} new.csv"
+        )
+
+
+@contextmanager
+def _processes() -> Iterator[tuple[mpi.Mpi | None, bool]]:
+    """Yield the processes that were started together, or None, and whether this is the first, which reports errors."""
+    with mpi.Mpi() if mpi.n_started() > 1 else nullcontext() as processes:
         first = processes is None or processes.rank == 0
         try:
             with nullcontext() if processes is None else processes.ending_together():
-                return _fit_file(file, out, method, parameters, options, checkpoints, processes, first)
+                yield processes, first
         except ShallowsError:
             if first:
                 raise
-            sys.exit(2)  # the first process reports the error
+            sys.exit(2)
 
 
 def parameters_of(words: list[str]) -> dict[str, Any]:
@@ -77,13 +129,9 @@ def parameters_of(words: list[str]) -> dict[str, Any]:
 
 def _value_of(text: str) -> Any:
     """Return a value as YAML reads it, but read None as None and 1e-3, a text in YAML, as a number."""
-    value: Any = text
     with suppress(yaml.YAMLError):
-        value = None if text == "None" else yaml.safe_load(text)
-    if isinstance(value, str):
-        with suppress(ValueError):
-            return float(text)
-    return value
+        return with_numbers(yaml.safe_load(text))
+    return text
 
 
 def options_of(settings: Mapping[str, str]) -> dict[str, Any]:
@@ -151,64 +199,6 @@ def _make_estimator(kind: type, parameters: dict[str, Any]) -> Any:
         raise
     except (ValueError, TypeError) as error:
         raise ShallowsError(str(error)) from None
-
-
-def _fit_file(
-    file: str | Path,
-    out: Path | None,
-    method: str,
-    parameters: Mapping[str, Any],
-    options: Mapping[str, Any],
-    checkpoints: Path | None,
-    processes: mpi.Mpi | None,
-    first: bool,
-) -> str | None:
-    with tempfile.TemporaryDirectory() as place:
-        stamp = Path(place) / "verified.json"
-
-        def described() -> dict[str, Any]:
-            return describe.write(request.resolve({"dataset": str(file), **options}), stamp)
-
-        description = described() if processes is None else processes.on_first(described)
-        estimator = estimator_of(method, description["entry"]["task"], parameters)
-        fitted_to = {"file": description["files"][0]["path"], "sha256": description["files"][0]["sha256"]}
-        out = _folder_of_model(Path(file), out, fitted_to)
-        if first:
-            print(with_options(description["told"].replace(describe.HELD_OUT, "")), flush=True)
-        preparation, x, y = fit_preparation(description, feature_steps(description), True, Path(place))
-    given: dict[str, Any] = {}
-    if checkpoints is not None:
-        if not keeps_checkpoints(estimator):
-            raise ShallowsError(f"{type(estimator).__name__} saves no checkpoints. Omit --checkpoints.")
-        # With another target or other words for missing values it would be another training.
-        key = [description["files"][0]["sha256"], type(estimator).__name__, repr(sorted(parameters.items()))]
-        key.append(json.dumps([description["entry"]["options"], description["request"]["missing"]]))
-        given["checkpoint"] = Checkpoint(checkpoints, hashlib.sha256(repr(key).encode()).hexdigest()[:16])
-    try:
-        if processes is not None:
-            check_estimator(estimator)
-            given["ranks"] = processes
-        estimator.fit(x, y, **given)
-    except ShallowsError:
-        raise
-    except (ValueError, TypeError, ArithmeticError, MemoryError) as error:
-        raise ShallowsError(
-            f"{type(estimator).__name__} could not be fitted to {file}"
-            + "".join(f" with {name}={value!r}" for name, value in parameters.items())
-            + f": {error or type(error).__name__}"
-        ) from error
-    if not first:
-        return None
-    replaced = ", replacing the earlier model" if (out / saved_model.NAME).exists() else ""
-    label = type(estimator).__name__
-    said = " ".join(f"{name}={value}" for name, value in parameters.items())
-    about = {"label": label, "parameters": said, "measured": "not tested on held-out rows", "fitted_to": fitted_to}
-    saved_model.SavedModel.of(description, preparation, estimator, x.shape[0], **about).save(out)
-    by = f" by {processes.size} processes" if processes else ""
-    return (
-        f"{label} was fitted to all {x.shape[0]:,} rows{by} and saved{replaced}. To predict new rows: "
-        f"shallows predict {out.as_posix()} new.csv"
-    )
 
 
 def _folder_of_model(file: Path, out: Path | None, fitted_to: Mapping[str, str]) -> Path:
