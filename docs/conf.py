@@ -1,7 +1,5 @@
 """Sphinx configuration of the book: ``make docs`` writes it to ``docs/_build/html``."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

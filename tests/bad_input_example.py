@@ -1,7 +1,5 @@
 """Every estimator with data that suit it, for the tests of odd input."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.base import is_classifier

@@ -1,7 +1,5 @@
 """A small training that can be stopped and gone on with, and what has to be the same then."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from engine_example import problem

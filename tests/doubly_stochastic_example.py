@@ -1,7 +1,5 @@
 """Points, streams and the list of estimators for the tests of doubly stochastic gradients."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

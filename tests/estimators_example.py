@@ -1,7 +1,5 @@
 """Estimators of least squares over kernel functions, data for them, and what their tests compare by."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.base import is_classifier

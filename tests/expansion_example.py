@@ -1,7 +1,5 @@
 """A problem over a growing function, the solver's steps on it, and the same steps by explicit sums."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from engine_example import sample

@@ -1,7 +1,5 @@
 """Two classes that overlap, and the dual problem of their support vector machine, for the tests of its solvers."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from engine_example import naive_kernel, sample

@@ -1,7 +1,5 @@
 """A small net, images that it learns, and what its tests need of PyTorch."""
 
-from __future__ import annotations
-
 import importlib.util
 
 import numpy as np

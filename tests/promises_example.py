@@ -1,7 +1,5 @@
 """Every estimator in a small and quick form, for the tests of what is promised about input."""
 
-from __future__ import annotations
-
 import scipy.sparse
 
 import flat

@@ -1,7 +1,5 @@
 """A training that is stopped as often as one can be, for the tests that what resumes it ends the same."""
 
-from __future__ import annotations
-
 from shallows.errors import TrainingInterrupted
 from shallows.training import Checkpoint, Observer
 

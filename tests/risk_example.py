@@ -1,7 +1,5 @@
 """Small regularized risks, naive references and exact minimizers for the tests of their solvers."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np

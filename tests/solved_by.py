@@ -1,7 +1,5 @@
 """Estimators by each of their solvers, under names such as "sag: RegularizedRiskRegressor"."""
 
-from __future__ import annotations
-
 import functools
 
 from feature_forms import FEATURE_FORMS

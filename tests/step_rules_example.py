@@ -1,7 +1,5 @@
 """The numbers that step rules are made of, and the estimators that take the rules, with data for them."""
 
-from __future__ import annotations
-
 import math
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """What the tests of generated data share: digits and molecules that need no file, and every generator by its name."""
 
-from __future__ import annotations
-
 import functools
 from pathlib import Path
 

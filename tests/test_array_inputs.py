@@ -1,7 +1,5 @@
 """Arrays of other libraries as input, predictions in the library of X where scikit-learn dispatches, and threads."""
 
-from __future__ import annotations
-
 import inspect
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Devices, sizes, threads, and that everything below the estimators runs on any array library."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import subprocess

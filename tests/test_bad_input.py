@@ -1,7 +1,5 @@
 """Input that is odd but allowed gives right answers, and what is not allowed is refused with a message."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.base import is_classifier

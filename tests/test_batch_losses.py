@@ -1,7 +1,5 @@
 """The loss of a batch in one launch of a GPU, against the plain losses, kinks and what is no number included."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np

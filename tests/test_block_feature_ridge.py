@@ -1,7 +1,5 @@
 """Block coordinate descent on explicit features: its step, its end, its columns, its contract."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning

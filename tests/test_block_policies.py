@@ -1,7 +1,5 @@
 """Which block a step moves: re-use of old blocks by UDSG and CDSG, against explicit sums and closed forms."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Block coordinate descent for kernel ridge regression: its step, its end, its contract."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning

@@ -1,7 +1,5 @@
 """Sums over blocks of streamed features: against their products, in any strips and threads."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

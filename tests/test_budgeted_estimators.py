@@ -1,7 +1,5 @@
 """Budgeted classifiers by their face: scikit-learn's contract, streams, weights, files, bad input."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.base import clone

@@ -1,7 +1,5 @@
 """Budgeted stochastic gradient descent: compiled steps against plain ones, and what the ways to make room lose."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

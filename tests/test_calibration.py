@@ -1,7 +1,5 @@
 """Calibrations of probabilities: used only where they are as good as none on rows kept apart, for every class."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Training points that are put into order, centered and rounded on a GPU equal the host's."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import scipy.sparse

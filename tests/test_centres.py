@@ -1,7 +1,5 @@
 """The projected iteration for fewer centers than data, against exact least squares, and the rows that it reads."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Estimators of models with fewer centers than data, against exact least squares."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Files of checkpoints: no bad one is taken for a good one, and the one before is used."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

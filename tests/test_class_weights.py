@@ -1,7 +1,5 @@
 """Weights of the classes are factors of the sample weights, for every classifier."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.utils.class_weight import compute_class_weight

@@ -1,7 +1,5 @@
 """Ridge regression on explicit features and extreme learning machines, against the formulas and scikit-learn."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import scipy.sparse

@@ -1,7 +1,5 @@
 """Pegasos, NORMA, dual coordinate ascent and variance-reduced gradients as estimators."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Oja's rule and the generalized Hebbian rule on streamed features: steps by the formula, ends by exact solutions."""
 
-from __future__ import annotations
-
 import array_api_strict
 import numpy as np
 import pytest

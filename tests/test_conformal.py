@@ -1,7 +1,5 @@
 """Intervals of values and sets of classes: scores of rows that were left out, and the share of new rows covered."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, make_friedman1

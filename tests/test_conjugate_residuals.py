@@ -1,7 +1,5 @@
 """Conjugate residuals instead of EigenPro's steps where an epoch has few batches."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The warning of a training that ended at max_epochs: given where something is known to help, and with that."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from types import SimpleNamespace

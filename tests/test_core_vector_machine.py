@@ -1,7 +1,5 @@
 """Core vector machines: the exact solution as ε goes to 0, few core points, and samples instead of all points."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

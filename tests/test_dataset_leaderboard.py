@@ -1,7 +1,5 @@
 """Leaderboards of the catalogue's datasets: what they take, what they refuse, and one made from end to end."""
 
-from __future__ import annotations
-
 import csv
 import json
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The catalogue: its schema, its entries, and how little reading it costs."""
 
-from __future__ import annotations
-
 import copy
 import itertools
 import math

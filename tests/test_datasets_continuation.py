@@ -1,7 +1,5 @@
 """Further steps: what is prepared from prepared arrays is what one list of all the steps gives."""
 
-from __future__ import annotations
-
 import json
 import tracemalloc
 

@@ -1,7 +1,5 @@
 """The embedded datasets: small, licensed, and drawn as their README says."""
 
-from __future__ import annotations
-
 import gzip
 import importlib.util
 import zlib

@@ -1,7 +1,5 @@
 """Endless MNIST: which digits come plain, and that the deformations are what their parameters say."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 

@@ -1,7 +1,5 @@
 """Readers of CSV, LIBSVM, IDX, ARFF and molecules: right numbers from small files, one clear error from bad ones."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import lzma

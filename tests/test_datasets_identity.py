@@ -1,7 +1,5 @@
 """What a preparation depends on: the modules of its steps and reader, and its entries."""
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Molecules: Coulomb matrices against their definition, what they must not depend on, and their virtual examples."""
 
-from __future__ import annotations
-
 import sys
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What a preparation writes, from the training part's statistics alone, within its memory, and what goes wrong."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

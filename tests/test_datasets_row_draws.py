@@ -1,7 +1,5 @@
 """Draws of rows: shares of the classes, subsets, splits and folds."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Single preparation steps against direct formulas: scaling, classes, images, missing values, components, sparsity."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import scipy.sparse

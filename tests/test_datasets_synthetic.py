@@ -1,7 +1,5 @@
 """Generated data: the same examples however they are asked for, their label noise, and the catalogue's entries."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import itertools

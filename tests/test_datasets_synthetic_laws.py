@@ -1,7 +1,5 @@
 """Generated data: stated eigenvalues, densities, residuals and norms, compared with the examples."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A user's file: what is guessed, what is reported, and which rows come out."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

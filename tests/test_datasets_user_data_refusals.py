@@ -1,7 +1,5 @@
 """A user's own file: what is refused, and in which words."""
 
-from __future__ import annotations
-
 import sys
 from importlib.util import find_spec
 

@@ -1,7 +1,5 @@
 """Data with two views of each example: the arrays of both, and that data with one view are as they were."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What an estimator's defaults find on generated data is within noise of what a search finds, by the comparison."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

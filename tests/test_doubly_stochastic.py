@@ -1,7 +1,5 @@
 """Doubly stochastic gradients: the solver against explicit sums, closed forms, and the exact kernel machine."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 

@@ -1,7 +1,5 @@
 """Doubly stochastic machines as they come: more steps and rows make them no worse, streams may begin with one row."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The estimators of growing functions: contract, losses, observers and checkpoints."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What the estimators of growing functions refuse, and what they say then."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

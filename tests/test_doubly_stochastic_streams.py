@@ -1,7 +1,5 @@
 """The estimators of growing functions on streams: where they stop, continue, and what a broken batch leaves."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning

@@ -1,7 +1,5 @@
 """Dual coordinate ascent on a GPU: its CUDA text run on the CPU, and what a step asks of the device."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Stochastic dual coordinate ascent against exact solvers (SPEC 5)."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

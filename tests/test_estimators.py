@@ -1,7 +1,5 @@
 """The scikit-learn face: the contract, what the function is made of, and what is the same again."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits

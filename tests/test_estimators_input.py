@@ -1,7 +1,5 @@
 """What an estimator is given: the form, the memory and the points that must not change a prediction."""
 
-from __future__ import annotations
-
 from unittest import mock
 
 import numpy as np

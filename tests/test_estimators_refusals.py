@@ -1,7 +1,5 @@
 """What an estimator refuses, and in which words."""
 
-from __future__ import annotations
-
 import dataclasses
 import inspect
 import re

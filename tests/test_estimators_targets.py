@@ -1,7 +1,5 @@
 """What an estimator learns: labels and values, their units, weights and probabilities."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """How an estimator is trained: preconditioners given, observers, checkpoints."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

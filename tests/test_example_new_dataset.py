@@ -1,7 +1,5 @@
 """The worked example of a new dataset, generator and preparation step: each is found, checked and prepared."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib
 import re

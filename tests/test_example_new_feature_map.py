@@ -1,7 +1,5 @@
 """The worked example of a new feature map: the kernel that it tends to, and its use by name."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

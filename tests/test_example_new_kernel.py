@@ -1,7 +1,5 @@
 """The worked example of a new kernel: its values, its frequencies, and its use by name."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.gaussian_process.kernels import RationalQuadratic as Reference

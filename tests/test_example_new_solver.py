@@ -1,7 +1,5 @@
 """The worked example of a new solver is short, keeps scikit-learn's contract and finds the minimizer."""
 
-from __future__ import annotations
-
 import inspect
 import textwrap
 from pathlib import Path

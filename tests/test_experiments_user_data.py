@@ -1,7 +1,5 @@
 """The comparison on a user's own data in one process: what it asks a batch system for, how parameters are chosen."""
 
-from __future__ import annotations
-
 import csv
 import json
 

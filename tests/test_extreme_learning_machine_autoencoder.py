@@ -1,7 +1,5 @@
 """The autoencoder of extreme learning machines: its closed form, layers upon each other, and refusals."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import scipy.sparse

@@ -1,7 +1,5 @@
 """Bandwidths and points so small or so large that rounding or the range of numbers is met."""
 
-from __future__ import annotations
-
 import re
 from inspect import signature
 

@@ -1,7 +1,5 @@
 """What a fit that fails leaves: the model that was there before, or none."""
 
-from __future__ import annotations
-
 import inspect
 import sys
 from unittest import mock

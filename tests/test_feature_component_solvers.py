@@ -1,7 +1,5 @@
 """Oja's rule, the noisy power method, VR-PCA and MSG on explicit features: steps by the formula, ends by exact ones."""
 
-from __future__ import annotations
-
 import array_api_strict
 import numpy as np
 import pytest

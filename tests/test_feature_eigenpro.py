@@ -1,7 +1,5 @@
 """EigenPro on explicit features: the operator, the iteration and the estimators (SPEC 10.2, 10.4 and 10.6)."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from types import SimpleNamespace

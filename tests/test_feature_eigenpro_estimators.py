@@ -1,7 +1,5 @@
 """The estimators of EigenPro on explicit features: contract, maps by name, budgets, interruptions, refusals."""
 
-from __future__ import annotations
-
 from unittest import mock
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Gaussian process regression on features, against the formulas of the exact process and against scikit-learn's."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import scipy.stats

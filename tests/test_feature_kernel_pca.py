@@ -1,7 +1,5 @@
 """Kernel PCA on explicit features, as users meet it."""
 
-from __future__ import annotations
-
 import itertools
 import re
 

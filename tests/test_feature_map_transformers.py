@@ -1,7 +1,5 @@
 """Feature maps as transformers: the contract, the kernel that they approximate, and what makes them again."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import scipy.sparse

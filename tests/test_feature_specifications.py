@@ -1,7 +1,5 @@
 """Features as a parameter of an estimator: names, transformers that are specifications, and maps of the user."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np

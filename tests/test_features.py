@@ -1,7 +1,5 @@
 """Feature maps against the kernels they stand for (SPEC 3)."""
 
-from __future__ import annotations
-
 import array_api_strict
 import numpy as np
 import pytest

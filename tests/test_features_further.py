@@ -1,7 +1,5 @@
 """Feature maps beyond Fourier features and landmarks, each against the kernel or the formula that it stands for."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

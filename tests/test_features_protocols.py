@@ -1,7 +1,5 @@
 """Feature maps that multiply by no dense matrix, and feature maps with sparse rows instead of dense ones."""
 
-from __future__ import annotations
-
 from unittest import mock
 
 import numpy as np

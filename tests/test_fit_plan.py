@@ -1,7 +1,5 @@
 """What a plan says before a fit, compared with the fit."""
 
-from __future__ import annotations
-
 import time
 
 import numpy as np

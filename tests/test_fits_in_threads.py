@@ -1,7 +1,5 @@
 """Fits that run in several threads of a process at once."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

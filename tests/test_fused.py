@@ -1,8 +1,6 @@
 """Products without a kernel matrix: the CUDA text itself, run on the CPU, against the formulas in float64."""
 
 # ruff: noqa: F811 (a test that takes an imported fixture names it once more)
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,8 +1,6 @@
 """Kernel matrices and trainings of which fused products are a part, and their sizes on a GPU."""
 
 # ruff: noqa: F811 (a test that takes an imported fixture names it once more)
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """What the CPU gives, the GPU gives."""
 
-from __future__ import annotations
-
 import os
 
 import numpy as np

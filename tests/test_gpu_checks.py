@@ -1,7 +1,5 @@
 """What is reported about a GPU that cannot be used, or is not what it seems; a fake replaces CuPy."""
 
-from __future__ import annotations
-
 import contextlib
 import warnings
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """Growing functions on a GPU: what the CPU gives, and models that move between the two."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

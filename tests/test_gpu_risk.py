@@ -1,7 +1,5 @@
 """Features, losses and solvers of regularized risks: what the CPU gives, the GPU gives."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

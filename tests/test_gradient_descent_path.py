@@ -1,7 +1,5 @@
 """The path of gradient descent in closed form against the iteration itself."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import array_api_strict

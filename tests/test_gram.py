@@ -1,7 +1,5 @@
 """Products with kernel matrices, of which any part is kept."""
 
-from __future__ import annotations
-
 import math
 import os
 import platform

@@ -1,7 +1,5 @@
 """Votes of pieces and mirror images: the copies one by one, scores and training against loops, refusals."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.frozen import FrozenEstimator

@@ -1,7 +1,5 @@
 """A kernel object has its own bandwidth and parameters: others are refused, not ignored."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.spatial.distance import pdist

@@ -1,7 +1,5 @@
 """Kernel PCA by doubly stochastic gradients, as users meet it."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

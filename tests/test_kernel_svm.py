@@ -1,7 +1,5 @@
 """Kernel machines by decomposition, interior point and primal Newton: their optimum, and what they refuse."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Kernels against their formulas, laws and spectra (SPEC 2), and the median rule for the bandwidth."""
 
-from __future__ import annotations
-
 import functools
 import math
 import pickle

@@ -1,7 +1,5 @@
 """Kernels of all kinds, and functions of the user, in the estimators and solvers."""
 
-from __future__ import annotations
-
 import itertools
 import pickle
 

@@ -1,7 +1,5 @@
 """Random kitchen sinks: the bound, the optimum of the convex problem, and what is refused."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import scipy.optimize

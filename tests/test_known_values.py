@@ -1,7 +1,5 @@
 """Values at the training points, kept from one epoch to the next: the same model at less cost."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

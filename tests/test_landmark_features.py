@@ -1,7 +1,5 @@
 """Features from kernel values with landmarks: radial basis functions and Nyström's, against the kernels (SPEC 3)."""
 
-from __future__ import annotations
-
 import array_api_strict
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """LASVM: the optimum after a few passes, examples one after the other, and streams."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.svm import SVC

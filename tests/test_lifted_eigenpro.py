@@ -1,7 +1,5 @@
 """EigenPro with the flattened directions' coefficients in addition to the points', against `EigenPro` itself."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import replace
 

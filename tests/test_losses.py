@@ -1,7 +1,5 @@
 """Losses against finite differences, subgradient inequalities and each other (SPEC 4)."""
 
-from __future__ import annotations
-
 import math
 
 import array_api_strict

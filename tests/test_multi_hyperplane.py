@@ -1,7 +1,5 @@
 """The adaptive multi-hyperplane machine: compiled steps against plain ones, assignments and pruning."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

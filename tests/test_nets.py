@@ -1,7 +1,5 @@
 """Neural nets: shapes without PyTorch; with it, layers and inputs against direct formulas."""
 
-from __future__ import annotations
-
 import math
 import sys
 

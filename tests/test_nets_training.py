@@ -1,7 +1,5 @@
 """Neural nets as estimators: what they learn, their steps, where they end, continue or fail."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Neural nets in the workflow: what needs them, and their features as prepared data."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 from dataclasses import replace

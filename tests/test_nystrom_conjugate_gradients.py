@@ -1,7 +1,5 @@
 """Conjugate gradients over the span of centers: against normal equations, dense and in float64."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The names that scikit-learn has: understood where they mean the same, else answered with the right one."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import pickle

@@ -1,7 +1,5 @@
 """Greedy and randomly pivoted partial Cholesky factors: against a transcription, known spectra, and bad input."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import array_api_strict

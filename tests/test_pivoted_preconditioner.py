@@ -1,7 +1,5 @@
 """Conjugate gradients for kernel ridge regression with a pivoted Cholesky preconditioner, against direct solutions."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Where runs are made when a GPU is asked for: long ones and all of their targets there, short ones on the CPU."""
 
-from __future__ import annotations
-
 import functools
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """kernel="precomputed": a fit to the kernel matrix is the fit to the points."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.base import is_classifier

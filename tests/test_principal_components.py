@@ -1,7 +1,5 @@
 """Principal components instead of the inputs: made, chosen, and a part of the model."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

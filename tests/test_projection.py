@@ -1,7 +1,5 @@
 """Products with a rectangular kernel matrix both ways, and the projection onto the span of centers."""
 
-from __future__ import annotations
-
 import functools
 import tracemalloc
 

@@ -3,8 +3,6 @@
 Every classifier at its defaults, with every loss that it takes: probabilities, decisions and rankings of rare classes.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.calibration import calibration_curve

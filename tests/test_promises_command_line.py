@@ -1,7 +1,5 @@
 """What we promise about the command line: what cannot be taken is said in a sentence, nothing is replaced unsaid."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

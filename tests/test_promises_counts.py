@@ -1,7 +1,5 @@
 """Numbers without sense as parameters are refused in a sentence, and memory that is not available beforehand."""
 
-from __future__ import annotations
-
 import inspect
 import math
 import re

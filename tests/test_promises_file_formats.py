@@ -3,8 +3,6 @@
 Each table is one promise; each of its lines is one kind of file with what it gives, or the words of its refusal.
 """
 
-from __future__ import annotations
-
 import csv
 from decimal import Decimal
 

@@ -1,7 +1,5 @@
 """Ctrl-C is heard within a second in every compiled loop, and every loop has a limit that it reports."""
 
-from __future__ import annotations
-
 import importlib
 import signal
 import time

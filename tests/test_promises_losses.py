@@ -3,8 +3,6 @@
 Every estimator with a parameter ``loss``, with every loss that it takes, on inputs and targets of odd scales.
 """
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Large offsets change no model; if columns of different scales keep a solver from its end, a warning names them."""
 
-from __future__ import annotations
-
 import functools
 import warnings
 

@@ -1,7 +1,5 @@
 """What we promise about parameters: parameters of a fitted model change nothing, and numbers of NumPy are numbers."""
 
-from __future__ import annotations
-
 import copy
 import inspect
 

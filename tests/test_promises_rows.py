@@ -1,7 +1,5 @@
 """What we promise about rows and values: rows are what they hold, one or many, and a single class is refused."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """What is saved comes back: labels of every kind, and models of streams that continue as if they had not been saved."""
 
-from __future__ import annotations
-
 import datetime
 import decimal
 

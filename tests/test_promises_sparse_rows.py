@@ -1,7 +1,5 @@
 """Sparse rows of every form give what the same rows give in canonical form, and what they give dense, to rounding."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import scipy.sparse as sp

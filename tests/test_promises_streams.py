@@ -1,7 +1,5 @@
 """What is promised of streams: batches of any sizes come near the fit, and a file in between changes nothing."""
 
-from __future__ import annotations
-
 import functools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What we promise about files of data: what is guessed of them, what is missing in them, what is kept of their form."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Kernel machines come to the optimum where it is not unique: copies, rows of both labels, no curvature, a tiny C."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

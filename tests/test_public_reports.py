@@ -4,8 +4,6 @@ The name of a report is the symptom in our words; the comment above it names the
 showed a fault here is tried on every estimator that it could be met with, the others on `SOME` of each family.
 """
 
-from __future__ import annotations
-
 import warnings
 
 import joblib

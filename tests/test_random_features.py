@@ -1,7 +1,5 @@
 """Kernels that draw their own random features, and doubly stochastic gradients with them."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The worked example of a kernel that has random functions and no formula."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

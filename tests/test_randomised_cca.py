@@ -1,7 +1,5 @@
 """CCA on explicit features, against scikit-learn's and against its own definition."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.cross_decomposition import CCA

@@ -1,7 +1,5 @@
 """Which method to take on a user's data: intervals over divisions and rows, the choice, its sentence, the tables."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import math

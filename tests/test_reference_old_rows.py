@@ -1,7 +1,5 @@
 """Rows of older collections, judged again: the same verdicts, others where a criterion moved."""
 
-from __future__ import annotations
-
 import copy
 from dataclasses import replace
 

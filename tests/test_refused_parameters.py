@@ -1,7 +1,5 @@
 """One table of what estimators refuse, with a part of what they say. Wrong kinds are in test_estimators_refusals."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.base import is_classifier

@@ -1,7 +1,5 @@
 """What solvers of regularized risks use, and what all of them do: kernel rows and features, states, the loop."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import array_api_strict

@@ -1,7 +1,5 @@
 """A model saved with its preparation: new rows are prepared as the training rows were, or refused with the column."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os

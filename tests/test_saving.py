@@ -1,7 +1,5 @@
 """Saved models of every estimator: they predict the same to the bit, and another file is refused."""
 
-from __future__ import annotations
-
 import functools
 import io
 import json

@@ -1,7 +1,5 @@
 """One seed a fit: what `report_` names makes the same model again, and a warm start keeps it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.datasets import make_moons

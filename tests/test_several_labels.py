@@ -1,7 +1,5 @@
 """Several labels for each example, and kernels beyond the named ones, for every estimator that can have them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.base import clone

@@ -1,7 +1,5 @@
 """Sequential minimal optimization: the optimum, against LIBSVM and against the conditions of optimality."""
 
-from __future__ import annotations
-
 import dataclasses
 import pickle
 from contextlib import nullcontext

@@ -1,7 +1,5 @@
 """EigenPro and Richardson against the operators they are the coordinates of (SPEC 9 and 10.6)."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Sparse random features: the conditions of the minimum, the published steps by hand, and refusals."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import scipy.sparse

@@ -1,7 +1,5 @@
 """Sparse rows with very many columns, such as tf-idf of texts: kernels stay sparse, and random features are refused."""
 
-from __future__ import annotations
-
 import tracemalloc
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Eigensystems and preconditioners against dense linear algebra in float64 (SPEC 10.1, 10.4 and 10.6)."""
 
-from __future__ import annotations
-
 from dataclasses import fields, replace
 from unittest import mock
 

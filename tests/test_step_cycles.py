@@ -1,7 +1,5 @@
 """The cycle of the certified step rule: its factors, its average of iterates, and training with it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 

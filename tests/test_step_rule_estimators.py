@@ -1,7 +1,5 @@
 """Estimators that take step rules: every rule, a user's step, and what is reported about the choice."""
 
-from __future__ import annotations
-
 import pytest
 
 from estimators_example import published

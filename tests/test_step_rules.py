@@ -1,7 +1,5 @@
 """Step rules by name: their formulas, and what is certified of the spectrum that they are made of."""
 
-from __future__ import annotations
-
 import math
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """Random numbers as functions of (seed, purpose, counter)."""
 
-from __future__ import annotations
-
 import itertools
 
 import array_api_strict

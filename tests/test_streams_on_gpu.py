@@ -1,7 +1,5 @@
 """The random numbers of a GPU: the CUDA text run on the CPU, against NumPy's generator."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

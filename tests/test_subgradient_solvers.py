@@ -1,7 +1,5 @@
 """Pegasos and NORMA against exact solvers (SPEC 5)."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

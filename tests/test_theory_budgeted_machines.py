@@ -1,7 +1,5 @@
 """The analysis of orders of budgeted machines: exact sizes, rows as they are said to be, times of known machines."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Analyses of component analysis, compared with closed forms."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The analyses of kernel machines: single-example solvers against their formulas, courses, and costs by n."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np

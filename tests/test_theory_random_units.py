@@ -1,7 +1,5 @@
 """The analyses of random features, random units and polynomials, against closed forms and exact solutions."""
 
-from __future__ import annotations
-
 import math
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """Analyses of two views, of pictures of components and of printed statements, compared with what is known."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np

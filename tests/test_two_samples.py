@@ -1,7 +1,5 @@
 """The kernel two-sample test, against the formula, all divisions of small samples, and its level."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Kernel SVD, kernel CCA and kernel sliced inverse regression, as users meet them."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

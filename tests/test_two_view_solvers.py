@@ -1,7 +1,5 @@
 """Kernel SVD and kernel CCA on streamed features: steps by the formula, ends by exact solutions, steps kept safe."""
 
-from __future__ import annotations
-
 import array_api_strict
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """SAG, SAGA and SVRG against exact minimizers (SPEC 5)."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.linear_model import Ridge

@@ -1,7 +1,5 @@
 """Fits that continue where the one before ended, and stopping rules of every method that iterates."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The comparison on a user's own data by the command line, from end to end; its parts have their own file."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

@@ -1,7 +1,5 @@
 """Files of a user, as tests write and read them."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 

@@ -1,7 +1,5 @@
 """What is compared, one file for each question. A case takes a `bench.Bench` and returns rows."""
 
-from __future__ import annotations
-
 from . import fit, kernel_matrix, memory, start_up
 
 CASES = {
