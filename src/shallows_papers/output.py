@@ -1,7 +1,5 @@
 """Output to a reader that may stop reading."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterator

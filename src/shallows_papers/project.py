@@ -1,7 +1,5 @@
 """The parts of the project that are not modules: workflow, configuration, embedded data and reference results."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 

@@ -1,7 +1,5 @@
 """An image classifier that is trained on pieces and mirror images, and averages the scores of all copies."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any, Self
 

@@ -4,8 +4,6 @@ A preparation finds steps, generators and readers through tables of names, so im
 These functions return them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

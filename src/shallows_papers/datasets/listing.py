@@ -1,7 +1,5 @@
 """Listing, description and verification of datasets for the command line."""
 
-from __future__ import annotations
-
 import shutil
 from collections import Counter
 from collections.abc import Iterator

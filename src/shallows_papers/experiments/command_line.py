@@ -1,7 +1,5 @@
 """Check the targets and stages on a command line; an error names the nearest one that exists."""
 
-from __future__ import annotations
-
 import logging
 import shutil
 import sys

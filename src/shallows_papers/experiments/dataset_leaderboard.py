@@ -4,8 +4,6 @@ This module decides which datasets have a leaderboard, and how many rows it take
 is parsed, so it imports nothing heavy and opens no data.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

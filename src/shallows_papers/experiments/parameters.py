@@ -5,8 +5,6 @@ targets and scales are merged one by one, and each can be an axis of a target. T
 workflow is parsed, so it imports nothing heavy.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A setting as text in a table: ``kernel=Gaussian; epochs=5``."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -3,8 +3,6 @@
 ``python -m shallows_papers.experiments.watching --scale demo --cores all``, which ``make`` calls.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -1,7 +1,5 @@
 """Nets of semi-random units: each layer has fixed random switches and trained linear functions."""
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Mapping, Sequence

@@ -7,8 +7,6 @@ the numbers of several settings to one number (``across``). Functions for a sing
 curves of the settings. The plan imports this module, so it must load quickly.
 """
 
-from __future__ import annotations
-
 import importlib
 import math
 import operator

@@ -1,7 +1,5 @@
 """Compare a user's results with the reference, target by target, and report what drifted."""
 
-from __future__ import annotations
-
 import csv
 import json
 import math

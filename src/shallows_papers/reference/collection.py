@@ -1,7 +1,5 @@
 """Collect the finished runs of a scale as reference results."""
 
-from __future__ import annotations
-
 import platform
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping

@@ -6,8 +6,6 @@ Workflow Run Crate, with one action for the whole run. Provenance Run Crate need
 record when they began and ended.
 """
 
-from __future__ import annotations
-
 import json
 import mimetypes
 import re

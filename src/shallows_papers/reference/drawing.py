@@ -1,7 +1,5 @@
 """Draw the page of a scale from its reference results, without training."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -7,8 +7,6 @@ another number of the row. ``judged``, ``agreeing``, ``undecided``, ``within`` a
 several rows, the last two by their means and margins; a value may then be several, as in ``epochs=80 or 160``.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The files of a scale's reference results: complete runs, an index, and rows of older collections."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,5 @@
 """The reference results of each target: its table, computed from complete runs by the same code as for new runs."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property

@@ -3,8 +3,6 @@
 This module can be removed when every scale has complete runs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any

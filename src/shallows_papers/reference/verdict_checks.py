@@ -1,7 +1,5 @@
 """What ``make lint`` checks of the reference: requested runs of committed code, and a log of every change."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

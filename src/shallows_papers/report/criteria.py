@@ -1,7 +1,5 @@
 """The criteria of a target as a table: what is judged, the limit, its reason, and when it was set."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

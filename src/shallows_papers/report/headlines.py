@@ -1,7 +1,5 @@
 """How many judged numbers agree: for each paper, for the runs that they come from, and by when criteria were set."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

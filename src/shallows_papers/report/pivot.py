@@ -3,8 +3,6 @@
 This does without pandas, whose import takes longer than the whole table.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence

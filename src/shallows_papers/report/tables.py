@@ -1,7 +1,5 @@
 """Markdown and HTML tables of published and measured values, from one pivot of the tidy rows."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass

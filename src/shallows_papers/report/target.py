@@ -1,7 +1,5 @@
 """A target for the report: the rows of its CSV file and the description in its JSON file."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterable, Mapping

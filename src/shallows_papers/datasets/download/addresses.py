@@ -1,7 +1,5 @@
 """The addresses of a file: mirrors first, then its canonical addresses."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass
 from pathlib import Path

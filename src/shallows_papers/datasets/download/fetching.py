@@ -1,7 +1,5 @@
 """Fetch and verify the files of a dataset, from mirrors, public addresses, the repository or the user."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys

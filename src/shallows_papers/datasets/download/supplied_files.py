@@ -1,7 +1,5 @@
 """Files that the user has to supply: instructions where to put them, and checks of their form."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Read users' files of numbers: NumPy, MATLAB and LIBSVM files."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Describe a user's file. Task and scaling are guessed if they are not set, and all guesses are reported."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

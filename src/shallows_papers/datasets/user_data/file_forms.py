@@ -1,7 +1,5 @@
 """The forms of users' files, with their readers of the layout and of the rows."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial

@@ -3,8 +3,6 @@
 Every parsing of the workflow reads it, so it imports only light modules and opens no data.
 """
 
-from __future__ import annotations
-
 import difflib
 import hashlib
 import os

@@ -1,7 +1,5 @@
 """Summarize a user's table, arrays or LIBSVM file: features, categories, target, ranges and missing values."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Summaries of a user's rows and targets, updated block by block."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field

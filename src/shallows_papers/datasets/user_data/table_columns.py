@@ -1,7 +1,5 @@
 """A column of a user's table, its kind (numbers, categories, dates, identifiers), and numbers written as text."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections import Counter

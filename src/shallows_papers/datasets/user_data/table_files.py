@@ -1,7 +1,5 @@
 """Read a user's table by pandas: its columns, and its rows as numbers for the preparation."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The layout of a user's table, guessed from the first lines or read from the header."""
 
-from __future__ import annotations
-
 import base64
 import codecs
 import csv

@@ -4,8 +4,6 @@ A parameter may be an object whose class is named in a table: a solver, a kernel
 have paths, such as ``solver__rank``.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator, Mapping
 from functools import cache

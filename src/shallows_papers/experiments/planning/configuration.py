@@ -1,7 +1,5 @@
 """Read the configuration files, check them against their schemas, and raise errors that name the place."""
 
-from __future__ import annotations
-
 import csv
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence

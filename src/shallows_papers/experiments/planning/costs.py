@@ -7,12 +7,10 @@ seconds, and within a factor of 30 for nine of ten. Memory is estimated high: wi
 runs fit their first request, and all fit their second.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 START_SECONDS = 1.0
 PROCESS_BYTES = 400_000_000  # of a process that has imported everything
@@ -125,7 +123,7 @@ class Requests:
     group_seconds: float = 0.0  # jobs with a shorter estimate are sent to a batch system in groups
 
     @classmethod
-    def of(cls, settings: Mapping[str, Any]) -> Requests:
+    def of(cls, settings: Mapping[str, Any]) -> Self:
         """Make requests with the limits of ``config.yaml``."""
         limits = settings["limits"]
         memory = limits.get("memory")

@@ -1,7 +1,5 @@
 """A check that Snakemake has the plugin of a profile; without the plugin, Snakemake prints pages of usage."""
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 

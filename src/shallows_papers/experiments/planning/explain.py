@@ -3,8 +3,6 @@
 ``python -m shallows_papers.experiments.planning.explain TARGET [--scale SCALE]``
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

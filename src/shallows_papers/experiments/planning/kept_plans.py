@@ -1,7 +1,5 @@
 """Plans that are kept in files, since planning takes a second: valid while no file that planning reads has changed."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

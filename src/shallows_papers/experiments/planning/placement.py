@@ -1,7 +1,5 @@
 """The device of each run: a GPU for targets with a long run, the CPU for all others."""
 
-from __future__ import annotations
-
 from .configuration import SCALES
 from .plan import Plan
 from .runs import PlannedRun, PreconditionerJob

@@ -3,15 +3,13 @@
 The workflow imports this module whenever it is parsed, so it imports nothing heavy.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from ..identity import code, project_modules
 from ..parameters import by_last_name
@@ -37,7 +35,7 @@ class Plan:
     _known: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
-    def load(cls, root: str | Path = ".", settings: Mapping[str, Any] | None = None, *, deployed: bool = False) -> Plan:
+    def load(cls, root: str | Path = ".", settings: Mapping[str, Any] | None = None, *, deployed: bool = False) -> Self:
         """Read the configuration below ``root`` and plan everything, or read the plan that `keep` wrote.
 
         Jobs that are ``deployed`` run in separate environments, which have the extras that they need.

@@ -1,7 +1,5 @@
 """The parameters of a method in a target: their paths, changes by the user, and checks that an error explains."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 

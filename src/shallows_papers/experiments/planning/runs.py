@@ -1,7 +1,5 @@
 """The parts of a plan: runs, preconditioners and series, each with its name."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -1,7 +1,5 @@
 """Queries to Slurm: whether it keeps accounts of jobs, how large its nodes are, and the resulting limits of jobs."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import re

@@ -5,8 +5,6 @@ number in a run's curve or record; this module does not know what methods measur
 is parsed, so it imports nothing heavy.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 

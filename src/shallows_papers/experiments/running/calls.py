@@ -1,7 +1,5 @@
 """Load the class or function that a method's entry names; compute checksums of models and arrays."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import inspect

@@ -1,7 +1,5 @@
 """The GPUs of a workstation: each job that requests one gets a card that no other job uses."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import tempfile

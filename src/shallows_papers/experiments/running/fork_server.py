@@ -5,8 +5,6 @@ that imports them, and each script passes itself to a fork of it, with its own o
 Nothing else of a job changes. Without such a process, as in a batch system, the script itself does the job.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

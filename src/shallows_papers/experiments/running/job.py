@@ -3,12 +3,10 @@
 Every job imports this module before anything else, so it imports nothing heavy.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from ..planning.runs import digest
 
@@ -26,7 +24,7 @@ class Conditions:
     @classmethod
     def of(
         cls, settings: Mapping[str, Any], resources: Mapping[str, Any] | None = None, device: str | None = None
-    ) -> Conditions:
+    ) -> Self:
         """Make conditions from the contents of ``config.yaml``, and from the resources of a job that ranks may share.
 
         ``device`` replaces the device of the configuration.

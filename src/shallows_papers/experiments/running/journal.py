@@ -1,7 +1,5 @@
 """The log of a job: a copy of its output; an expected error ends the job with one sentence and no traceback."""
 
-from __future__ import annotations
-
 import os
 import sys
 import traceback

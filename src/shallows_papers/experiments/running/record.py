@@ -1,7 +1,5 @@
 """Write, read and check the record of a run, ``record.json``, with its provenance, and its curve."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os

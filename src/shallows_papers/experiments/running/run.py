@@ -1,7 +1,5 @@
 """Do one run, from prepared data to its record and curve; a run that was killed resumes."""
 
-from __future__ import annotations
-
 import json
 import pkgutil
 import shutil

@@ -4,8 +4,6 @@ Run as a program, ``python -m ...several_ranks TASK``, this module is one of the
 checkpoints and writes the result.
 """
 
-from __future__ import annotations
-
 import contextlib
 import importlib.util
 import json

@@ -1,7 +1,5 @@
 """The status of a run while it lasts, as a small file in the folder of its checkpoints."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

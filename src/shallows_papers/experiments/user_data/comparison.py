@@ -4,8 +4,6 @@ This module is imported whenever the workflow is parsed, so it imports nothing h
 what depends on the data (the task, the number of rows).
 """
 
-from __future__ import annotations
-
 import errno
 import json
 import math
@@ -13,7 +11,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from shallows_papers.datasets.user_data.request import FileRequest, resolve
 
@@ -53,7 +51,7 @@ class Comparison:
     steps: Mapping[str, Sequence[Mapping[str, Any]]] | None = None  # of the preparation for each purpose
 
     @classmethod
-    def of(cls, configuration: Configuration) -> Comparison | None:
+    def of(cls, configuration: Configuration) -> Self | None:
         """Return the comparison on a user's file that a configuration asks for; None if it names no data."""
         settings = configuration.settings
         request = resolve(settings, configuration.root)

@@ -1,7 +1,5 @@
 """Fit an estimator of this package to a user's file, by one or several processes, and save it with its preparation."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -1,7 +1,5 @@
 """The recommended method, fitted to all training rows of a user's file and saved with its preparation."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,5 @@
 """The tables of a comparison on one dataset, with the numbers for its pictures of predictions and bandwidths."""
 
-from __future__ import annotations
-
 import json
 import math
 import shutil

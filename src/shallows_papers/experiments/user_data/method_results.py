@@ -1,7 +1,5 @@
 """The results of a comparison: what each method measured over the splits, intervals, and warnings of its fits."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

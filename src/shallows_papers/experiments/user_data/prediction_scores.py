@@ -1,7 +1,5 @@
 """Scores of predictions on a user's data: over all rows, for each row, and in the units of the target."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The recommended method on a user's data, and the sentence that gives the reason."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from shallows_papers.datasets.user_data.summary import some_of

@@ -1,12 +1,10 @@
 """A model fitted to a user's data, saved with its preparation as a folder of files without code."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -36,7 +34,7 @@ class SavedModel:
     @classmethod
     def of(
         cls, description: Mapping[str, Any], preparation: FittedPreparation, estimator: Any, n_train: int, **about: Any
-    ) -> SavedModel:
+    ) -> Self:
         """Make the model of described data; `about` adds to the description."""
         entry = description["entry"]
         known = {"title": entry["title"], "task": entry["task"], "targets": target_names(description)}

@@ -1,7 +1,5 @@
 """Functions of the claims of the papers on doubly stochastic gradients."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Mapping, Sequence

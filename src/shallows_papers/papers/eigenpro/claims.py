@@ -1,7 +1,5 @@
 """Functions of this paper's claims."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Functions of this paper's claims."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from shallows_papers.papers.claim_functions import Point, slope

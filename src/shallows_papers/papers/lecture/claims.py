@@ -1,7 +1,5 @@
 """Functions of the lecture's claims."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 
