@@ -1,9 +1,12 @@
-"""The estimators of growing functions: contract, losses, observers and checkpoints."""
+"""The estimators of growing functions: contract, losses, observers, checkpoints, defaults and refusals."""
 
 import dataclasses
+import itertools
+import warnings
 
 import numpy as np
 import pytest
+from sklearn.datasets import make_friedman1
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.svm import OneClassSVM
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -11,11 +14,11 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from doubly_stochastic_example import moons, waves
 from engine_example import sample
 from shallows import DoublyStochasticClassifier, DoublyStochasticRegressor, losses, training
-from shallows.errors import DivergenceError
+from shallows.errors import DivergenceError, ShallowsError
 from shallows.fitting import expansion_plan
 from shallows.fitting.targets import NoveltyTargets
 from shallows.kernels import Gaussian
-from shallows.solvers import DoublyStochastic
+from shallows.solvers import DoublyStochastic, TheoryStep
 from shallows.svm import DoublyStochasticNoveltyDetector
 
 
@@ -186,3 +189,144 @@ def test_a_step_that_diverges_is_told_and_one_of_the_programs_own_is_halved(monk
     model.set_params(solver__step_size=None, solver__n_iter=60).fit(X, y)
     assert model.n_rollbacks_ > 0
     assert model.score(X, y) > 0.1
+
+
+# Doubly stochastic machines as they come: more steps and rows make them no worse, streams may begin with one row.
+
+
+def friedman(n, noise, seed=0):
+    X, y = make_friedman1(n + 500, n_features=8, noise=noise, random_state=seed)
+    return X[:n], y[:n], X[n:], y[n:]
+
+
+def linear(n, d=20, noise=0.5, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n + 500, d))
+    y = X @ rng.normal(size=d) / np.sqrt(d) + noise * rng.normal(size=len(X))
+    return X[:n], y[:n], X[n:], y[n:]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("noise", [0.1, 5.0])
+def test_more_steps_make_it_no_worse(noise):
+    X, y, X_test, y_test = friedman(800, noise)
+    scores = [
+        DoublyStochasticRegressor(solver=DoublyStochastic(n_iter=n), random_state=0).fit(X, y).score(X_test, y_test)
+        for n in (25, 50, 100, 200)
+    ]
+    assert all(later > earlier - 0.02 for earlier, later in itertools.pairwise(scores)), scores
+
+
+def test_nothing_is_learnt_from_noise():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(1000, 10)), rng.normal(size=1000)
+    model = DoublyStochasticRegressor(random_state=0).fit(X[:700], y[:700])
+    assert model.score(X[700:], y[700:]) > -0.03
+    assert model.report_["choice"]["chosen_by"]
+
+
+def test_bandwidth_and_regularisation_of_the_user_stay():
+    X, y, _, _ = friedman(300, 1.0)
+    fitted = DoublyStochasticRegressor(
+        solver=DoublyStochastic(n_iter=5), bandwidth=2.5, regularization=1e-3, random_state=0
+    ).fit(X, y)
+    assert (fitted.report_["bandwidth"], fitted.report_["regularization"]) == (2.5, 1e-3)
+    assert fitted.report_["choice"] == {}
+    of_median = DoublyStochasticRegressor(solver=DoublyStochastic(n_iter=5), bandwidth="median", random_state=0)
+    assert of_median.fit(X, y).bandwidth_ > 0
+    with pytest.raises(ShallowsError, match="bandwidth must be a positive number, 'auto' or 'median', got None"):
+        of_median.set_params(bandwidth=None).fit(X, y)
+
+
+# Streams
+
+
+def in_calls(model, X, y, sizes):
+    start = 0
+    for size in sizes:
+        model.partial_fit(X[start : start + size], *(() if y is None else (y[start : start + size],)))
+        start += size
+    return model
+
+
+@pytest.mark.slow
+def test_small_batches_of_a_noisy_stream_are_learnt_from():
+    X, y, X_test, y_test = linear(900)
+    model = in_calls(DoublyStochasticRegressor(random_state=0), X, y, [30] * 30)
+    assert model.score(X_test, y_test) > 0.65
+
+
+def test_a_step_on_a_few_rows_of_a_stream_is_shorter(monkeypatch):
+    monkeypatch.setattr("shallows.estimators.doubly_stochastic.random_feature_expansion.FIRST_ROWS", 800)
+    X, y, _, _ = friedman(1200, 2.0)
+    steps = []
+    for n in (320, 80):  # A batch of the fit, and a quarter of it.
+        model = DoublyStochasticRegressor(random_state=0).partial_fit(iter([(X[:800], y[:800]), (X[-n:], y[-n:])]))
+        steps.append(model.report_["last_step"])
+    assert steps[1] == pytest.approx(steps[0] / 2)
+
+
+def test_a_bad_batch_among_the_first_rows_leaves_the_model_of_the_ones_before():
+    X, y, X_test, _ = linear(200)
+    model = in_calls(DoublyStochasticRegressor(random_state=0), X, y, [50, 50])
+    before = model.predict(X_test)
+    with pytest.raises(ValueError, match="NaN"):
+        model.partial_fit(np.full((50, X.shape[1]), np.nan), y[:50])
+    assert np.array_equal(model.predict(X_test), before)
+    whole = in_calls(DoublyStochasticRegressor(random_state=0), X, y, [50, 50, 50])
+    model.partial_fit(X[100:150], y[100:150])
+    assert np.array_equal(model.predict(X_test), whole.predict(X_test))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sizes", [[1500], [30] * 50], ids=["one call", "of 30"])
+def test_the_fraction_of_novelty_is_kept_in_a_stream(sizes):
+    X = np.random.default_rng(0).normal(size=(1500, 4))
+    model = in_calls(DoublyStochasticNoveltyDetector(fraction=0.05, random_state=0), X, None, sizes)
+    assert np.mean(model.predict(X) < 0) == pytest.approx(0.05, abs=0.012)
+
+
+# What the estimators of growing functions refuse, and what they say then.
+
+
+def test_old_parameters_are_answered_with_the_present_call():
+    with pytest.raises(TypeError, match=r"has no parameter '\w+': it belongs to the solver") as raised:
+        DoublyStochasticClassifier(method="udsg", fresh=2, reused=3, regularisation=None, device="cpu")
+    assert str(raised.value).endswith(
+        " The call is now DoublyStochasticClassifier(solver=DoublyStochastic(reuse=UniformReuse(fresh=2, reused=3)), "
+        "regularization='auto', options=Options(device='cpu'))."
+    )
+
+
+def test_a_product_of_theta_and_nu_outside_the_theory_warns():
+    X, y = moons()
+    with pytest.warns(UserWarning, match=r"theta_nu=0\.5 is neither in \(1, 2\)"):
+        DoublyStochasticClassifier(
+            solver=DoublyStochastic(schedule=TheoryStep(theta_nu=0.5)), regularization=0.01, random_state=0
+        ).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for theta_nu in (1, 1.5, 3.0):
+            model = DoublyStochasticClassifier(
+                solver=DoublyStochastic(schedule=TheoryStep(theta_nu=theta_nu), n_iter=5), regularization=0.01
+            )
+            model.fit(X, y)
+
+
+def test_margins_have_no_probabilities():
+    model = DoublyStochasticClassifier(solver=DoublyStochastic(n_iter=2), loss="hinge")
+    assert not hasattr(model, "predict_proba") and not hasattr(model.fit(*moons()), "predict_proba")
+    with pytest.raises(AttributeError) as caught:
+        model.predict_proba(moons()[0])
+    assert "CalibratedClassifierCV" in str(caught.value.__cause__)
+    for loss in ("auto", "logistic", "softmax"):
+        assert hasattr(model.set_params(loss=loss).fit(*moons()), "predict_proba")
+
+
+def test_a_fit_that_diverges_keeps_the_previous_model():
+    X, y = waves()
+    model = DoublyStochasticRegressor(solver=DoublyStochastic(n_iter=3), random_state=0).fit(X, y)
+    before = model.predict(X)
+    with pytest.raises(DivergenceError):
+        model.set_params(solver__schedule="constant", solver__step_size=1e9, solver__preconditioning=None).fit(X, y)
+    assert np.array_equal(model.predict(X), before)

@@ -1,6 +1,7 @@
-"""Measured values of runs: metrics of the outputs of trained models, and the file between evaluation and tables."""
+"""Records of runs, and measured values: metrics of outputs, and the file between evaluation and tables."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import yaml
 from shallows.errors import ShallowsError
 from shallows_papers.experiments.comparing import evaluations
 from shallows_papers.experiments.comparing.evaluations import RunResult
+from shallows_papers.experiments.running import record
 from workflow_runs import PROJECT
 
 RNG = np.random.default_rng(0)
@@ -58,3 +60,47 @@ def test_measured_values_come_back_from_their_file_to_the_bit(tmp_path):
     [found] = evaluations.read(tmp_path / "x.json").values()
     assert repr(found.curve) == repr(curve) and found.along == "epochs"
     assert found.record == {"run": {"id": "a"}}
+
+
+# Records of runs.
+
+
+def test_a_record_names_the_card_that_was_used(monkeypatch):
+    monkeypatch.setattr("shallows.arrays.gpu_name", lambda index: f"card {index}")
+    record.hardware.cache_clear()
+    named = {device: record.provenance(device)["hardware"]["gpu"] for device in ("cpu", "auto", "gpu", "gpu:1")}
+    record.hardware.cache_clear()
+    assert named == {"cpu": "card 0", "auto": "card 0", "gpu": "card 0", "gpu:1": "card 1"}
+
+
+@pytest.mark.parametrize(
+    ("edited", "says"),
+    [
+        ("{", r"results/x/record.json is not valid JSON: .*Delete it"),
+        (
+            f'{{"schema_version": {record.SCHEMA_VERSION}}}',
+            r"results/x does not agree.*is a required property.*Delete it",
+        ),
+    ],
+)
+def test_a_record_that_was_edited_is_refused_with_its_place_and_what_to_do(edited, says, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    place = Path("results/x")
+    place.mkdir(parents=True)
+    (place / "record.json").write_text(edited)
+    (place / "curve.csv").write_text("metric,value\n")
+    with pytest.raises(ShallowsError, match=says):
+        evaluations.evaluate([place / "record.json"])
+
+
+def test_a_record_of_another_version_is_told_as_such():
+    with pytest.raises(ShallowsError, match=r"results/demo/x was written by another version.*results=\.\.\."):
+        record.check({"schema_version": record.SCHEMA_VERSION - 1}, "results/demo/x")
+
+
+def test_peak_memory_is_that_since_the_reset():
+    record.reset_peak_memory()
+    before = record.peak_memory()
+    block = np.ones(20_000_000)
+    block += 1
+    assert record.peak_memory() >= before + 100_000_000
