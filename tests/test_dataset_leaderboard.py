@@ -14,7 +14,7 @@ from shallows.errors import ShallowsError
 from shallows_papers import datasets
 from shallows_papers.experiments import dataset_leaderboard
 from shallows_papers.experiments.planning import configuration
-from shallows_papers.experiments.user_data import leaderboard
+from shallows_papers.experiments.user_data import comparison, leaderboard
 from shallows_papers.experiments.user_data.model_selection import model_bytes
 from shallows_papers.report import page
 from workflow_runs import copy_project, snakemake
@@ -31,7 +31,8 @@ SMALL = replace(CONFIGURATION, leaderboard=SETTINGS)
 
 
 def steps(scale, name, purpose, configuration=SMALL):
-    return dataset_leaderboard.steps(configuration, PLAN.catalogue[name], scale, purpose)
+    described, division = dataset_leaderboard.described(PLAN.catalogue[name]), configuration.leaderboard
+    return comparison.steps(described, purpose, division, most=division["sizes"][scale])
 
 
 def ask_for(name, scale="demo", **settings):

@@ -1,17 +1,14 @@
 """What we promise about parameters: parameters of a fitted model change nothing, and numbers of NumPy are numbers."""
 
 import copy
-import inspect
 
 import numpy as np
 import pytest
 from sklearn.base import clone, is_classifier
 
 import promises_example
-import shallows
 from promises_example import EVERY, outputs, targets, unfitted
 from shallows import features, kernels, streams
-from shallows.errors import ShallowsError
 from shallows.kernel_approximation import HiddenUnits, QuasiMonteCarloFeatures
 from shallows.kernels import Matern
 from shallows.statistics import two_sample_test
@@ -20,16 +17,6 @@ from solved_by import CLASSIFIERS, REGRESSORS
 
 X = np.random.default_rng(0).normal(size=(60, 3))
 NUMBERS = X[:, 0] + 0.1 * X[:, 1]
-
-
-@pytest.mark.parametrize("name", EVERY)
-def test_a_switch_is_true_or_false(name):
-    Estimator = getattr(shallows.estimators, name)
-    y = (NUMBERS > 0).astype(int) if is_classifier(Estimator()) else NUMBERS
-    for parameter, known in inspect.signature(Estimator).parameters.items():
-        for value in (1, "False", None) if isinstance(known.default, bool) else ():
-            with pytest.raises(ShallowsError, match=parameter):
-                Estimator(**{parameter: value}).fit(X, y)
 
 
 #: Values that a parameter is set to after a fit.

@@ -12,7 +12,7 @@ from shallows_papers.datasets.catalogue import Dataset, catalogue, get
 from shallows_papers.datasets.user_data.request import SETTINGS
 
 from .planning.configuration import SCALES, Configuration
-from .user_data.comparison import PURPOSES, Comparison, compared_methods, feature_steps, n_held_out, validation_steps
+from .user_data.comparison import PURPOSES, Comparison, compared_methods, steps
 
 FOLDER = "leaderboard"  # of the leaderboards, in the folder of a scale
 SEED = 0  # of the methods, and of the single split of the training rows into a fitting and a validation part
@@ -38,7 +38,7 @@ def leaderboard(configuration: Configuration, name: str) -> Comparison:
 
     The demo scale uses the part of the dataset that is in the repository.
     """
-    settings, dataset = configuration.settings, get(name)
+    settings, division, dataset = configuration.settings, configuration.leaderboard, get(name)
     scale = settings["scale"]
     if scale == SCALES[0]:
         dataset = next((one for one in catalogue().values() if one.subset_of == dataset.name), dataset)
@@ -50,40 +50,24 @@ def leaderboard(configuration: Configuration, name: str) -> Comparison:
     return Comparison(
         dataset=dataset.name,
         methods=compared_methods(configuration),
-        division=configuration.leaderboard,
+        division=division,
         seeds=(SEED,),
         folder=folder,
         page=f"{folder}.html",
         data=settings["data"],
         scale=scale,
         title=f"Leaderboard: {dataset.title}",
-        steps={purpose: steps(configuration, dataset, scale, purpose) for purpose in PURPOSES},
+        steps={
+            purpose: steps(described(dataset), purpose, division, SEED, division["sizes"][scale])
+            for purpose in PURPOSES
+        },
     )
 
 
-def steps(configuration: Configuration, dataset: Dataset, scale: str, purpose: str) -> list[dict[str, Any]]:
-    """Return the steps of the preparation for a purpose, "choose" or "test".
-
-    For "choose", the test part is made from training rows, and the dataset's own test rows are left out.
-    """
-    settings = configuration.leaderboard
-    most, n, n_test = settings["sizes"][scale], dataset.n_train, dataset.n_test
-    todo: list[dict[str, Any]] = []
-    if not n_test:
-        n_test = n_held_out(settings["test"] * n, dataset.n_classes, most["n_test"])
-        todo.append({"split": {"n": n_test, "seed": SEED}})
-        n -= n_test
-    cut = {}
-    if most["n_train"] and most["n_train"] < n:
-        n = cut["n_train"] = most["n_train"]
-    if purpose == "test" and most["n_test"] and most["n_test"] < n_test:
-        cut["n_test"] = most["n_test"]
-    if cut:
-        todo.append({"subset": {**cut, "seed": SEED}})
-    if purpose == "choose":
-        todo += validation_steps(n, dataset.n_classes, settings, SEED + 1)
+def described(dataset: Dataset) -> dict[str, Any]:
+    """Return what the steps of a preparation need to know of a dataset, in the form of a user's own data."""
     scaling = "unit" if dataset.value_range else "none" if dataset.format in SPARSE_FORMATS else "columns"
-    return todo + feature_steps({"missing": 0, "scaling": scaling, "range": None, "entry": vars(dataset)})
+    return {"missing": 0, "scaling": scaling, "range": None, "entry": {**vars(dataset), "n_test": dataset.n_test or 0}}
 
 
 def pages(configuration: Configuration, scale: str) -> dict[str, str]:

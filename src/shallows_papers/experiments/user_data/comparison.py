@@ -169,31 +169,37 @@ def affordable(division: Mapping[str, Any], request: FileRequest) -> list[int]:
 
 
 def steps(
-    description: Mapping[str, Any], purpose: str, division: Mapping[str, Any], seed: int = 0
+    description: Mapping[str, Any],
+    purpose: str,
+    division: Mapping[str, Any],
+    seed: int = 0,
+    most: Mapping[str, int | None] | None = None,
 ) -> list[dict[str, Any]]:
     """Return the steps of the preparation for a purpose, "choose" or "test".
 
     For "choose", the test rows are removed first, and then a validation part is split off. The division has the
     shares of rows, ``test`` and ``validation``, and ``rows``, the largest number of rows for each of the two parts.
+    ``most`` limits ``n_train`` and ``n_test``.
     """
-    entry = description["entry"]
-    n, todo = entry["n_train"], []
+    entry, most_train, most_test = description["entry"], *((most or {}).get(key) for key in ("n_train", "n_test"))
+    n, n_test, todo = entry["n_train"], entry["n_test"], []
     if not has_test_rows(description):
-        n_test = n_held_out(division["test"] * n, entry["n_classes"])
+        n_test = n_held_out(division["test"] * n, entry["n_classes"], most_test)
         todo.append({"split": {"n": n_test, "seed": 2 * seed}})
         n -= n_test
+    cut = {"n_train": most_train} if most_train and most_train < n else {}
+    n = cut.get("n_train", n)
+    if purpose == "test" and most_test and most_test < n_test:
+        cut["n_test"] = most_test
+    if cut:
+        todo.append({"subset": {**cut, "seed": seed}})
     if purpose == "choose":
-        todo += validation_steps(n, entry["n_classes"], division, 2 * seed + 1)
+        n_validation = n_held_out(division["validation"] * n, entry["n_classes"], division["rows"])
+        todo.append({"split": {"n": n_validation, "seed": 2 * seed + 1}})
+        if n - n_validation > division["rows"]:
+            most_train = max(division["rows"], entry["n_classes"])
+            todo.append({"subset": {"n_train": most_train, "seed": 2 * seed + 1}})
     return todo + feature_steps(description)
-
-
-def validation_steps(n: int, n_classes: int, division: Mapping[str, Any], seed: int) -> list[dict[str, Any]]:
-    """Return the steps that split a validation part off n training rows and limit the number of other rows."""
-    n_validation = n_held_out(division["validation"] * n, n_classes, division["rows"])
-    todo: list[dict[str, Any]] = [{"split": {"n": n_validation, "seed": seed}}]
-    if n - n_validation > division["rows"]:
-        todo.append({"subset": {"n_train": max(division["rows"], n_classes), "seed": seed}})
-    return todo
 
 
 def n_held_out(wanted: float, n_classes: int, most: int | None = None) -> int:
