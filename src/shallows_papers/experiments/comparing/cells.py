@@ -1,7 +1,5 @@
 """Table rows of single measured values with their printed values, and of the points that a figure draws."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Makes the rows of one target from its data sizes, its definitions and the reasons for what is missing."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

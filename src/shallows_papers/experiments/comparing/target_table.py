@@ -1,7 +1,5 @@
 """The table of a target: published and measured values as a tidy CSV, and a JSON file for rendering."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """How much rounding and chance may change a measured number, and intervals over repetitions."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any

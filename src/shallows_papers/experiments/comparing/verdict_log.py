@@ -5,8 +5,6 @@ reference. Each line has the date, what changed, its old and its new value, and 
 that was counted once.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """Verdicts on how a measured number compares with a published one, by the kind of evidence."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
