@@ -253,7 +253,7 @@ def test_signatures_that_are_read_from_the_sources_are_those_of_what_is_called(p
         (["other/place.txt"], "There is no target 'other/place.txt'"),
         (["report", "--set-resources=trian:runtime=1"], "Did you mean 'train'?"),
         (["report", "--set-threads=trian=8"], "Did you mean 'train'?"),
-        (["--until", "trian"], "There is no target 'trian'"),
+        (["--until", "trian"], "There is no target 'trian'. Did you mean 'train'?"),
         (["all", "demo", "--config", "scale=demo", "x=eigenpro_tabel6"], None),
         (["results/laptop/tables/eigenpro_table6.csv"], None),
     ],

@@ -87,7 +87,7 @@ def _check_targets(targets: Iterable[str], stages: list[str], plan: Plan, compar
                 judge(PurePosixPath(one).relative_to(folder).parts, plan)
                 break
         else:
-            raise UnknownNameError("target", one, names)
+            raise UnknownNameError("target", one, dict.fromkeys((*names, *stages)))
 
 
 def check_cores_and_jobs(resources: Any) -> None:
