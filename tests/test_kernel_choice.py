@@ -1,11 +1,15 @@
 """The kernel that leave-one-out errors choose with kernel="auto"."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse
 
 from shallows import KernelRidgeClassifier, KernelRidgeRegressor, kernels
 from shallows.errors import ShallowsError
+from shallows.fitting import kernel_choice
+from shallows.spectrum.leave_one_out import RidgePath, leave_out_by_factor
 
 
 def rows(n: int, seed: int = 0) -> np.ndarray:
@@ -57,3 +61,28 @@ def test_the_exponential_power_kernel_is_its_formula_and_the_mean_of_its_frequen
 def test_an_exponent_above_two_is_refused():
     with pytest.raises(ShallowsError, match=r"exponent=2\.5 is above 2"):
         kernels.ExponentialPower(1.0, 2.5)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_factor_leaves_out_one_row_like_an_eigensystem(weighted):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 3)), rng.normal(size=(60, 2))
+    weights = rng.uniform(0.5, 2.0, 60) if weighted else None
+    matrix = kernels.Gaussian(1.0)(X, X)
+    expected = RidgePath(matrix, y, weights).squares(0.1)
+    np.testing.assert_allclose(leave_out_by_factor(matrix, y, weights, 0.1), expected, rtol=1e-9)
+
+
+def test_the_best_other_kernel_is_compared_on_more_rows_unless_it_is_hopeless(monkeypatch):
+    X = rows(1000)
+    y = np.sign(X[:, 0]) + np.sign(X[:, 1] - 0.3) + np.abs(X[:, 2])
+    model, choose = KernelRidgeRegressor(kernel="auto", centers=50, random_state=0), kernel_choice.choose_in
+
+    def prefer_gaussian(metric, kernel, *rest):
+        found = choose(metric, kernel, *rest)
+        return replace(found, error={"gaussian": 0.1, "laplace_product": 0.11}.get(kernel.name, 0.2))
+
+    monkeypatch.setattr(kernel_choice, "choose_in", prefer_gaussian)
+    assert model.fit(X, y).report_["kernel"] == "laplace_product"
+    monkeypatch.setattr(kernel_choice, "HOPELESS", 1.05)
+    assert model.fit(X, y).report_["kernel"] == "gaussian"

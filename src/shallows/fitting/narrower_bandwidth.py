@@ -207,7 +207,14 @@ def scores_of_centers(
 
 
 def fit_to_centers(
-    kernel: Kernel, points: Array, targets: Array, weights: Array | None, p: int, regularization: float
+    kernel: Kernel,
+    points: Array,
+    targets: Array,
+    weights: Array | None,
+    p: int,
+    regularization: float,
+    *,
+    passes: int = PASSES,
 ) -> tuple[Array, Array]:
     """The first p augmented points as centers, and their coefficients from a few steps of conjugate gradients.
 
@@ -221,7 +228,7 @@ def fit_to_centers(
     problem = NystromProblem(kernel, centers, lambda rows: points[rows, :], *of_rows, regularization, kept=kept)
     solver = NystromConjugateGradientsStepper()
     state = solver.init(problem)
-    for _ in range(PASSES):
+    for _ in range(passes):
         state = solver.step(problem, state, slice(0, n))
         if state.exhausted:
             break

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 
 from .. import arrays
 from ..errors import ShallowsError
@@ -81,6 +82,22 @@ class RidgePath:
             least, most = self.targets.min(axis=0), self.targets.max(axis=0)
             residuals = self.targets - np.clip(self.targets - residuals, least, most)
         return np.sum(weighted * residuals**2, axis=1)
+
+
+def leave_out_by_factor(
+    matrix: np.ndarray, targets: np.ndarray, weights: np.ndarray | None, regularization: float
+) -> np.ndarray:
+    """`RidgePath.squares` for one λ, from a Cholesky factor: a sixth of the time of an eigendecomposition."""
+    weights = np.ones(len(matrix)) if weights is None else weights
+    shifted = np.array(matrix, order="F")
+    rounding = len(matrix) * float(np.finfo(np.float64).eps) * float(np.trace(matrix))
+    shifted.ravel(order="K")[:: len(matrix) + 1] += max(regularization, rounding, 1e-300) / weights
+    with arrays.one_blas_thread():
+        factor = scipy.linalg.cho_factor(shifted, lower=True, overwrite_a=True)
+        coefficients = scipy.linalg.cho_solve(factor, targets)
+        inverse = np.tril(scipy.linalg.lapack.dtrtri(factor[0], lower=True, overwrite_c=True)[0])
+    diagonal = np.einsum("ij,ij->j", inverse, inverse)  # Of the inverse of the matrix
+    return weights / weights.mean() * np.sum((coefficients / diagonal[:, None]) ** 2, axis=1)
 
 
 @dataclass(frozen=True)
