@@ -19,6 +19,11 @@ import which_estimator
 #: Script -> heading and what its tables show.
 SECTIONS = {
     "run": ("Fits, memory and start-up", "`make bench`: MNIST on two cores, compared with other packages."),
+    "speed": (
+        "Speed of the defaults",
+        "`python benchmarks/run.py --case speed --case busy`: digits compared with scikit-learn-intelex's SVC(C=5, "
+        "gamma=1/50) in processor seconds. A cold fit is the first of its process, a warm one the second.",
+    ),
     "defaults": (
         "Defaults on 44 datasets",
         "`python benchmarks/defaults.py --half all --seeds 0 1`: estimators at their defaults and the best of "

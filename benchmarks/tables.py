@@ -10,6 +10,9 @@ TARGETS = ("case", "what", "median", "min–max", "target", "met", "sgemm GFLOP/
 COLUMNS = {
     "seconds": "seconds",
     "fit_seconds": "fit s",
+    "processor_seconds": "its processor s",
+    "cold_seconds": "cold fit s",
+    "cold_processor_seconds": "its processor s",
     "product_seconds": "bare product s",
     "build_seconds": "building the matrix s",
     "epoch_seconds": "later epoch s",

@@ -1,6 +1,7 @@
 """What a fit that fails leaves: the model that was there before, or none."""
 
 import inspect
+import subprocess
 import sys
 from unittest import mock
 
@@ -99,6 +100,38 @@ def test_a_refit_that_fails_leaves_the_model_as_it_was(name, how):
     assert np.array_equal(scores(model, X), before)
     assert set(vars(model)) == names
     assert model.n_features_in_ == 2
+
+
+IN_LITTLE_MEMORY = """
+import resource
+import numpy as np
+from shallows import KernelRidgeRegressor, Options
+X = np.random.default_rng(0).normal(size=(6000, 3))
+model = KernelRidgeRegressor(bandwidth=1.0, solver="eigenpro", options=Options(memory="1GB"), random_state=0)
+before = model.fit(X[:200], X[:200, 0]).predict(X[:9])
+pages = int(open("/proc/self/statm").read().split()[0])
+limit = resource.getrlimit(resource.RLIMIT_AS)
+resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + 50 * 2**20, limit[1]))
+try:
+    model.fit(X, X[:, 0])
+except MemoryError as error:
+    resource.setrlimit(resource.RLIMIT_AS, limit)
+    print("Unable to allocate" in str(error), np.array_equal(model.predict(X[:9]), before))
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the limit of memory is one of Linux")
+def test_memory_that_was_free_when_a_fit_began_and_is_taken_later_is_an_error_that_keeps_the_model():
+    done = subprocess.run([sys.executable, "-c", IN_LITTLE_MEMORY], capture_output=True, text=True)
+    assert done.stdout == "True True\n", done.stderr
+
+
+def test_free_memory_that_falls_during_a_fit_does_not_change_the_model(monkeypatch):
+    X, y = problem("KernelRidgeRegressor")
+    expected = unfitted("KernelRidgeRegressor").fit(X, y).predict(X)
+    others_take = iter(range(2**31, 0, -(2**29)))
+    monkeypatch.setattr("shallows.arrays.memory.available_memory", lambda device=None: max(next(others_take), 2**26))
+    assert np.array_equal(unfitted("KernelRidgeRegressor").fit(X, y).predict(X), expected)
 
 
 # Streams

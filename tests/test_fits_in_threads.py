@@ -15,9 +15,12 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from bad_input_example import outputs, table
 from forms import centers_regressor, eigenpro_classifier
 from shallows import DoublyStochasticRegressor, KernelSVMClassifier, arrays, kernels
-from shallows.decomposition import DoublyStochasticKernelPCA, FeatureKernelPCA
+from shallows.arrays import threads
+from shallows.decomposition import DoublyStochasticKernelPCA, DoublyStochasticKernelSVD, FeatureKernelPCA
 from shallows.solvers import DoublyStochastic
+from shallows.solvers.components.kernel_svd import TwoViewSVDStepper
 from shallows.solvers.components.oja import OjaStepper
+from shallows.solvers.expansions.doubly_stochastic import DoublyStochasticStepper
 from shallows.solvers.feature_components.problem import FeaturePCAState
 from shallows.svm import CoreVectorMachineClassifier
 
@@ -69,20 +72,28 @@ def test_fits_in_eight_threads_are_equal_and_leave_the_threads_of_blas_as_they_w
 
 
 @pytest.mark.parametrize(
-    ("make", "watched"),
+    ("make", "watched", "of_large_steps"),
     [
-        (lambda: KernelSVMClassifier(solver="smo", random_state=0), (kernels, "values")),
-        (lambda: KernelSVMClassifier(solver="lasvm", random_state=0), (kernels, "values")),
-        (lambda: CoreVectorMachineClassifier(random_state=0), (kernels, "values")),
-        (lambda: DoublyStochasticKernelPCA(n_components=2, random_state=0), (OjaStepper, "step")),
-        (lambda: FeatureKernelPCA(n_components=2, random_state=0), (FeaturePCAState, "take")),
+        (lambda: KernelSVMClassifier(solver="smo", random_state=0), (kernels, "values"), {1, 2}),
+        (lambda: KernelSVMClassifier(solver="lasvm", random_state=0), (kernels, "values"), {1}),
+        (lambda: CoreVectorMachineClassifier(random_state=0), (kernels, "values"), {1, 2}),
+        (lambda: DoublyStochasticRegressor(random_state=0), (DoublyStochasticStepper, "step"), {2}),
+        (lambda: DoublyStochasticKernelPCA(n_components=2, random_state=0), (OjaStepper, "step"), {2}),
+        (lambda: DoublyStochasticKernelSVD(n_components=2, random_state=0), (TwoViewSVDStepper, "step"), {2}),
+        (lambda: FeatureKernelPCA(n_components=2, random_state=0), (FeaturePCAState, "take"), {2}),
     ],
-    ids=["kernel SVM", "LASVM", "core vectors", "doubly stochastic components", "components of features"],
+    ids=["kernel SVM", "LASVM", "core vectors", "expansion", "components", "pairs", "components of features"],
 )
-def test_small_products_of_a_solver_run_on_one_thread_of_blas(make, watched, monkeypatch):
-    """On a busy machine, threads that waited for each other made these fits 3 to 12 times as long."""
+@pytest.mark.parametrize("large", [False, True], ids=["small", "large"])
+def test_products_of_a_solver_run_on_one_thread_of_blas_up_to_a_size(make, watched, of_large_steps, large, monkeypatch):
+    """On a busy machine, threads that waited for each other made these fits 3 to 12 times as long.
+
+    LASVM computes one row of its matrix at a time, which is small with any number of rows.
+    """
     X, y = np.random.default_rng(0).normal(size=(60, 3)), np.arange(60) % 2
     seen, called = [], getattr(*watched)
+    if large:
+        monkeypatch.setattr(threads, "SMALL_STEP", 4)
 
     def watching(*given, **options):
         seen.append(blas_threads())
@@ -90,8 +101,8 @@ def test_small_products_of_a_solver_run_on_one_thread_of_blas(make, watched, mon
 
     monkeypatch.setattr(*watched, watching)
     with two_blas_threads():
-        make().fit(X, y)
-        assert seen and all(threads == {1} for threads in seen)
+        make().fit(X, X[:, ::-1] if watched[0] is TwoViewSVDStepper else y)
+        assert seen and set().union(*seen) == (of_large_steps if large else {1})
         assert blas_threads() == {2}
 
 
@@ -99,6 +110,17 @@ def test_small_products_of_a_solver_run_on_one_thread_of_blas(make, watched, mon
 def test_steps_with_large_batches_keep_the_threads_of_blas(n_numbers, expected):
     with two_blas_threads(), arrays.threads_for(n_numbers):
         assert blas_threads() == {expected}
+
+
+def test_a_process_with_one_core_has_one_thread_of_its_own_and_the_same_model(monkeypatch):
+    X, y, new = table(eigenpro_classifier, n=100)
+    found = []
+    for cores in ({0, 1}, {0}):
+        monkeypatch.setattr(os, "sched_getaffinity", lambda process, cores=cores: cores, raising=False)
+        with two_blas_threads():
+            assert arrays.n_threads() == len(cores)
+            found.append(outputs(eigenpro_classifier(max_epochs=2, random_state=0).fit(X, y), new))
+    np.testing.assert_allclose(*found, rtol=1e-6, atol=1e-9)
 
 
 IN_A_FORK = """

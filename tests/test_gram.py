@@ -3,8 +3,12 @@
 import math
 import os
 import platform
+import re
 import subprocess
 import sys
+import threading
+import zlib
+from pathlib import Path
 from unittest import mock
 
 import numpy as np
@@ -16,7 +20,7 @@ from shallows import arrays, gram, kernels
 from shallows.gram import fused, matrix, rectangular, whole
 from shallows.gram.cross import tile_edge
 from shallows.gram.row_slab import KernelRowSlab
-from shallows.kernels import compiled
+from shallows.kernels import compiled, compiled_loops
 
 TILE = 16
 TILE_BYTES = TILE**2 * 8
@@ -257,6 +261,67 @@ def test_compiled_products_of_16_bit_values_are_those_of_the_plain_path(n, tile,
     for one, plain in zip(found, products(), strict=True):
         # Both sum float32 numbers up to n in other orders.
         assert np.abs(one - plain).max() < 1e-6 * n
+
+
+def large_matrix():
+    """Kept in 5 MB of 16-bit values: NumPy asks for huge pages from 4 MB on."""
+    points = kernels.augmented(sample(2000, dtype=np.float32))
+    return gram.Gram(kernels.Gaussian(1.5), points, budget=10**8, tile=512, rounds=True)
+
+
+def huge_pages(array):
+    """Whether the system was asked for huge pages for the memory of an array."""
+    mapping = ""
+    for line in Path("/proc/self/smaps").read_text().splitlines():
+        if re.match("[0-9a-f]+-[0-9a-f]+ ", line):
+            mapping = line.split()[0]
+        elif line.startswith("VmFlags:"):
+            start, stop = (int(end, 16) for end in mapping.split("-"))
+            if start <= array.ctypes.data + array.nbytes // 2 < stop:
+                return "hg" in line.split()
+    return False
+
+
+def checksum(made):
+    return str(zlib.crc32(made._store))
+
+
+HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+AGAIN_WITHOUT = """
+import test_gram
+test_gram.compiled.MANY_VALUES = 0
+made = test_gram.large_matrix()
+print(test_gram.huge_pages(made._store), test_gram.checksum(made))
+"""
+
+
+@pytest.mark.skipif(
+    not HUGE_PAGES.exists() or "[never]" in HUGE_PAGES.read_text(), reason="the system offers no huge pages"
+)
+def test_a_kept_matrix_has_huge_pages_and_is_the_same_without_them(compiled_loops_everywhere):
+    made = large_matrix()
+    assert made.kept_bits == 16 and huge_pages(made._store)
+    environment = {**os.environ, "NUMPY_MADVISE_HUGEPAGE": "0", "PYTHONPATH": os.pathsep.join(sys.path)}
+    found = subprocess.run([sys.executable, "-c", AGAIN_WITHOUT], env=environment, capture_output=True, text=True)
+    assert found.stdout.split() == ["False", checksum(made)], found.stderr
+
+
+def test_every_thread_is_the_first_to_touch_the_memory_of_its_own_tiles(compiled_loops_everywhere, monkeypatch):
+    """The system gives memory to a process, and clears it, when it is first written: 0.2 to 2 s for each GB."""
+    monkeypatch.setattr(arrays, "workers_for", lambda x: 2)
+    writers, to_16_bits = {}, compiled_loops.to_16_bits
+    together = threading.Barrier(2, timeout=60)
+
+    def watched(block, n_rows, n_columns, out):
+        if threading.get_ident() not in writers:
+            together.wait()
+        writers.setdefault(threading.get_ident(), []).append(out.ctypes.data)
+        to_16_bits(block, n_rows, n_columns, out)
+
+    monkeypatch.setattr(compiled_loops, "to_16_bits", watched)
+    large_matrix()
+    first, second = writers.values()
+    assert abs(len(first) - len(second)) <= 1 and len({*first, *second}) == 10
 
 
 ROWS_AND_HEADS = [(0, 30, 0), (5, 29, 0), (17, 19, 0), (3, 4, 0), (10, 30, 20)]

@@ -1,6 +1,6 @@
 """What is compared, one file for each question. A case takes a `bench.Bench` and returns rows."""
 
-from . import fit, kernel_matrix, memory, start_up
+from . import fit, kernel_matrix, memory, speed, start_up
 
 CASES = {
     "fit-10000": fit.ten_thousand,
@@ -8,7 +8,9 @@ CASES = {
     "kernel-matrix": kernel_matrix.measure,
     "memory": memory.measure,
     "start-up": start_up.measure,
+    "speed": speed.measure,
+    "busy": speed.measure_busy,
 }
 
-WITHOUT_DATA = frozenset({"start-up"})
+WITHOUT_DATA = frozenset({"start-up", "busy"})
 """Cases that need no prepared MNIST."""

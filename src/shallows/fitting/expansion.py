@@ -162,16 +162,17 @@ def fit_expansion(
         seconds = phases.seconds_left(call.max_seconds or options.max_seconds)
         stopping = stopping_rules(settings, n, plan.batch_size, usual, seconds)
         check_room(plan, settings, n, stopping, options.max_seconds)
-        run = training.train(
-            plan.stepper,
-            problem,
-            training.Batches(n, plan.batch_size, seed),
-            stopping,
-            observers=call.observers,
-            checkpoint=call.checkpoint,
-            snapshot=lambda state, epoch: snapshot_of(plan, problem, state, epoch, order, options, device),
-            may_shrink=settings.step_size is None,
-        )
+        with arrays.threads_for(plan.batch_size * problem.features.width):
+            run = training.train(
+                plan.stepper,
+                problem,
+                training.Batches(n, plan.batch_size, seed),
+                stopping,
+                observers=call.observers,
+                checkpoint=call.checkpoint,
+                snapshot=lambda state, epoch: snapshot_of(plan, problem, state, epoch, order, options, device),
+                may_shrink=settings.step_size is None,
+            )
         phases.end("training", run)
         check_finite(run.state, plan.stepper.step_size)
         sample = None
