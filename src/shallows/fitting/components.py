@@ -110,7 +110,7 @@ class TrainedComponents:
         raise NotImplementedError
 
     def snapshot(self, state: Any, epoch: int, options: Options, device: Device) -> ComponentSnapshot:
-        """The functions at a state, for observers."""
+        """The functions that belong to a state of the stepper, as observers get them."""
         return ComponentSnapshot(self.functions_at(state), state, epoch, device)
 
     @property

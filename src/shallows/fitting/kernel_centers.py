@@ -214,7 +214,7 @@ def fit_kernel_centers(
 
 @dataclass(frozen=True)
 class CentersMatrix:
-    """The kernel matrix of the training points with the centers, whose rows processes divide."""
+    """The kernel matrix of the training points with the centers. With several processes each has some of its rows."""
 
     kernel: Kernel
     centers: Array  # (p, d + 2)

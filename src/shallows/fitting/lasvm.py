@@ -179,7 +179,7 @@ def functions_of(machines: OnlineMachines, device: str) -> FittedMachines:
 def relative_gap(
     found: FittedMachines, outputs: np.ndarray, y: np.ndarray, weights: np.ndarray | None, C: float
 ) -> float:
-    """The largest share by which a dual objective is below the primal one over all training rows."""
+    """The largest duality gap of the machines over all training rows, relative to the primal objective."""
     gaps = []
     for k, two in enumerate(found.targets.problems(y, weights)):
         missed = np.maximum(0.0, 1.0 - two.signs * outputs[two.rows, k])

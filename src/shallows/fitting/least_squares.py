@@ -42,7 +42,7 @@ def check_memory(
     device: arrays.Device,
     dtype: np.dtype,
 ) -> None:
-    """Refuse a budget that is smaller than the data, the points in the precision of the fit and its outputs.
+    """Refuse a memory budget below the size of the data, of their copy in the precision of the fit, and of its outputs.
 
     This happens before any large array exists. ``n_arrays``: the most arrays of the targets' shape in the fit.
     """

@@ -72,7 +72,7 @@ class Kernel:
 
     @classmethod
     def defines(cls, *methods: str) -> bool:
-        """Whether the kernel has one of some methods that are optional, such as "frequencies"."""
+        """Whether the kernel has at least one of these optional methods, such as "frequencies"."""
         return any(getattr(cls, name) is not getattr(Kernel, name) for name in methods)
 
     def check_complete(self, *more: str) -> None:
@@ -111,7 +111,7 @@ class Kernel:
         """Raise a `ShallowsError` if the kernel is not defined for this number of features."""
 
     def left_factor(self, points: Array) -> Array:
-        """What `fill` needs of the left points, one row for each; the augmented points by default.
+        """What `fill` needs of the left points, with one row for each. By default the augmented points.
 
         It gets the points of every training and every prediction. So a kernel that is not defined for all points
         refuses the others here, with a `ShallowsError`.

@@ -74,7 +74,8 @@ def components_for(
 ) -> Components | None:
     """The components that replace the inputs of a fit, or None if the fit uses the inputs.
 
-    ``wanted``: their number; "auto" compares numbers for dense points and an open kernel of Euclidean distances.
+    ``wanted``: their number. "auto" compares several numbers if the points are dense and the kernel is a function of
+    the Euclidean distance whose bandwidth is not fixed yet.
     ``kernel``: None if its bandwidth is not chosen. ``X``: array or CSR matrix, shape (n, d). ``targets``: shape
     (n, c). ``budget``: bytes of the fit; components use at most a quarter.
     """

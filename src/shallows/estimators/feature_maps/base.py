@@ -146,7 +146,8 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
         Raises
         ------
         ValueError, ShallowsError
-            NaN or infinity, no table of numbers, a parameter out of its range, or a kernel that has no such features.
+            X has NaN or infinity or is not a table of numbers, a parameter is out of its range, or the kernel has no
+            such features.
         """
         return self._fit(X, self._make_map)
 

@@ -105,7 +105,7 @@ class PartialWhitening(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estima
         Raises
         ------
         ValueError, ShallowsError
-            NaN or infinity, no table of numbers, or a parameter out of its range.
+            X has NaN or infinity or is not a table of numbers, or a parameter is out of its range.
         """
         self._check_parameters()
         X = self._validated_training_set(X, None, None).X

@@ -65,7 +65,7 @@ class FitPlan:
     seconds : float
         Of the fit on this machine, if nothing else runs on it.
     seconds_range : tuple of float
-        Where the seconds lie, if the training needs no more or fewer epochs than usual.
+        Range of the seconds, if the training needs about as many epochs as usual.
     memory : int
         Bytes in addition to those of X and y, at most those that the options allow.
     error : float

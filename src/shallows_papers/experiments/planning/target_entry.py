@@ -44,7 +44,7 @@ def check(target: str, spec: Mapping[str, Any]) -> None:
             if name in spec.get("claims", {}):
                 raise ConfigurationError(f"The name {name!r} is both a metric and a claim.")
             if name == spec.get("mark"):
-                raise ConfigurationError(f"The name {name!r} is both a metric and the mark that metrics run along.")
+                raise ConfigurationError(f"The name {name!r} is both a metric and the mark. Rename one of them.")
             is_derived = metric.get("evidence") == "derivation"
             is_judged = metric.get("evidence") == "number" and not {"tolerance", "not_measured"} & metric.keys()
             if ("why" in metric) != (is_derived or is_judged) or ("why" in metric and "tolerance" in metric):
@@ -186,7 +186,7 @@ def _check_evidence(claim: Mapping[str, Any]) -> None:
     if "over" in claim and "less" in claim:
         raise ConfigurationError("A claim has 'over' or 'less', not both: it is about a ratio or about a difference.")
     if claim.get("paired") == "counted" and "less" not in claim:
-        raise ConfigurationError("'paired: counted' needs 'less': it widens the interval of a difference.")
+        raise ConfigurationError("'paired: counted' needs 'less', because it is about the interval of a difference.")
     if claim.get("paired") and "tolerance" in claim:
         raise ConfigurationError("An interval is judged by at_most, at_least or between, not by a tolerance.")
 
@@ -204,7 +204,7 @@ def check_published(target: str, spec: Mapping[str, Any], rows: Iterable[Mapping
     for name, one in spec["metrics"].items():
         with placed(f"target {target}, metric {name}"):
             if name in said and "evidence" not in one:
-                raise ConfigurationError("A metric with published values says which kind of evidence they are.")
+                raise ConfigurationError("A metric with published values needs 'evidence', the kind of these values.")
             if "tolerance" in one and "fixed" not in one:
                 raise ConfigurationError("The metric says under 'fixed' when its tolerance was set.")
     for name, one in spec.get("claims", {}).items():
