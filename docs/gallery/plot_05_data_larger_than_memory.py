@@ -22,16 +22,10 @@ for start in range(0, len(rows), 10_000):
 y = np.sin(rows[:, 0]) + rows[:, 1] * rows[:, 2] + 0.1 * rng.standard_normal(len(rows))
 
 X = np.load(path, mmap_mode="r")
-options, numbers, errors = Options(memory="2GB"), (50, 200, 800), []
+numbers, errors = (50, 200, 800), []
+settings = {"bandwidth": 5.0, "alpha": 1e-3, "options": Options(memory="2GB"), "random_state": 0}
 for n_centers in numbers:
-    model = KernelRidgeRegressor(
-        solver="nystrom_conjugate_gradients",
-        centers=n_centers,
-        bandwidth=5.0,
-        alpha=1e-3,
-        options=options,
-        random_state=0,
-    )
+    model = KernelRidgeRegressor(solver="nystrom_conjugate_gradients", centers=n_centers, **settings)
     model.fit(X[:-5000], y[:-5000])
     errors.append(np.mean((model.predict(X[-5000:]) - y[-5000:]) ** 2))
 
