@@ -32,7 +32,7 @@ class Problem:
     n_train : int
         Training rows; the rest of the rows, at most `MOST_TEST`, is for testing.
     load : callable
-        Given a seed, a folder for downloads and a number of rows, returns X and y of as many rows, or all.
+        Given a seed, a folder for downloads and a number of rows, returns X and y of at most this number of rows.
     """
 
     name: str

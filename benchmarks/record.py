@@ -1,6 +1,6 @@
 """The record of a benchmark: its tables with machine, versions, commit, time and memory, as JSON that `pages.py` draws.
 
-It needs the standard library alone, because `run.py` measures in processes and environments of their own.
+It needs the standard library alone, because `run.py` measures in separate processes and environments.
 """
 
 from __future__ import annotations

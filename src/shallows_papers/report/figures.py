@@ -38,7 +38,7 @@ def scatter(target: Target) -> Figure:
     key, across, up, hue = spec.get("columns", "method"), spec["x"], spec["metric"], spec["lines"]
     table = sheet.frame(target, key)
     if table["mean"].notna().any() and (not marks or marks[0] not in table):
-        raise ShallowsError(f"The figure of {target.id} needs a mark: the key that says which rows belong to one point.")
+        raise ShallowsError(f"The figure of {target.id} needs a mark, which says which rows belong to one point.")
     values = table.loc[table["metric"] == hue, "mean"].dropna()
     if values.empty:
         return sheet.empty_sheet(target, _why_empty(target, table))
