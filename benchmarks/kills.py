@@ -1,8 +1,7 @@
 """Kill trainings at random moments, resume them from their checkpoints, and compare the models bit by bit.
 
     python benchmarks/kills.py --kills 20
-    python benchmarks/kills.py --kills 10 --make     the same for ``make`` with the whole demo, or with named targets
-                               --calm FOLDER         a clone of the same commit in which ``make`` has finished
+    python benchmarks/kills.py --kills 10 --make     kill ``make`` with the whole demo or named targets, then verify
 
 Every training runs in a separate process group that SIGKILL ends as a whole, so nothing can be saved on the way out. It
 is started again until it finishes.
@@ -20,7 +19,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -138,79 +136,34 @@ def make(folder: Path, targets: list[str], kill_after: float | None = None) -> b
     return True
 
 
-def compare_tables(calm: Path, killed: Path) -> tuple[Counter[str], list[str]]:
-    """Compare the tables of two demos by the rule of ``make verify``, which leaves times out.
+def drill_make(n_kills: int, targets: list[str], seed: int = 0) -> bool:
+    """Kill ``make`` at random moments until it ends; print and return whether its numbers are those of the reference.
 
-    Returns
-    -------
-    Counter
-        Numbers that are equal to all digits, and numbers in each state of ``make verify``.
-    list of str
-        Numbers that drifted or are missing, in words.
+    The numbers are compared by the rule of ``make verify``, which leaves times out. The moments between two kills add
+    up to the time of ``make`` in the mean.
     """
-    from shallows_papers.experiments.comparing.table_rows import read_rows
     from shallows_papers.experiments.planning.plan import Plan
-    from shallows_papers.reference.agreement import DRIFTED, MISSING, compare
-    from shallows_papers.reference.collection import of_the_machine
-
-    plan, counts, wrong = Plan.load(calm), Counter(), []
-    for table in sorted(calm.glob("results/demo/tables/*.csv")):
-        timed = {run.folder for run in plan.runs_of(table.stem, "demo") if run.unit == "seconds"}
-        again = killed / table.relative_to(calm)
-        for found in compare(
-            read_rows(table),
-            read_rows(again) if again.exists() else [],
-            of_the_machine=of_the_machine(plan, table.stem),
-            timed_runs=timed,
-        ):
-            counts[found.state] += 1
-            counts["equal"] += found.here is not None and found.here == found.reference
-            if found.state in (DRIFTED, MISSING):
-                wrong.append(f"{table.stem}: {found}")
-    return counts, wrong
-
-
-def drill_make(n_kills: int, targets: list[str], finished: Path | None, seed: int = 0) -> bool:
-    """Kill ``make`` at random moments until it ends; print and return whether it has the numbers of no kill.
-
-    All runs must be there, and the tables must agree by the rule of ``make verify``. Runs that are not equal to the bit
-    are counted; only analyses that measure times or memory may be among them. The moments between two kills add up to
-    the time of ``make`` in the mean.
-    """
-    sys.path.insert(0, str(PROJECT / "tests" / "golden"))
-    import demo_runs
+    from shallows_papers.reference.agreement import report, verify
+    from shallows_papers.reference.held import Reference
 
     moments = random.Random(seed)
     with tempfile.TemporaryDirectory() as place:
-        calm, killed = finished or Path(place) / "calm", Path(place) / "killed"
-        for folder in {calm, killed} - {finished}:
-            subprocess.run(["git", "clone", "--quiet", str(PROJECT), str(folder)], check=True)
-        began = time.perf_counter()
-        make(calm, targets)
-        seconds = DEMO_SECONDS if finished else time.perf_counter() - began
+        clone = Path(place) / "killed"
+        subprocess.run(["git", "clone", "--quiet", str(PROJECT), str(clone)], check=True)
         outcomes: list[list[Any]] = []
         for number in range(n_kills):
-            after = moments.uniform(0.0, 2 * seconds / n_kills)
-            end = "ended before" if make(killed, targets, after) else "killed"
-            n_records = len([*killed.glob("results/demo/runs/*/*/*/record.json")])
+            after = moments.uniform(0.0, 2 * DEMO_SECONDS / n_kills)
+            end = "ended before" if make(clone, targets, after) else "killed"
+            n_records = len([*clone.glob("results/demo/runs/*/*/*/record.json")])
             outcomes.append([number + 1, f"{end} after {after:.0f} s", n_records])
             print(*outcomes[-1], sep=", ", flush=True)
-        make(killed, targets)
-        (expected, _), (found, _) = demo_runs.runs_of(calm), demo_runs.runs_of(killed)
-        numbers, wrong = compare_tables(calm, killed)
-    # A training with marks in seconds differs each time.
-    expected = {name: one for name, one in expected.items() if json.loads(name)["unit"] != "seconds"}
-    differing = [name for name in expected if demo_runs.names_that_differ(expected[name], found.get(name, {}))]
-    models = [name for name in differing if expected[name]["model"] != found.get(name, {}).get("model")]
-    note = (
-        f"{len(expected)} runs, of which {len(expected) - len(differing)} are equal to the bit and {len(models)} have "
-        f"another model or none. Tables: {numbers['agrees']} numbers agree by the rule of make verify, "
-        f"{numbers['equal']} of them to all digits; {numbers['drifted']} drifted, {numbers['missing']} are missing; "
-        f"{numbers['left out']} times were left out."
-    )
-    print(note, *models, *wrong, sep="\n")
-    Record("kills", resume=True).add("make", ("kill", "ended", "runs finished"), outcomes, note)
-    return not models and not wrong and numbers["agrees"] > 0 and expected.keys() <= found.keys()
+        make(clone, targets)
+        held = Reference(Plan.load(clone, deployed=True), "demo", clone / "results/reference/demo")
+        verified = verify(held, clone / "results/demo", targets)
+    *lines, runs, numbers = report(verified, held)
+    print(*(line for line in lines if line.startswith("  ")), runs, numbers, sep="\n")
+    Record("kills", resume=True).add("make", ("kill", "ended", "runs finished"), outcomes, f"{runs}; {numbers}.")
+    return verified.holds and (bool(targets) or not verified.not_here)
 
 
 def main() -> None:
@@ -220,14 +173,13 @@ def main() -> None:
     parser.add_argument("--n", type=int, default=3000, help="points (default: %(default)s)")
     parser.add_argument("--epochs", type=int, default=30, help="passes over them (default: %(default)s)")
     parser.add_argument("--make", nargs="*", metavar="TARGET", help="kill make instead (default: whole demo)")
-    parser.add_argument("--calm", type=Path, help="a clone in which make has finished, to compare with")
     parser.add_argument("--train", type=Path, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.train is not None:
         train(chosen.train, chosen.n, chosen.epochs)
         return
     if chosen.make is not None:
-        raise SystemExit(not drill_make(chosen.kills, chosen.make, chosen.calm))
+        raise SystemExit(not drill_make(chosen.kills, chosen.make))
     whole, *killed = drill(chosen.kills, chosen.n, chosen.epochs)
     print(f"a training of {whole['seconds']:.1f} s that is not killed")
     outcomes: list[list[Any]] = []
