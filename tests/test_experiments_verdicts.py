@@ -1,6 +1,7 @@
 """Verdicts by kind of evidence: tolerances, intervals, missing values, facts, and each printed item counted once."""
 
 import math
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 
 from claims_example import claim_of, made, rows_of
 from shallows_papers.experiments.comparing import uncertainty, verdicts
+from shallows_papers.experiments.comparing.evaluations import wrong_points
 from shallows_papers.experiments.comparing.table_rows import Measured, Row, counts_by_kind
 from shallows_papers.experiments.comparing.verdicts import Verdict
 from shallows_papers.experiments.running import analysis_run
@@ -234,6 +236,40 @@ def test_a_difference_of_counted_errors_has_an_interval_without_seeds():
         assert row["verdict"] == verdict
         reach = 1.959964 * math.sqrt(100 * (5.0 + slow) / 10_000)
         assert float(row["high"]) - float(row["measured_mean"]) == pytest.approx(reach, rel=1e-4)
+
+
+def bits(*places):
+    """The misclassified points of 10,000, by their places."""
+    scores, truth = np.zeros((10_000, 2)), np.zeros(10_000, dtype=int)
+    scores[:, 0] = 1.0
+    truth[[*places]] = 1
+    return wrong_points({"scores": scores, "truth": truth, "classes": np.array([0, 1])})
+
+
+@pytest.mark.parametrize(
+    ("slow", "verdict", "discordant"),
+    [
+        # The difference is always ten points of 10,000; z = 10/√discordant.
+        (range(110), "reproduced", 10),
+        (range(10, 120), "undecided", 30),
+        (range(50, 160), "undecided", 110),
+    ],
+)
+def test_with_the_outputs_of_both_runs_a_difference_is_judged_by_mcnemars_test(slow, verdict, discordant):
+    claim = {key: value for key, value in PAIRED.items() if key != "at_most"} | {"paired": "counted", "at_least": 0.0}
+    curves = {**seeds(1.0), **seeds(len(slow) / 100, method="slow")}
+    comparison, measured = made(
+        curves,
+        metrics={"error": {"label": "error"}},
+        claims={"claim": {"evidence": "theorem", **claim}},
+        published=[("Toy", "", "", "claim", "worse")],
+    )
+    of = {name: bits(*(slow if "slow" in name else range(100))) for name in measured}
+    measured = {name: replace(run, wrong=of[name]) for name, run in measured.items()}
+    (row,) = [row for row in rows_of(comparison, measured) if row["metric"] == "claim"]
+    assert row["verdict"] == verdict
+    reach = 1.959964 * math.sqrt(discordant) / 100
+    assert float(row["high"]) - float(row["measured_mean"]) == pytest.approx(reach, rel=1e-4)
 
 
 # What is missing or not finite

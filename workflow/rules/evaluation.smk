@@ -12,7 +12,7 @@ rule evaluate:
         outputs=lambda wildcards: [
             outputs_of(run)
             for run in PLAN.runs_of(wildcards.target, wildcards.scale)
-            if target_entry.metrics_from_outputs(PLAN.target(wildcards.target))
+            if target_entry.needs_outputs(PLAN.target(wildcards.target))
         ],
     output:
         below("{scale}", "evaluations/{target}.json"),
@@ -22,6 +22,9 @@ rule evaluate:
         ENVIRONMENT
     params:
         metrics=lambda wildcards, input: target_entry.metrics_from_outputs(
+            PLAN.target(wildcards.target)
+        ),
+        by_point=lambda wildcards: target_entry.compares_by_point(
             PLAN.target(wildcards.target)
         ),
         compared=lambda wildcards: brief(

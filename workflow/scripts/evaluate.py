@@ -7,4 +7,5 @@ from shallows_papers.experiments.running.journal import journal
 
 with journal(snakemake.log[0]):
     params, (out,) = snakemake.params, snakemake.output
-    evaluations.write(out, evaluations.evaluate(snakemake.input.records, params.along, params.metrics))
+    found = evaluations.evaluate(snakemake.input.records, params.along, params.metrics, params.by_point)
+    evaluations.write(out, found)

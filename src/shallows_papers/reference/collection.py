@@ -9,6 +9,8 @@ from typing import Any
 import yaml
 
 from shallows.errors import ShallowsError
+from shallows_papers.experiments.comparing.evaluations import wrong_points
+from shallows_papers.experiments.planning import target_entry
 from shallows_papers.experiments.planning.plan import Plan
 from shallows_papers.experiments.planning.runs import PlannedRun
 from shallows_papers.experiments.running import job
@@ -83,6 +85,8 @@ def _finished(
             elif not older and not is_current(plan, run, record):
                 raise NotFinishedError("some of its runs are of other code or parameters than the present ones")
             found[run.id] = {"record": record, "curve": (place / "curve.csv").read_text(encoding="utf-8")}
+            if any(target_entry.compares_by_point(plan.target(name)) for name in run.targets):
+                found[run.id]["wrong"] = wrong_points(records.read_outputs(place))
             check_that_nothing_is_private(str(found[run.id]), f"The run {run.folder}", plan.configuration.root)
         elif run.id in kept:
             found[run.id] = kept[run.id]

@@ -50,7 +50,8 @@ class Reference:
         for run in self.plan.runs_of(target, self.scale):
             if stored := self.runs.get(run.id):
                 rows = csv.DictReader(stored["curve"].splitlines())
-                found[run.id] = RunResult.of(run.folder, stored["record"], list(rows), along)
+                wrong = stored.get("wrong", "")
+                found[run.id] = RunResult.of(run.folder, stored["record"], list(rows), along, wrong)
         return found
 
     def runs_of(self, target: str) -> list[RunResult]:

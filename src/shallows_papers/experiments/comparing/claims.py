@@ -14,7 +14,7 @@ from shallows_papers.papers.claim_functions import ACROSS, REDUCTIONS, Curve, fi
 
 from ..setting_text import parse_setting
 from . import uncertainty, verdicts
-from .evaluations import RunResult
+from .evaluations import RunResult, n_discordant
 from .measurements import ANY, Measurements
 from .row_maker import ALL_DATA, RowMaker
 from .table_rows import Measured, Row
@@ -298,11 +298,21 @@ def _of_each_series(measurements: Measurements, claim: Mapping[str, Any], *, is_
 def _variance_of_counts(
     measurements: Measurements, series: Mapping[str, Any], metric: str, claim: Mapping[str, Any]
 ) -> float:
-    """Return an upper bound on the variance of a difference of two errors in percent, counted on the test points."""
-    sides = measurements.curves(series, metric), measurements.of_partner(series, claim["less"], metric)
-    first, second = (statistics.fmean(_reduced(curve, claim) for curve in side) for side in sides)
-    n = min(run.record["data"]["n_test"] for run in measurements.runs(series))
-    return 100.0 * max(first + second, 100.0 / n) / n
+    """Return the variance of a difference of two errors in percent, counted on the test points.
+
+    As in McNemar's test it depends on the points that only one of the two misclassifies. Where these are not known, all
+    errors count as such points, which is an upper bound.
+    """
+    runs, partner = measurements.runs(series), measurements.partner(series, claim["less"])
+    n = min(run.record["data"]["n_test"] for run in runs)
+    others = {run.repetition: run for run in (measurements.runs(partner) if partner else [])}
+    pairs = [(run.wrong, others[run.repetition].wrong) for run in runs if run.repetition in others]
+    if "metric" not in claim["less"] and len(pairs) == len(runs) and all(map(all, pairs)):
+        share = 100.0 * statistics.fmean(n_discordant(*pair) for pair in pairs) / n
+    else:
+        sides = measurements.curves(series, metric), measurements.of_partner(series, claim["less"], metric)
+        share = sum(statistics.fmean(_reduced(curve, claim) for curve in side) for side in sides)
+    return 100.0 * max(share, 100.0 / n) / n
 
 
 def decides_without_rest(claim: Mapping[str, Any], largest: float) -> bool:

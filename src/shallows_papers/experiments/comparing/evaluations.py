@@ -7,6 +7,7 @@ one output, which is positive for the second class.
 
 from __future__ import annotations
 
+import base64
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping
@@ -28,16 +29,20 @@ from ..running import record as records
 class RunResult:
     """One run: its folder, its record, and its curve as ``metric -> evaluation point -> value``.
 
-    ``along`` names the evaluation points, in the target's words or the analysis' own.
+    ``along`` names the evaluation points, in the target's words or the analysis' own. ``wrong`` has the misclassified
+    test points if a claim compares two runs point by point, see `wrong_points`.
     """
 
     folder: str
     record: dict[str, Any]
     curve: dict[str, Curve]
     along: str = ""
+    wrong: str = ""
 
     @classmethod
-    def of(cls, folder: str, record: dict[str, Any], rows: Iterable[Mapping[str, str]], along: str = "") -> RunResult:
+    def of(
+        cls, folder: str, record: dict[str, Any], rows: Iterable[Mapping[str, str]], along: str = "", wrong: str = ""
+    ) -> RunResult:
         """Make a run from its record and the rows of its curve.
 
         The column that the target names, or the only column, has the evaluation points. Other columns, such as
@@ -55,7 +60,7 @@ class RunResult:
             for name in columns - {column}:
                 if row.get(name):
                     curve.setdefault(name, {})[point] = float(row[name])
-        return cls(folder, record, curve, along if named or not column else column)
+        return cls(folder, record, curve, along if named or not column else column, wrong)
 
     @property
     def diverged(self) -> bool:
@@ -75,18 +80,19 @@ def points_used(record: Mapping[str, Any]) -> float:
 
 
 def evaluate(
-    paths: Iterable[str | Path], along: str = "", metrics: Mapping[str, str] | None = None
+    paths: Iterable[str | Path], along: str = "", metrics: Mapping[str, str] | None = None, by_point: bool = False
 ) -> dict[str, RunResult]:
     """Return the measured values of runs by their identifiers, from the paths of their records.
 
     ``metrics`` are computed from outputs: the name in the target -> a name in `OF_CLASSES` or `OF_VALUES`. They have no
-    evaluation point, since a run keeps the outputs of its last one.
+    evaluation point, since a run keeps the outputs of its last one. ``by_point`` keeps the misclassified test points.
     """
     found = {}
     for folder in (Path(path).parent for path in paths):
         record, rows = records.read(folder)
         records.check(record, folder)
-        result = RunResult.of(folder.as_posix(), record, rows, along)
+        wrong = wrong_points(records.read_outputs(folder)) if by_point else ""
+        result = RunResult.of(folder.as_posix(), record, rows, along, wrong)
         if metrics:
             outputs = records.read_outputs(folder)
             values = {name: compute(one, outputs) for name, one in metrics.items()}
@@ -101,7 +107,7 @@ def write(path: str | Path, results: Mapping[str, RunResult]) -> None:
     for name, one in results.items():
         record = {key: value for key, value in one.record.items() if key != "metrics"}
         curve = {metric: [*points.items()] for metric, points in sorted(one.curve.items())}
-        content[name] = {"folder": one.folder, "record": record, "curve": curve, "along": one.along}
+        content[name] = {"folder": one.folder, "record": record, "curve": curve, "along": one.along, "wrong": one.wrong}
     with replacing(Path(path)) as partial:
         partial.write_text(json.dumps(content, separators=(",", ":")), encoding="utf-8")
 
@@ -121,10 +127,28 @@ def number(text: str) -> int | float:
     return int(value) if value.is_integer() else value
 
 
+def wrong_points(outputs: Mapping[str, Any]) -> str:
+    """Return the misclassified test points as packed bits in base 64; empty for a run without outputs or classes."""
+    if "scores" not in outputs or outputs.get("classes") is None:
+        return ""
+    wrong = _wrong(*(np.asarray(outputs[name]) for name in ("scores", "truth", "classes")))
+    return base64.b64encode(np.packbits(wrong).tobytes()).decode("ascii")
+
+
+def n_discordant(first: str, second: str) -> int:
+    """Count the test points that exactly one of two runs misclassifies."""
+    a, b = (int.from_bytes(base64.b64decode(one), "big") for one in (first, second))
+    return (a ^ b).bit_count()
+
+
+def _wrong(scores: np.ndarray, truth: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    places = (scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)
+    return classes[places] != truth
+
+
 def error(scores: np.ndarray, truth: np.ndarray, classes: np.ndarray) -> float:
     """Share of wrong labels in percent."""
-    places = (scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)
-    return 100.0 * float(np.mean(classes[places] != truth))
+    return 100.0 * float(np.mean(_wrong(scores, truth, classes)))
 
 
 def log_loss(scores: np.ndarray, truth: np.ndarray, classes: np.ndarray) -> float:

@@ -232,6 +232,17 @@ def metrics_from_outputs(spec: Mapping[str, Any]) -> dict[str, str]:
     return {name: one["from_outputs"] for name, one in spec["metrics"].items() if "from_outputs" in one}
 
 
+def compares_by_point(spec: Mapping[str, Any]) -> bool:
+    """Whether a claim of a target compares the errors of two of its models on each test point."""
+    claims = spec.get("claims", {}).values()
+    return any(one.get("paired") == "counted" and "metric" not in one.get("less", {}) for one in claims)
+
+
+def needs_outputs(spec: Mapping[str, Any]) -> bool:
+    """Whether values of a target are computed from the outputs of its models."""
+    return bool(metrics_from_outputs(spec)) or compares_by_point(spec)
+
+
 def functions_of(spec: Mapping[str, Any]) -> list[str]:
     """Return the functions of a paper that the claims of a target name, as module:function."""
     named = (claim.get(key, "") for claim in spec.get("claims", {}).values() for key in ("reduce", "across"))
