@@ -9,9 +9,11 @@ import scipy.sparse
 import shallows
 from shallows import KernelRidgeClassifier, KernelRidgeRegressor, Metric, kernels
 from shallows.errors import ShallowsError
+from shallows.fitting import choices, narrower_bandwidth
 from shallows.fitting import metric as learning
 from shallows.kernels.gradients import gradients
 from shallows.models.learned_metric import LearnedMetric
+from shallows.solvers import EigenPro
 
 KERNELS = [
     kernels.Gaussian(1.3),
@@ -230,3 +232,21 @@ def test_a_gain_that_may_be_chance_is_not_enough(monkeypatch):
     assert learning.lowers_error(*given)
     monkeypatch.setattr(learning, "CHANCE", 30.0)
     assert not learning.lowers_error(*given)
+
+
+def test_in_a_learned_metric_a_smaller_ridge_needs_no_two_standard_errors(monkeypatch):
+    gain = np.array([1.0, -0.9] * 100)  # Its mean is 0.05, and its standard error 0.067.
+    assert not narrower_bandwidth._is_surely_less(1.0 - gain, np.ones(200), 0.0)
+    assert narrower_bandwidth._is_surely_less(1.0 - gain, np.ones(200), 0.0, chance=0.0)
+    seen = []
+
+    def note(found, *rest, in_metric, **given):
+        seen.append(in_metric)
+        return found
+
+    monkeypatch.setattr(choices, "narrower", note)
+    X, y = planted(2000, d=4)
+    for metric in (None, Metric(n_refits=1, n_rows=200)):
+        for given in ({"centers": 50}, {"solver": EigenPro(max_epochs=1)}):
+            KernelRidgeRegressor(metric=metric, random_state=0, **given).fit(X, y)
+    assert seen == [False, False, True, True]

@@ -132,6 +132,7 @@ class Request:
     weight_unit: float  # Divisor of the user's weights
     seed: int
     matrix: Any = None  # The kernel matrix of a fit that gets one instead of points
+    in_metric: bool = False  # Whether the points are in a learned metric
 
 
 @dataclass(frozen=True)
@@ -180,7 +181,7 @@ def choose_kernel(
         if chosen.found is not None and n >= FEWEST_ROWS:
             scores_of = functools.partial(scores_of_centers, kernel)
             looked_at = scores_of, first_rows or sample.first, n, d, room, n_units
-            found = narrower(chosen.found, *looked_at, of_classes=request.of_classes)
+            found = narrower(chosen.found, *looked_at, of_classes=request.of_classes, in_metric=request.in_metric)
             chosen = replace(chosen, found=found, regularization=found.regularization)
         if chosen.found is not None:
             kernel = kernel.with_bandwidth(chosen.found.bandwidth)

@@ -13,6 +13,7 @@ from ..gram.rectangular import KeptStrips
 from ..kernels import Kernel
 from ..models.centering import Centering, TrainingRows
 from ..models.functions import KernelSum
+from ..models.learned_metric import LearnedMetric
 from ..ranks import ALONE, Alone
 from ..solvers.least_squares import nystrom_conjugate_gradients
 from ..solvers.least_squares.kernel_problem import KernelFit
@@ -147,7 +148,8 @@ def fit_kernel_centers(
         phases.end("preparation")
 
         calibrates, exclusive = calibrates and not all_equal, of_classes and not targets.several
-        request = Request(searches_bandwidth, regularization, exclusive, all_equal, unit, seed, rows.matrix)
+        in_metric = isinstance(components, LearnedMetric)
+        request = Request(searches_bandwidth, regularization, exclusive, all_equal, unit, seed, rows.matrix, in_metric)
         kernel, choices = choose_for_centers(
             kernel, request, placed, aims, weights, budget, ranks, calibrates=calibrates
         )

@@ -11,6 +11,7 @@ from .. import arrays, gram, kernels, training
 from ..kernels import Kernel
 from ..models.centering import place_points
 from ..models.functions import KernelSum
+from ..models.learned_metric import LearnedMetric
 from ..ranks import ALONE
 from ..solvers.least_squares.kernel_problem import KernelFit, KernelSolver, kernel_of_preconditioner, subsample_first
 from ..solvers.least_squares.step_rules import given_step
@@ -98,8 +99,9 @@ def fit_kernel_ridge(
         phases.end("preparation")
 
         all_equal, exclusive = centering.all_equal, of_classes and not targets.several
+        in_metric = isinstance(components, LearnedMetric)
         calibrates = calibrates and not all_equal
-        request = Request(searches_bandwidth, chooses, exclusive, all_equal, unit, seed, rows.matrix)
+        request = Request(searches_bandwidth, chooses, exclusive, all_equal, unit, seed, rows.matrix, in_metric)
         kernel, choices = choose_kernel(
             *(kernel, request, sample, budget - points.nbytes), known=given and kernel_of_preconditioner(given, kernel)
         )

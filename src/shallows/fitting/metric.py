@@ -72,8 +72,8 @@ class Metric:
     """
 
     form: str = "diagonal"
-    n_refits: int = 2
-    n_rows: int = 10_000
+    n_refits: int = 3
+    n_rows: int = 20_000
     n_gradients: int = 1_500
 
     @classmethod
