@@ -73,7 +73,7 @@ def choose_components(
 
 def choose_kernel_and_inputs(
     kernel: Kernel | None,
-    metric: Metric | None,
+    metric: Metric | LearnedMetric | principal_components.Components | None,
     n_components: int | str | None,
     rows: TrainingSet,
     codes: np.ndarray,
@@ -85,9 +85,12 @@ def choose_kernel_and_inputs(
     """The kernel, and the principal components or the metric that replace the inputs, None for the inputs.
 
     ``kernel``: None if leave-one-out errors choose it. A metric that the user asks for replaces the choice of
-    components; ``metric="auto"`` is only for inputs without.
+    components; ``metric="auto"`` is only for inputs without. What all leaves have in common is given as ``metric``.
     """
+    if kernel is not None and isinstance(metric, LearnedMetric | principal_components.Components):
+        return kernel, metric
     kernel = kernel or choose_kernel_form(rows, codes, seed, of_distance=metric is not None)
+    assert metric is None or isinstance(metric, Metric)
     if metric is None or metric.form == "auto":
         of_rows = kernel, rows, codes, seed, budget
         components = choose_components(n_components, *of_rows, searches_bandwidth=searches_bandwidth)

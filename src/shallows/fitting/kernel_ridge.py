@@ -17,6 +17,7 @@ from ..solvers.least_squares.kernel_problem import KernelFit, KernelSolver, kern
 from ..solvers.least_squares.step_rules import given_step
 from ..spectrum.certificates import different
 from ..spectrum.kernel_ridge_choice import AUTO, is_automatic, number_of_rows
+from ..spectrum.principal_components import Components
 from ..utils.checks import warn_user
 from .calibration import learn_calibration, leave_out, outputs_at, outputs_from_factor
 from .choices import (
@@ -52,7 +53,7 @@ def fit_kernel_ridge(
     chooses_kernel: bool,
     searches_bandwidth: bool,
     n_components: int | str | None,
-    metric: Metric | None,
+    metric: Metric | LearnedMetric | Components | None,
     regularization: float | str | None,
     calibrates: bool,
     solver: KernelSolver,

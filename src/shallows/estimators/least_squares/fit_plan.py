@@ -120,6 +120,8 @@ def plan_fit(estimator: Any, X: Any, y: Any, sample_weight: Any, seconds: float)
         raise ShallowsError(f"seconds must be a positive number, got {seconds!r}.")
     estimator = clone(estimator)
     estimator._check_parameters()
+    if estimator.leaf_size is not None:
+        raise ShallowsError("A plan is for one function of all rows. Set leaf_size=None, or measure a fit to one leaf.")
     rows = estimator._validated_training_set(X, y, sample_weight)
     weights = None if sample_weight is None else np.asarray(to_host(sample_weight))[rows.rows]
     rows = rows._replace(weights=weights)  # Without class weights, which the fits apply themselves.

@@ -16,6 +16,7 @@ from ...fitting.compression import compress_sum
 from ...fitting.fit_call import FittedFunction
 from ...fitting.kernel_centers import fit_kernel_centers
 from ...fitting.kernel_ridge import fit_kernel_ridge
+from ...fitting.leaves import fit_leaves
 from ...fitting.machine import Options
 from ...fitting.metric import Metric
 from ...fitting.rows import EarlyStopping
@@ -29,7 +30,7 @@ from ...solvers import settings
 from ...solvers.least_squares import KERNEL_RIDGE_SOLVERS
 from ...spectrum.kernel_ridge_choice import AUTO, is_automatic
 from ...training import Checkpoint, Observer
-from ...utils.checks import MOST, check_positive, is_number, is_whole, warn_user
+from ...utils.checks import MOST, check_positive, check_whole, is_number, is_whole, warn_user
 from ..base import Estimator, keeps_model_on_failure
 from ..conformal import IntervalPredictions, SetPredictions
 from ..constructors import stores_parameters, with_parameters
@@ -38,6 +39,9 @@ from .fit_plan import FitPlan, plan_fit
 
 OF_EARLIER_FIT = ["intercept_", "bandwidth_", "centers_", "step_size_", "validation_scores_", "best_validation_score_"]
 """Attributes that only some fits set."""
+
+LEAST_LEAF = 100
+"""The smallest ``leaf_size``."""
 
 ON_CENTERS = "'nystrom_conjugate_gradients' or 'projected_eigenpro'"
 
@@ -59,6 +63,7 @@ class KernelRidgeMachine(Estimator):
         centers: int | str | Any = "auto",
         n_components: int | str | None = "auto",
         metric: str | Metric | None = None,
+        leaf_size: int | None = None,
         solver: Any = "auto",
         early_stopping: bool | EarlyStopping = False,
         warm_start: bool = False,
@@ -84,6 +89,8 @@ class KernelRidgeMachine(Estimator):
             Principal components that replace the inputs. "auto": 200, 100 or 50 if as good. None: no components.
         metric : {"diagonal", "full", "auto"}, Metric or None, default=None
             A weight of each column, or a matrix, learned from gradients. "auto": a diagonal if it lowers the error.
+        leaf_size : int, optional
+            More rows are split along columns, after the metric, into leaves of at most this size with a function each.
         solver : str or object of `shallows.solvers`, default="auto"
             "cholesky", "conjugate_gradients", "block_descent", "eigenpro", "kernel_sgd"; on centers
             "nystrom_conjugate_gradients", "projected_eigenpro". See the class.
@@ -140,7 +147,13 @@ class KernelRidgeMachine(Estimator):
             rows = self._validated_training_set(X, y, sample_weight)
             solver, in_epochs = self._settings(), EarlyStopping.of(self.early_stopping) is not None
             on_centers, of_classes = self._is_on_centers(solver), not self._y_is_numeric
-            if solver is None and not on_centers:
+            in_leaves = self.leaf_size is not None and len(rows.rows) > self.leaf_size
+            if self.leaf_size is not None and (observers or checkpoint or ranks is not ALONE):
+                raise ShallowsError(
+                    f"leaf_size={self.leaf_size} fits several functions, which observers, checkpoint and ranks do not "
+                    "support. Leave these out, or set leaf_size=None."
+                )
+            if solver is None and not on_centers and not in_leaves:
                 of_choice = {"of_classes": of_classes, "in_epochs": in_epochs}
                 solver = choose_for_rows(rows, self._options(), all_points=self.centers is None, **of_choice)
                 on_centers = solver is None
@@ -157,7 +170,9 @@ class KernelRidgeMachine(Estimator):
                 "call": self._call(observers, checkpoint, parameters=parameters, ranks=ranks),
             }
             found: FittedFunction
-            if on_centers:
+            if in_leaves:
+                found = fit_leaves(rows, leaf_size=self.leaf_size, regularization=self.alpha, solver=solver, **shared)
+            elif on_centers:
                 centers = AUTO if self.centers is None else self.centers
                 if not are_training_points(centers):
                     centers = points_of(centers, self.n_features_in_)
@@ -184,13 +199,14 @@ class KernelRidgeMachine(Estimator):
             self.classes_ = found.targets.classes
         else:
             self.intercept_ = found.targets.intercept
-        self.dual_coef_, self.support_, self.bandwidth_ = model.coefficients, found.support, model.kernel.bandwidth
+        self.dual_coef_, self.support_ = model.coefficients, found.support
         self._set_course(found.run)
-        if "step_size" in found.report:
-            self.step_size_ = found.report["step_size"]
+        chosen = {"alpha": 0.0, **found.report}
+        for name in ("bandwidth", "alpha", "step_size"):
+            if name in chosen:  # One number, or a list of each leaf's number
+                setattr(self, f"{name}_", np.array(chosen[name]) if isinstance(chosen[name], list) else chosen[name])
         self.metric_ = model.components.matrix if isinstance(model.components, LearnedMetric) else None
         self._ended, self.report_ = found.ended, {**found.report, "timings": found.seconds}
-        self.alpha_ = self.report_.get("alpha", 0.0)
         self._left_out = found.left_out
         return self
 
@@ -265,6 +281,8 @@ class KernelRidgeMachine(Estimator):
         """
         check_is_fitted(self)
         precomputed.refuse(self, "Its points, at which the outputs would be compared, are not known.")
+        if hasattr(self, "_model") and not hasattr(self._model, "kernel"):
+            raise ShallowsError("compress needs one function, and this fit has one for each leaf. Set leaf_size=None.")
         if not is_number(loss) or not 0 < loss < 1:
             raise ShallowsError(f"loss must be a number between 0 and 1, such as 0.01, got {loss!r}.")
         options = self._options()
@@ -352,6 +370,8 @@ class KernelRidgeMachine(Estimator):
                     f"metric={self.metric!r} weighs the columns of X, which n_components={self.n_components} replaces. "
                     "Set metric=None or n_components='auto'."
                 )
+        if self.leaf_size is not None:
+            self._check_leaves(solver)
         if self._is_on_centers(None):
             if np.ndim(centers) == 0 and not is_whole(centers) and not scipy.sparse.issparse(centers):
                 raise ShallowsError(
@@ -387,10 +407,11 @@ class KernelRidgeMachine(Estimator):
             )
         if solver.preconditioner is None or solver.is_exact:
             return
-        if is_whole(self.n_components) or metric is not None or is_automatic(self.kernel):
+        further = (metric, self.leaf_size) != (None, None)
+        if is_whole(self.n_components) or further or is_automatic(self.kernel):
             raise ShallowsError(
-                "A given preconditioner was made for the inputs and a kernel. Set n_components=None and metric=None, "
-                "and name the kernel."
+                "A given preconditioner was made for all rows, the inputs and a kernel. Set n_components=None, "
+                "metric=None and leaf_size=None, and name the kernel."
             )
         precomputed.refuse(self, "A given preconditioner was made for points and a kernel.")
         if stopping is not None:
@@ -398,6 +419,23 @@ class KernelRidgeMachine(Estimator):
                 "A given preconditioner was made for all training rows, and early stopping holds some of them out. Use "
                 "only one of the two."
             )
+
+    def _check_leaves(self, solver: Any) -> None:
+        """Refuse what a fit of several functions does not have."""
+        check_whole(self, "leaf_size", least=LEAST_LEAF)
+        precomputed.refuse(self, "Leaves are split along columns; set leaf_size=None.")
+        others = {
+            f"centers={self.centers!r:.60}": self._is_on_centers(None),
+            f"solver={self.solver!r}": solver is not None and solver.on_centers,
+            f"early_stopping={self.early_stopping!r}": self.early_stopping is not False,
+            "warm_start=True": self.warm_start,
+        }
+        for name, given in others.items():
+            if given:
+                raise ShallowsError(
+                    f"leaf_size={self.leaf_size} fits a function of all rows of each leaf, which {name} does not "
+                    "support. Leave it out, or set leaf_size=None."
+                )
 
 
 def points_of(centers: Any, d: int) -> Any:
@@ -443,6 +481,7 @@ class KernelRidgeClassifier(SetPredictions, SquareLossLabels, KernelRidgeMachine
     coef_ : ndarray, shape (n_outputs, n_features), with a linear kernel
         Of the outputs before calibration: a calibrated classifier's scores are another function of ``X @ coef_.T``.
     bandwidth_, alpha_, step_size_ : float
+        Where leaves differ, an array with the value of each.
     metric_ : ndarray, shape (n_features,) or (n_features, n_features), or None
         The learned metric M, whose largest entry is 1. A diagonal has the importance of each column; see ``metric``.
     n_epochs_, n_iter_ : int
