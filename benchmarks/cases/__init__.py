@@ -12,5 +12,5 @@ CASES = {
     "busy": speed.measure_busy,
 }
 
-WITHOUT_DATA = frozenset({"start-up", "busy"})
+WITHOUT_DATA = frozenset({"start-up"})
 """Cases that need no prepared MNIST."""
