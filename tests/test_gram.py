@@ -264,8 +264,8 @@ def test_compiled_products_of_16_bit_values_are_those_of_the_plain_path(n, tile,
 
 
 def large_matrix():
-    """Kept in 5 MB of 16-bit values: NumPy asks for huge pages from 4 MB on."""
-    points = kernels.augmented(sample(2000, dtype=np.float32))
+    """Kept in 5 MB of 16-bit values, of whole tiles; NumPy asks for huge pages from 4 MB on."""
+    points = kernels.augmented(sample(2048, dtype=np.float32))
     return gram.Gram(kernels.Gaussian(1.5), points, budget=10**8, tile=512, rounds=True)
 
 
