@@ -3,8 +3,11 @@
 import pytest
 
 from own_plan import finished_targets, own_plan
+from shallows_papers.experiments.comparing import target_table
 from shallows_papers.experiments.planning import configuration
 from shallows_papers.experiments.planning.configuration import ConfigurationError
+from shallows_papers.report.pivot import pivot
+from shallows_papers.report.target import Target
 from workflow_runs import PROJECT
 
 PLAN = own_plan()
@@ -80,3 +83,12 @@ def test_an_item_has_rows_or_says_why_not(tmp_path):
 def test_what_has_no_row_is_told_below_the_table():
     note = PLAN.comparison("eigenpro_table_eigratio", "demo")["no_row"]
     assert len(note) == 1 and "338" in note[0]
+
+
+@pytest.mark.parametrize("scale", ["demo", "laptop"])
+def test_a_target_of_which_nothing_runs_at_a_scale_has_a_table(scale):
+    idle = [name for name in finished_targets() if not PLAN.runs_of(name, scale)]
+    assert idle
+    for name in idle:
+        comparison = PLAN.comparison(name, scale)
+        assert pivot(Target(tuple(target_table.rows_of(comparison, {})), target_table.describe(comparison, {}))).rows
