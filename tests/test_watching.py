@@ -53,6 +53,17 @@ def test_a_whole_run_is_shown_in_few_lines_with_targets_and_remaining_time(scree
     assert lines[-1].startswith(" 105 of 105 targets: target_800")
 
 
+def test_no_remaining_time_is_shown_after_the_first_few_jobs(screen):
+    early, later = (
+        [{"event": LogEvent.PROGRESS, "done": done, "total": 800}, *job(done + 1, "tabulate", target="one")[:2]]
+        for done in (2, 79)
+    )
+    assert screen({"event": LogEvent.RUN_INFO, "stats": {"tabulate": 2}}, *early, *later) == [
+        "   1 of 2 targets: one",
+        "   2 of 2 targets: one (about 9 min left)",
+    ]
+
+
 def test_errors_and_warnings_of_snakemake_are_shown_and_long_lists_cut(screen):
     assert screen({"msg": "Select jobs to execute..."}) == []
     error = "An error\n    input: " + "a" * 400 + "\n" + "b" * 400

@@ -11,6 +11,8 @@ from snakemake_interface_logger_plugins.common import LogEvent
 
 #: Characters of a line that lists files.
 LONGEST = 300
+#: Share of the jobs before which no remaining time is shown: the first jobs wait for imports and preparation.
+LEAST_SHARE = 0.05
 
 
 class LogHandler(LogHandlerBase):
@@ -62,7 +64,8 @@ class LogHandler(LogHandlerBase):
         from shallows.utils.progress import duration
 
         share, passed = done / total, time.monotonic() - self.begun
-        self.left = f" (about {duration(passed * (1 - share) / share)} left)" if 0 < share < 1 and passed > 20 else ""
+        says = LEAST_SHARE <= share < 1 and passed > 20
+        self.left = f" (about {duration(passed * (1 - share) / share)} left)" if says else ""
         if int(10 * share) > self.tenth and share < 1:
             self.tenth = int(10 * share)
             yield f"{100 * share:3.0f} % of {total} jobs in {duration(passed)}{self.left}"

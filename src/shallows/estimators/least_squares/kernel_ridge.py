@@ -249,8 +249,9 @@ class KernelRidgeMachine(Estimator):
     def compress(self, loss: float = 0.01) -> Self:
         """A copy of the fitted estimator with fewer centers, whose predictions are faster and nearly the same.
 
-        Centers are chosen among those of this estimator, twice as many each time, and their coefficients are fitted to
-        its outputs at up to 30,000 centers. The copy has no left-out rows for intervals or sets: call `conformalize`.
+        Centers are chosen among those of this estimator, more and more until the loss is small enough. Their
+        coefficients are fitted to its outputs at up to 30,000 of its centers. The copy has no left-out rows for
+        intervals or sets: call `conformalize`.
 
         Parameters
         ----------
@@ -267,7 +268,7 @@ class KernelRidgeMachine(Estimator):
         Raises
         ------
         ShallowsError
-            For a precomputed kernel, or a loss that is not between 0 and 1.
+            For a precomputed kernel, a fit with leaves, or a loss that is not between 0 and 1.
 
         Examples
         --------
