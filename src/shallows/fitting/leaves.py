@@ -9,6 +9,7 @@ learning models for tabular data".
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -25,7 +26,7 @@ from .calibration import LeftOut, learn_calibration
 from .choices import MOST_HELD_OUT, Choices, choose_kernel_and_inputs
 from .fit_call import FitCall, FittedFunction
 from .kernel_ridge import fit_kernel_ridge
-from .machine import Phases
+from .machine import Options, Phases
 from .metric import Metric
 from .rows import TrainingSet
 from .solver_choice import choose_for_rows
@@ -78,18 +79,15 @@ def fit_leaves(
         searches_bandwidth=searches_bandwidth,
     )
     tree, members = grow_tree(rows.X if components is None else components(rows.X), leaf_size, seed)
+    members, outputs = select_outputs(codes, members)
     phases.end("preparation")
-    seconds, limit = dict(phases.seconds), options.max_seconds
-    varying = [np.flatnonzero((codes[own] != codes[own[0]]).any(axis=0)) for own in members]
-    # A leaf with equal targets, such as one class, is constant, which few rows show.
-    outputs = [one if len(one) else np.array([0]) for one in varying]
-    members = [own if len(one) else own[:EQUAL] for own, one in zip(members, varying, strict=True)]
-    fits = list[FittedFunction]()
+    seconds, fits = Counter(phases.seconds), list[FittedFunction]()
     for leaf, own in enumerate(members):
         of_leaf = rows.take(own)._replace(y=codes[np.ix_(own, outputs[leaf])])
-        of_choice = {"of_classes": False, "in_epochs": False, "all_points": True}
-        settings = solver or choose_for_rows(of_leaf, options, **of_choice)
-        share = None if limit is None else max(LEAST_SECONDS, limit - sum(seconds.values())) / (len(members) - leaf)
+        settings = solver or choose_for_rows(of_leaf, options, of_classes=False, in_epochs=False, all_points=True)
+        seconds_left = None
+        if options.max_seconds is not None:
+            seconds_left = max(LEAST_SECONDS, (options.max_seconds - seconds.total()) / (len(members) - leaf))
         fits.append(
             fit_kernel_ridge(
                 of_leaf,
@@ -102,30 +100,56 @@ def fit_leaves(
                 regularization=regularization if settings.takes_ridge else None,
                 calibrates=calibrates,
                 solver=settings,
-                call=replace(call, options=replace(options, max_seconds=share)),
+                call=replace(call, options=replace(options, max_seconds=seconds_left)),
             )
         )
-        for phase, spent in fits[-1].seconds.items():
-            seconds[phase] = seconds.get(phase, 0.0) + spent
-    phases = Phases()
+        seconds.update(fits[-1].seconds)
     constants = codes[[own[0] for own in members]]
     for leaf, one in enumerate(fits):
         constants[leaf, outputs[leaf]] = one.targets.intercept
-    dtype = fits[0].model.coefficients.dtype
-    machines = [replace(one.model, coefficients=scaled(one)) for one in fits]
-    model = LeafMachines(tree, tuple(machines), tuple(outputs), constants.astype(dtype), components)
-    left_out = join_left_out(fits, rows, members, outputs, constants, targets) if calibrates else None
+    machines = tuple(replace(one.model, coefficients=scaled(one)) for one in fits)
+    of_model = constants.astype(machines[0].coefficients.dtype)
+    model = LeafMachines(tree, machines, tuple(outputs), of_model, components)
+    report, left_out = report_of_leaves(fits), None
+    if calibrates:
+        left_out = join_left_out(fits, rows, members, outputs, constants, targets)
     if isinstance(targets, SquareClassTargets):
-        device, order = options.fit_device(), np.arange(len(codes))
-        outputs_of = lambda some: model.scores(rows.X[some], device, options.prediction_budget(device, share=2))  # noqa: E731
-        targets = learn_calibration(targets, rows, codes, order, left_out, outputs_of, Choices())
-    phases.end("calibration")
-    seconds["calibration"] = seconds.get("calibration", 0.0) + phases.seconds["calibration"]
+        phases = Phases()
+        targets = calibrate(targets, rows, codes, model, left_out, options)
+        phases.end("calibration")
+        seconds.update(phases.seconds)
+        report |= {} if targets.calibration is None else targets.calibration.report()
     run = max((one.run for one in fits), key=lambda run: run.epoch)
     support = np.concatenate([one.support for one in fits if one.support is not None])
-    calibration = getattr(targets, "calibration", None)
-    report = {**report_of_leaves(fits), **({} if calibration is None else calibration.report())}
-    return FittedFunction(model, targets, support, run, report, seconds, None, left_out)
+    return FittedFunction(model, targets, support, run, report, dict(seconds), None, left_out)
+
+
+def select_outputs(codes: np.ndarray, members: Sequence[np.ndarray]) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """The rows and the columns of the codes that the function of each leaf is fitted to.
+
+    These are the columns that vary in the leaf. A leaf with equal codes, such as one class, is constant, which one
+    column of few rows shows.
+    """
+    varying = [np.flatnonzero((codes[own] != codes[own[0]]).any(axis=0)) for own in members]
+    of_fit = [own if len(outputs) else own[:EQUAL] for own, outputs in zip(members, varying, strict=True)]
+    return of_fit, [outputs if len(outputs) else np.array([0]) for outputs in varying]
+
+
+def calibrate(
+    targets: SquareClassTargets,
+    rows: TrainingSet,
+    codes: np.ndarray,
+    model: LeafMachines,
+    left_out: LeftOut | None,
+    options: Options,
+) -> SquareClassTargets:
+    """The targets with one calibration of all leaves."""
+    device = options.fit_device()
+
+    def outputs_at(some: np.ndarray) -> np.ndarray:
+        return model.scores(rows.X[some], device, options.prediction_budget(device, share=2))
+
+    return learn_calibration(targets, rows, codes, np.arange(len(codes)), left_out, outputs_at, Choices())
 
 
 def grow_tree(points: Any, leaf_size: int, seed: int) -> tuple[LeafTree, list[np.ndarray]]:
