@@ -33,8 +33,10 @@ SECTIONS = {
     ),
     "inputs": (
         "Choices of kernel and metric",
-        "`python benchmarks/defaults.py --inputs --half tuned`: kernel ridge regression at its defaults (none), with "
-        '`kernel="auto"`, with `metric="auto"`, and with both. Scores are accuracies and R² on test rows.',
+        "`python benchmarks/defaults.py --inputs`, first with `--half tuned`, then once with `--half aside`: kernel "
+        'ridge regression at its defaults (none), with `kernel="auto"`, with `metric="auto"`, and with both. Beside it '
+        "are scikit-learn's histogram boosting and random forest and xRFM at their defaults, and SVC, SVR with C=10. "
+        "Scores are accuracies and R² on test rows.",
     ),
     "growth": ("Growth of time and memory", "`python benchmarks/growth.py --seeds 3`: powers with intervals of 95 %."),
     "gpu": ("On a GPU", "`python benchmarks/gpu.py --all`."),

@@ -142,7 +142,9 @@ def curves(target: Target) -> Figure:
             part = _where(_where(table, rows, row), columns, column)
             for name in names:
                 _draw(ax, _where(part, lines, name), looks[name], spec)
-            titles = [_title(target, key, value) for key, value in ((columns, column), (rows, row)) if key]
+            # The name of a metric is the title of its y axis.
+            keys = ((columns, column), (rows if rows != "metric" else "", row))
+            titles = [_title(target, key, value) for key, value in keys if key]
             title = ", ".join(filter(None, titles if wide == 1 else titles[:1]))
             ax.set_title(textwrap.fill(title, int(_width(ax) * LETTERS) + 2), loc="left")
             x_label = spec.get("x_label", key_title(target, x))

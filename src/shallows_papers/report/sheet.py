@@ -185,7 +185,8 @@ def footer_lines(target: Target, width: int, absent: Sequence[str] = ()) -> list
     """Return lines that name what was not measured, and the lines of the label, which break between its parts."""
     lines = textwrap.wrap(f"Not measured here: {', '.join(absent)}.", width) if absent else []
     n_before = len(lines)
-    for name, value in label(target.meta):
+    measured = target.meta.get("label", {}).get("seeds")
+    for name, value in label(target.meta)[: None if measured else 1]:
         part = f"{name}: {value}."
         if len(lines) > n_before and len(lines[-1]) + len(part) + 3 <= width:
             lines[-1] += f"   {part}"
