@@ -158,7 +158,7 @@ def data_dependent(estimator):
 
 @parametrize_with_checks(
     [
-        FeatureRidgeClassifier(FourierFeatures(n_features=50), solver=FeatureBlockDescent(block_size=20)),
+        FeatureRidgeClassifier(FourierFeatures(n_features=20), solver=FeatureBlockDescent(block_size=10)),
     ],
     expected_failed_checks=data_dependent,
 )

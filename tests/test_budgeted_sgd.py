@@ -42,10 +42,11 @@ def naive_room(way, z, a):
             continue
         pair, both = np.array([z[i], z[j]]), np.array([a[i], a[j]])
         total = np.einsum("ic,ij,jc->", both, naive_kernel("gaussian", 1.5, pair, pair), both)
-        for h in np.linspace(0, 1, 2001):
-            point = h * z[i] + (1 - h) * z[j]
-            merged = naive_kernel("gaussian", 1.5, point[None], pair)[0] @ both
-            found.append((total - merged @ merged, j, point, merged))
+        h = np.linspace(0, 1, 2001)[:, None]
+        points = h * z[i] + (1 - h) * z[j]
+        merged = naive_kernel("gaussian", 1.5, points, pair) @ both
+        best = np.argmax((merged**2).sum(axis=1))
+        found.append((total - merged[best] @ merged[best], j, points[best], merged[best]))
     if not found:
         return z[rest], a[rest]
     _, j, point, merged = min(found, key=lambda one: one[0])

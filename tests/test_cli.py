@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import shutil
 import subprocess
 import sys
@@ -28,6 +29,14 @@ def alone(monkeypatch, tmp_path):
 
 def data(*arguments: str) -> int:
     return cli.main(["data", *map(str, arguments)])
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_plan():
+    """The plan is read once."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cli, "_plan", functools.cache(cli._plan))
+        yield
 
 
 def place_supplied(folder: Path) -> None:

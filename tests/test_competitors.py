@@ -90,7 +90,7 @@ def on_fourier(name, **given):
 @pytest.mark.parametrize("solver", ["svrg", "saga", "sdca"])
 def test_on_features_it_agrees_with_ridge_regression(solver):
     X, y, new = table(RegularizedRiskRegressor())
-    ours, phi = on_fourier(f"{solver}: RegularizedRiskRegressor", max_epochs=300)
+    ours, phi = on_fourier(f"{solver}: RegularizedRiskRegressor", max_epochs=100)
     exact = Ridge(alpha=0.01 * len(X), fit_intercept=False).fit(phi(X), y - y.mean())
     assert np.abs(ours.fit(X, y).predict(new) - exact.predict(phi(new)) - y.mean()).max() < 1e-4
     assert ours.coef_.shape == (1, 40)
@@ -100,7 +100,7 @@ def test_on_features_it_agrees_with_ridge_regression(solver):
 def test_on_features_it_agrees_with_logistic_regression(solver):
     X, y, new = table(RegularizedRiskClassifier())
     name, options = f"{solver}: RegularizedRiskClassifier", {"loss": "logistic", "fit_intercept": False}
-    ours, phi = on_fourier(name, max_epochs=200, **options)
+    ours, phi = on_fourier(name, max_epochs=100, **options)
     exact = LogisticRegression(C=1 / (0.01 * len(X)), fit_intercept=False, tol=1e-10, max_iter=1000)
     exact.fit(phi(X), y > 1)
     assert np.abs(ours.fit(X, y > 1).predict_proba(new) - exact.predict_proba(phi(new))).max() < 1e-4

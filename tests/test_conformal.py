@@ -119,10 +119,10 @@ def test_given_rows_replace_those_of_the_fit():
 
 
 def test_rows_of_early_stopping_serve_too():
-    X, y = noisy_rows(2500)
+    X, y = noisy_rows(1500)
     given = {"early_stopping": True, "random_state": 0}
     model = KernelRidgeRegressor(calibration="auto", **given).fit(X, y)
-    assert model.conformity_scores_.shape == (250, 1)
+    assert model.conformity_scores_.shape == (150, 1)
     assert not hasattr(KernelRidgeRegressor(**given).fit(X, y), "conformity_scores_")
 
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from datasets_example import dataset
+from own_plan import own_configuration
 from shallows_papers import datasets
 from shallows_papers.datasets import File, SuppliedDataError
 from shallows_papers.datasets.catalogue import Form
 from shallows_papers.datasets.download import supplied_files
 from shallows_papers.experiments.planning.plan import Plan
 
-ROOT = Path(__file__).resolve().parents[1]
 X, Y = {"shape": ["n", 3]}, {"shape": ["n"], "low": 0, "high": 2, "whole": True}
 ARRAYS = {"x_train": X, "y_train": Y, "x_test": X, "y_test": Y}
 
@@ -128,16 +129,17 @@ def test_every_supplied_dataset_says_what_to_do(tmp_path, name):
 
 def test_a_target_says_what_to_supply_and_has_its_runs_once_that_is_there(tmp_path, monkeypatch):
     monkeypatch.delenv("SHALLOWS_MIRROR", raising=False)
-    plan = Plan.load(ROOT)
-    plan.configuration.settings.update(data=str(tmp_path))
-    plan = Plan(plan.configuration, plan.catalogue)
+    own = own_configuration()
+    of_paper = {"settings": {**own.settings, "data": str(tmp_path)}, "papers": {"eigenpro": own.papers["eigenpro"]}}
+    configuration = dataclasses.replace(own, **of_paper)
+    plan = Plan(configuration, datasets.catalogue())
     reason = plan.comparison("eigenpro_fig3_eigenspectrum", "laptop")["missing"]["TIMIT"]
     assert reason.startswith("supply x_train.npy, y_train.npy, x_test.npy, y_test.npy or timit.npz in")
     assert str(tmp_path / "raw" / "timit") in reason
     assert not any(run.dataset == "timit" for run in plan.runs("laptop").values())
     (tmp_path / "raw" / "timit").mkdir(parents=True)
     (tmp_path / "raw" / "timit" / "timit.npz").write_bytes(b"it is here")
-    plan = Plan(plan.configuration, plan.catalogue)
+    plan = Plan(configuration, datasets.catalogue())
     comparison = plan.comparison("eigenpro_fig3_eigenspectrum", "laptop")
     assert "TIMIT" not in comparison["missing"]
     assert "HINT-S" in comparison["missing"]

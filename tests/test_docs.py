@@ -5,6 +5,7 @@ import importlib
 import os
 import pkgutil
 import re
+import runpy
 import shlex
 import subprocess
 import sys
@@ -19,7 +20,7 @@ import shallows
 from own_plan import own_plan
 from shallows.arrays.devices import gpu_is_available
 from shallows.errors import ShallowsError
-from workflow_runs import PROJECT, copy_project, environment, snakemake
+from workflow_runs import PROJECT, copy_project, snakemake
 
 DOCS = PROJECT / "docs"
 TUTORIALS = "".join((DOCS / f"{name}.md").read_text(encoding="utf-8") for name in ("tutorial", "first_figure"))
@@ -87,19 +88,16 @@ def test_the_commands_of_the_tutorials_name_what_there_is():
     assert programs == {".", "make", "pip", "snakemake", "shallows"}
 
 
-def test_the_commands_that_are_quick_run():
+@pytest.mark.filterwarnings("ignore:.*found in sys.modules:RuntimeWarning")
+def test_the_commands_that_are_quick_run(capsys, monkeypatch):
     explained = re.findall(r"^\$ make explain TARGET=(\w+)$", TUTORIALS, re.MULTILINE)
     assert explained
+    monkeypatch.chdir(PROJECT)
     for target in explained:
-        done = subprocess.run(
-            [sys.executable, "-m", "shallows_papers.experiments.planning.explain", target],
-            cwd=PROJECT,
-            env=environment(PROJECT),
-            capture_output=True,
-            text=True,
-            timeout=120,
-        )
-        assert done.returncode == 0 and target in done.stdout, done.stderr
+        monkeypatch.setattr(sys, "argv", ["explain", target])
+        with pytest.raises(SystemExit) as ended:
+            runpy.run_module("shallows_papers.experiments.planning.explain", run_name="__main__")
+        assert ended.value.code == 0 and target in capsys.readouterr().out
 
 
 @pytest.mark.workflow

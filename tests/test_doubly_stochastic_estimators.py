@@ -51,7 +51,7 @@ def test_scikit_learns_contract_holds(estimator, check):
 )
 def test_a_classifier_learns_with_each_loss(loss, classes):
     X, y = moons(classes=classes)
-    model = DoublyStochasticClassifier(solver=DoublyStochastic(n_iter=60), loss=loss, random_state=0).fit(X, y)
+    model = DoublyStochasticClassifier(solver=DoublyStochastic(n_iter=30), loss=loss, random_state=0).fit(X, y)
     X_new, y_new = moons(seed=1, classes=classes)
     assert model.score(X_new, y_new) > (0.97 if classes == 2 else 0.9)
     scores = model.decision_function(X_new)
@@ -73,7 +73,7 @@ def test_a_classifier_learns_with_each_loss(loss, classes):
 def test_a_regressor_learns_with_each_loss(loss, n_outputs):
     X, y = waves()
     y = y if n_outputs is None else np.stack([y, 3 * X[:, 0]], axis=1)
-    model = DoublyStochasticRegressor(solver=DoublyStochastic(n_iter=100), loss=loss, random_state=0).fit(X, y)
+    model = DoublyStochasticRegressor(solver=DoublyStochastic(n_iter=60), loss=loss, random_state=0).fit(X, y)
     X_new, y_new = waves(seed=1)
     predicted = model.predict(X_new)
     assert predicted.shape == ((800,) if n_outputs is None else (800, 2))
@@ -267,14 +267,14 @@ def test_a_step_on_a_few_rows_of_a_stream_is_shorter(monkeypatch):
 
 
 def test_a_bad_batch_among_the_first_rows_leaves_the_model_of_the_ones_before():
-    X, y, X_test, _ = linear(200)
-    model = in_calls(DoublyStochasticRegressor(random_state=0), X, y, [50, 50])
+    X, y, X_test, _ = linear(60)
+    model = in_calls(DoublyStochasticRegressor(random_state=0), X, y, [20, 20])
     before = model.predict(X_test)
     with pytest.raises(ValueError, match="NaN"):
-        model.partial_fit(np.full((50, X.shape[1]), np.nan), y[:50])
+        model.partial_fit(np.full((20, X.shape[1]), np.nan), y[:20])
     assert np.array_equal(model.predict(X_test), before)
-    whole = in_calls(DoublyStochasticRegressor(random_state=0), X, y, [50, 50, 50])
-    model.partial_fit(X[100:150], y[100:150])
+    whole = in_calls(DoublyStochasticRegressor(random_state=0), X, y, [20, 20, 20])
+    model.partial_fit(X[40:60], y[40:60])
     assert np.array_equal(model.predict(X_test), whole.predict(X_test))
 
 
@@ -299,28 +299,29 @@ def test_old_parameters_are_answered_with_the_present_call():
 
 
 def test_a_product_of_theta_and_nu_outside_the_theory_warns():
-    X, y = moons()
+    X, y = moons(100)
+
+    def fit(theta_nu):
+        solver = DoublyStochastic(schedule=TheoryStep(theta_nu=theta_nu), n_iter=5)
+        DoublyStochasticClassifier(solver=solver, regularization=0.01, random_state=0).fit(X, y)
+
     with pytest.warns(UserWarning, match=r"theta_nu=0\.5 is neither in \(1, 2\)"):
-        DoublyStochasticClassifier(
-            solver=DoublyStochastic(schedule=TheoryStep(theta_nu=0.5)), regularization=0.01, random_state=0
-        ).fit(X, y)
+        fit(0.5)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for theta_nu in (1, 1.5, 3.0):
-            model = DoublyStochasticClassifier(
-                solver=DoublyStochastic(schedule=TheoryStep(theta_nu=theta_nu), n_iter=5), regularization=0.01
-            )
-            model.fit(X, y)
+            fit(theta_nu)
 
 
 def test_margins_have_no_probabilities():
+    X, y = moons(100)
     model = DoublyStochasticClassifier(solver=DoublyStochastic(n_iter=2), loss="hinge")
-    assert not hasattr(model, "predict_proba") and not hasattr(model.fit(*moons()), "predict_proba")
+    assert not hasattr(model, "predict_proba") and not hasattr(model.fit(X, y), "predict_proba")
     with pytest.raises(AttributeError) as caught:
-        model.predict_proba(moons()[0])
+        model.predict_proba(X)
     assert "CalibratedClassifierCV" in str(caught.value.__cause__)
     for loss in ("auto", "logistic", "softmax"):
-        assert hasattr(model.set_params(loss=loss).fit(*moons()), "predict_proba")
+        assert hasattr(model.set_params(loss=loss).fit(X, y), "predict_proba")
 
 
 def test_a_fit_that_diverges_keeps_the_previous_model():

@@ -136,7 +136,7 @@ def test_a_preconditioner_of_all_rows_and_early_stopping_exclude_each_other():
 
 @pytest.mark.parametrize("Estimator", REGRESSORS)
 def test_a_time_that_the_choices_take_alone_leaves_a_model_and_a_warning(Estimator):
-    X = sample(1500, 5)
+    X = sample(600, 5)
     y = np.sin(X[:, 0]) + X[:, 1]
     with pytest.warns(UserWarning, match=r"max_seconds=1e-06 were over before the first step, after .* seconds"):
         model = Estimator(max_seconds=1e-6, batch_size=200, random_state=0).fit(X, y)
@@ -164,7 +164,7 @@ def test_a_limit_counts_the_preparation_in_every_family(model):
 
 
 def test_conjugate_gradients_have_a_model_after_a_pass_whatever_the_time():
-    X = sample(5000, 5)
+    X = sample(2500, 5)
     y = np.sin(X[:, 0]) + X[:, 1]
     with pytest.warns(UserWarning, match="were over before the first step"):
         model = KernelRidgeRegressor(
@@ -173,15 +173,11 @@ def test_conjugate_gradients_have_a_model_after_a_pass_whatever_the_time():
     assert model.report_["solver"] == "nystrom_conjugate_gradients" and model.score(X, y) > 0.9
 
 
-REGRESSORS = [eigenpro_regressor, centers_regressor, feature_eigenpro_regressor]
-
-
-@pytest.mark.parametrize("Estimator", REGRESSORS[:1])
-def test_training_ends_within_the_time_that_is_left(Estimator):
+def test_training_ends_within_the_time_that_is_left():
     X = sample(1500, 5)
     y = np.sin(X[:, 0]) + X[:, 1]
     began = time.perf_counter()
-    model = Estimator(max_seconds=1.5, max_epochs=10**6, tol=0, batch_size=50, bandwidth=1.0)
+    model = eigenpro_regressor(max_seconds=0.5, max_epochs=10**6, tol=0, batch_size=50, bandwidth=1.0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model.set_params(random_state=0).fit(X, y)

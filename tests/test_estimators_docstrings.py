@@ -135,7 +135,19 @@ def examples(name):
     return [found for found in finder.find(thing, name, module=inspect.getmodule(thing)) if found.examples]
 
 
-@pytest.mark.parametrize("name", PUBLIC)
+LONG = [
+    "CoreVectorMachineClassifier",
+    "DoublyStochasticKernelCCA",
+    "DoublyStochasticKernelPCA",
+    "DoublyStochasticKernelSVD",
+]
+LONG += ["KernelSlicedInverseRegression", "RandomKitchenSinksClassifier", "SparseRandomFeatures"]
+"""Classes whose examples take three seconds or more."""
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] if name in LONG else []) for name in PUBLIC]
+)
 def test_the_examples_of_a_docstring_are_true(name):
     for found in examples(name):
         said = []

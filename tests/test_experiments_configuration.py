@@ -87,9 +87,9 @@ def test_a_value_of_the_wrong_kind_is_told_with_its_place(settings, key, value):
         configuration.load(PROJECT, {**settings, key: value})
 
 
-def test_seeds_may_be_given_as_snakemake_reads_them_from_a_command_line():
+def test_seeds_may_be_given_as_snakemake_reads_them_from_a_command_line(project):
     for given, meant in ((3, [3]), (["0", "1"], [0, 1]), (None, None)):
-        assert configuration.load(PROJECT, {"seeds": given}).settings["seeds"] == meant
+        assert configuration.load(project, {"seeds": given}).settings["seeds"] == meant
 
 
 def test_published_values_need_their_columns(project):

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from own_plan import own_plan, small_plan
+from own_plan import own_configuration, own_plan, small_plan
 from shallows.errors import ShallowsError, UnknownNameError
+from shallows_papers import datasets
 from shallows_papers.experiments import command_line
 from shallows_papers.experiments.identity import signatures
 from shallows_papers.experiments.planning import target_entry
@@ -58,7 +59,8 @@ def test_data_that_a_person_supplies_are_looked_for_below_the_folder_of_the_run(
         "shallows_papers.datasets.download.supplied_files.is_there",
         lambda entry, place, mirror: places.append(place) or True,
     )
-    plan = Plan.load(PROJECT)
+    plan = Plan(own_configuration(), datasets.catalogue())
+    plan.runs("demo")
     supplied = {name for name, entry in plan.catalogue.items() if entry.state == "supplied"}
     assert places and {place.as_posix() for place in places} <= {f"data/raw/{name}" for name in supplied}
 

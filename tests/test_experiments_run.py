@@ -24,6 +24,7 @@ from shallows.solvers import EigenPro
 from shallows_papers import cli, datasets
 from shallows_papers.experiments.comparing import evaluations
 from shallows_papers.experiments.planning import configuration, explain
+from shallows_papers.experiments.planning.plan import Plan
 from shallows_papers.experiments.planning.runs import digest, fixed_parameters
 from shallows_papers.experiments.running import calls, record, run
 from shallows_papers.experiments.running.job import Conditions, Job, key_of, name_of
@@ -219,6 +220,7 @@ def test_every_target_can_be_explained_at_every_scale():
 def test_a_reader_that_leaves_early_ends_a_command_without_a_word(main, monkeypatch, capfd):
     """As ``make explain | head`` does; Python flushes the output once more when it ends."""
     monkeypatch.chdir(PROJECT)
+    monkeypatch.setattr(Plan, "load", lambda *given, **settings: own_plan())
     read, write = os.pipe()
     os.close(read)
     with os.fdopen(write, "w") as output:

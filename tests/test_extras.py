@@ -2,12 +2,16 @@
 
 import importlib
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 from unittest import mock
 
 import pytest
 from numba.core import caching, config
+
+import shallows
 
 
 def run_without(packages, code):
@@ -16,16 +20,6 @@ def run_without(packages, code):
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", hidden + code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
-
-
-def test_a_loop_is_compiled_where_no_folder_can_keep_it():
-    code = """
-from numba.core import caching
-caching.CompileResultCacheImpl._locator_classes = []
-from shallows import KernelSVMClassifier
-print(KernelSVMClassifier().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]).predict([[0.0], [3.0]]))
-"""
-    assert run_without([], code) == "[0 1]"
 
 
 LOOP = """
@@ -45,6 +39,14 @@ def double_in(path, monkeypatch):
     monkeypatch.syspath_prepend(path.parent)
     sys.modules.pop(path.stem, None)
     return importlib.import_module(path.stem).double
+
+
+def test_a_loop_is_compiled_where_no_folder_can_keep_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(caching.CompileResultCacheImpl, "_locator_classes", [])
+    assert double_in(tmp_path / "a_loop.py", monkeypatch)(2) == 4
+    library = Path(shallows.__file__).parent
+    own = library / "utils" / "compilation.py"
+    assert [path for path in library.rglob("*.py") if re.search(r"numba\b.*\bn?jit\b", path.read_text())] == [own]
 
 
 @pytest.mark.parametrize("ending", ["nbi", "nbc"])

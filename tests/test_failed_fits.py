@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-import forms
+import promises_example
 import shallows
-from bad_input_example import few, outputs
+from bad_input_example import outputs
 from doubly_stochastic_example import WORDS, endless, moons
 from flat import flat_if_known
 from shallows import DoublyStochasticClassifier, KernelRidgeRegressor, training
@@ -38,12 +38,8 @@ class Interrupt(training.Observer):
 
 
 def unfitted(name):
-    Estimator = getattr(shallows.estimators, name.split()[0])
-    known = forms.known(Estimator)
-    options = {"max_epochs": 2, "n_features": 20, "n_units": 20, "block_size": 8, **few(Estimator)}
-    if name in IN_BLOCKS:
-        options |= {"solver": FeatureBlockDescent(block_size=8)}
-    return Estimator(random_state=0, **{key: value for key, value in options.items() if key in known})
+    in_blocks = {"solver": FeatureBlockDescent(block_size=8)} if name in IN_BLOCKS else {}
+    return promises_example.unfitted(name.split()[0], **in_blocks)
 
 
 def problem(name, seed=0):
@@ -212,31 +208,31 @@ def interrupted_after(n_calls, call):
 def test_an_interrupted_partial_fit_of_an_array_keeps_nothing_of_it(name):
     Estimator = getattr(shallows.estimators, name)
     small = {"block_size": 16, "n_units": 20, "n_features": 20, "n_components": 2, "bandwidth": 1.0, "budget": 10}
-    small |= {"batch_size": 100, "n_iter": 10, "random_state": 0}
+    small |= {"batch_size": 50, "n_iter": 10, "max_features": 64, "random_state": 0}
     small |= {"solver": "linear_pegasos"} if name == "LinearSVMClassifier" else {}
     small |= {"solver": "lasvm"} if name == "KernelSVMClassifier" else {}
-    X, words = moons(900)
+    X, words = moons(450)
     X = np.hstack([X, X**2, np.sin(X)])
     second = name in ("DoublyStochasticKernelCCA", "DoublyStochasticKernelSVD")
     y = words if "Classifier" in name else X[:, :2] ** 3 if second else X[:, 0] + X[:, 1] ** 2
     first = {"classes": WORDS} if "Classifier" in name else {}
 
     def begun():
-        return flat_if_known(Estimator, **small).partial_fit(X[:500], y[:500], **first)
+        return flat_if_known(Estimator, **small).partial_fit(X[:250], y[:250], **first)
 
     model, whole = begun(), begun()
     shows = next(one for one in ("transform", "decision_function", "predict") if hasattr(model, one))
     before, names = getattr(model, shows)(X), set(vars(model))
-    n_calls = interrupted_after(0, lambda: whole.partial_fit(X[500:], y[500:]))
+    n_calls = interrupted_after(0, lambda: whole.partial_fit(X[250:], y[250:]))
     for part in (1, 4, 5, 6, 7):
         try:
-            interrupted_after(n_calls * part // 8, lambda: model.partial_fit(X[500:], y[500:]))
+            interrupted_after(n_calls * part // 8, lambda: model.partial_fit(X[250:], y[250:]))
         except KeyboardInterrupt:
             assert np.array_equal(getattr(model, shows)(X), before) and set(vars(model)) == names, part
         else:
             break  # fewer calls were needed, since draws of the interrupted ones are in a cache
     else:
-        model.partial_fit(X[500:], y[500:])
+        model.partial_fit(X[250:], y[250:])
     assert part >= 6, "it was hardly interrupted"
     after = getattr(model, shows)(X)
     assert np.array_equal(after, getattr(whole, shows)(X))

@@ -26,7 +26,7 @@ MAPS = [name for name in features.FEATURE_MAPS if name not in OF_OTHER_KERNELS]
 
 
 @quiet
-@parametrize_with_checks([BOTH[0](n_features=300, random_state=0)])
+@parametrize_with_checks([BOTH[0](n_features=50, random_state=0)])
 def test_scikit_learns_contract_holds(estimator, check):
     check(estimator)
 

@@ -17,7 +17,8 @@ from forms import centers_regressor, eigenpro_classifier
 from shallows import DoublyStochasticRegressor, KernelSVMClassifier, arrays, kernels
 from shallows.arrays import threads
 from shallows.decomposition import DoublyStochasticKernelPCA, DoublyStochasticKernelSVD, FeatureKernelPCA
-from shallows.solvers import DoublyStochastic
+from shallows.kernel_approximation import FourierFeatures
+from shallows.solvers import DoublyStochastic, Oja, TwoViewSVD
 from shallows.solvers.components.kernel_svd import TwoViewSVDStepper
 from shallows.solvers.components.oja import OjaStepper
 from shallows.solvers.expansions.doubly_stochastic import DoublyStochasticStepper
@@ -77,10 +78,10 @@ def test_fits_in_eight_threads_are_equal_and_leave_the_threads_of_blas_as_they_w
         (lambda: KernelSVMClassifier(solver="smo", random_state=0), (kernels, "values"), {1, 2}),
         (lambda: KernelSVMClassifier(solver="lasvm", random_state=0), (kernels, "values"), {1}),
         (lambda: CoreVectorMachineClassifier(random_state=0), (kernels, "values"), {1, 2}),
-        (lambda: DoublyStochasticRegressor(random_state=0), (DoublyStochasticStepper, "step"), {2}),
-        (lambda: DoublyStochasticKernelPCA(n_components=2, random_state=0), (OjaStepper, "step"), {2}),
-        (lambda: DoublyStochasticKernelSVD(n_components=2, random_state=0), (TwoViewSVDStepper, "step"), {2}),
-        (lambda: FeatureKernelPCA(n_components=2, random_state=0), (FeaturePCAState, "take"), {2}),
+        (lambda: DoublyStochasticRegressor(solver=DoublyStochastic(n_iter=5)), (DoublyStochasticStepper, "step"), {2}),
+        (lambda: DoublyStochasticKernelPCA(solver=Oja(n_iter=5)), (OjaStepper, "step"), {2}),
+        (lambda: DoublyStochasticKernelSVD(solver=TwoViewSVD(n_iter=5)), (TwoViewSVDStepper, "step"), {2}),
+        (lambda: FeatureKernelPCA(features=FourierFeatures(n_features=200)), (FeaturePCAState, "take"), {2}),
     ],
     ids=["kernel SVM", "LASVM", "core vectors", "expansion", "components", "pairs", "components of features"],
 )

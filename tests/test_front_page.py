@@ -30,11 +30,10 @@ def test_the_counts_of_verdicts_on_the_pages_are_those_of_the_reference_results(
     draw = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(draw)
     targets = draw.targets()
-    for path, text in draw.pages(targets).items():
+    pages = draw.pages(targets)
+    for path, text in pages.items():
         assert path.read_text(encoding="utf-8") == text, f"docs/pictures/draw.py writes the present counts into {path}"
-    found = {
-        sentence: sum(sentence in text for text in draw.pages(targets).values()) for sentence in draw.counts(targets)
-    }
+    found = {sentence: sum(sentence in text for text in pages.values()) for sentence in draw.counts(targets)}
     assert min(found.values()) > 0 and draw.verdicts(targets) in README, found
     numbers = draw.distances.table(targets, draw.PAPERS)
     judged = {*draw.distances.OUTCOMES, Verdict.DEVIATES, Verdict.REFUTED}

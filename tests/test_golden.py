@@ -18,6 +18,9 @@ OF_A_MODE = ("sparse rows", "float32", "balanced", "two classes", "several outpu
 TWINS = ("Regressor", "KernelCCA", "KernelSVD", "KernelSlicedInverseRegression")
 """Ends of estimators that share their fit with another one: they have one mode less each, the other has all."""
 
+SEVERAL_FITS = (", stream", ", resumed", ", clone")
+"""Modes that other tests compare with a whole fit; they take a third of the time of all."""
+
 
 def is_told_by_another(name):
     """Whether a case is a mode of an estimator whose twin has the same mode."""
@@ -45,10 +48,21 @@ def agree(which, stored):
     assert set(drawn) <= set(STORED["purposes"]), "The purpose of a random number has a new text, so numbers change."
 
 
+def cases_of(estimator, *, long):
+    """The small cases of an estimator in the modes of several fits, or in the others."""
+    mine = (name for name in SMALL if name.partition(",")[0] == estimator and not is_told_by_another(name))
+    return {name: SMALL[name] for name in mine if name.endswith(SEVERAL_FITS) == long}
+
+
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_small_fits_give_the_numbers_that_were_recorded(estimator):
-    mine = {name: case for name, case in SMALL.items() if name.partition(",")[0] == estimator}
-    agree({name: case for name, case in mine.items() if not is_told_by_another(name)}, STORED)
+    agree(cases_of(estimator, long=False), STORED)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("estimator", [name for name in ESTIMATORS if cases_of(name, long=True)])
+def test_small_fits_in_several_parts_give_the_numbers_that_were_recorded(estimator):
+    agree(cases_of(estimator, long=True), STORED)
 
 
 @pytest.mark.slow

@@ -327,6 +327,7 @@ def test_every_thread_is_the_first_to_touch_the_memory_of_its_own_tiles(compiled
 ROWS_AND_HEADS = [(0, 30, 0), (5, 29, 0), (17, 19, 0), (3, 4, 0), (10, 30, 20)]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="the name of the processor is one of x86")
 def test_compiled_products_need_no_avx(tmp_path):
     own = test_compiled_products_of_16_bit_values_are_those_of_the_plain_path.__name__
