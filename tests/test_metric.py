@@ -52,7 +52,7 @@ def test_the_gradient_at_a_center_leaves_out_the_kink(nu):
 @pytest.mark.parametrize("estimator", [KernelRidgeRegressor, KernelRidgeClassifier])
 @pytest.mark.parametrize("options", [{}, {"centers": 200}, {"solver": "cholesky", "kernel": "laplace"}])
 def test_irrelevant_columns_get_little_weight_and_the_error_falls(estimator, options):
-    X, y = planted(1500)
+    X, y = planted(1000)
     X_test, y_test = planted(800, seed=1)
     if estimator is KernelRidgeClassifier:
         y, y_test = (np.digitize(values, [0.0, 0.7]) for values in (y, y_test))
