@@ -107,8 +107,9 @@ def test_with_a_ridge_kept_values_take_16_bits_and_the_model_stays(Estimator, mo
     exact = Estimator(regularisation=0.1, **options).fit(X, y)
     monkeypatch.setattr(compiled, "MANY_VALUES", 0)
     rounded = Estimator(regularisation=0.1, **options).fit(X, y)
-    plain = Estimator(regularisation=0.0, **options).fit(X, y)
-    assert [model.report_["kept_bits"] for model in (exact, rounded, plain)] == [32, 16, 32]
+    # Rounding errors of a matrix with norm ‖E‖ change the function as much as the ridge if λ is not above ‖E‖.
+    plain, small = (Estimator(regularisation=ridge, **options).fit(X, y) for ridge in (0.0, 1e-4))
+    assert [model.report_["kept_bits"] for model in (exact, rounded, plain, small)] == [32, 16, 32, 32]
     a, b = outputs(exact, new), outputs(rounded, new)
     assert 0 < np.abs(a - b).max() < 2e-3 * np.abs(a).max()
 

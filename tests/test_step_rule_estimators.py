@@ -1,5 +1,6 @@
 """Estimators that take step rules: every rule, a user's step, and what is reported about the choice."""
 
+import numpy as np
 import pytest
 
 from estimators_example import published
@@ -40,3 +41,16 @@ def test_the_rule_and_the_solver_that_were_taken_are_told():
     assert (few["step_rule"], few["stepper"]) == ("certified", "ConjugateResiduals")
     assert (many["step_rule"], many["stepper"]) == ("certified", "EigenPro")
     assert (given["step_rule"], given["stepper"]) == ("given", "EigenPro")
+
+
+@pytest.mark.parametrize("alpha", [1.0, 100.0])
+def test_steps_converge_where_the_ridge_and_no_eigenvalue_limits_them(alpha):
+    draws = np.random.default_rng(0)
+    X = draws.uniform(-1.0, 1.0, (3000, 2)).astype(np.float32)
+    y = np.sin(2.0 * X).sum(axis=1) + 0.3 * draws.normal(size=len(X))
+    stepped, exact = (
+        KernelRidgeRegressor(solver=solver, bandwidth=0.5, alpha=alpha, random_state=0).fit(X, y)
+        for solver in ("eigenpro", "cholesky")
+    )
+    assert (stepped.n_rollbacks_, stepped.report_["stopped_by"]) == (0, "tolerance")
+    assert stepped.predict(X) == pytest.approx(exact.predict(X), abs=0.1)
