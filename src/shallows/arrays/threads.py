@@ -120,13 +120,13 @@ def one_blas_thread() -> Iterator[None]:
     _, by_thread = _blas()
     before = [library.get_num_threads() for library in by_thread]
     token = _INSIDE.set(True)
-    with own_threads():
-        try:
+    try:  # An interruption may come while the next block is entered.
+        with own_threads():
             _set_threads(by_thread, [1] * len(by_thread))
             yield
-        finally:
-            _set_threads(by_thread, before)
-            _INSIDE.reset(token)
+    finally:
+        _INSIDE.reset(token)
+        _set_threads(by_thread, before)
 
 
 SMALL_STEP = 2**20
