@@ -83,7 +83,8 @@ class EigenPro(KernelSolver):
         A result of `shallows.spectrum.fit_preconditioner` on the same training rows, or its file; for "rsvd" of
         `shallows.fitting.rsvd_preconditioner.fit_rsvd_preconditioner`.
     batch_size : int, optional
-        m, the rows of a step. None: half of the critical batch size β/μ, or all rows of up to 1,000.
+        m, the rows of a step. None: half of the critical batch size, β/μ or with a larger ridge λ/μ, or all rows of
+        up to 1,000.
     shuffle : bool
         True draws new batches in every epoch, as the authors' release does. False keeps the batches: faster.
     step : float, str or rule
