@@ -80,7 +80,7 @@ RUNS = {
 
 @pytest.mark.parametrize(("losses", "validation_errors", "step_size", "says"), RUNS.values(), ids=RUNS)
 def test_the_warning_says_what_was_seen_and_what_is_known_to_help(losses, validation_errors, step_size, says):
-    run = SimpleNamespace(losses=losses, validation_errors=validation_errors, stopped_by="max_epochs")
+    run = SimpleNamespace(losses=losses, validation_errors=validation_errors, stopped_by="max_epochs", n_rollbacks=0)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         warn_if_unconverged(run, SimpleNamespace(max_epochs=len(losses), tol=5e-3, step=step_size, damping=1.0))
@@ -90,6 +90,19 @@ def test_the_warning_says_what_was_seen_and_what_is_known_to_help(losses, valida
         message = str(told[0].message)
         assert f"After max_epochs={len(losses)} the training loss is still {losses[-1]:.2f}" in message
         assert re.search(says, message)
+
+
+@pytest.mark.parametrize(
+    ("n_rollbacks", "stopped_by", "warns"), [(3, "max_epochs", 0), (4, "max_epochs", 1), (4, "tolerance", 0)]
+)
+def test_many_halvings_are_told_if_the_epochs_ran_out(n_rollbacks, stopped_by, warns):
+    run = SimpleNamespace(losses=[0.2], validation_errors=[], stopped_by=stopped_by, n_rollbacks=n_rollbacks)
+    solver = SimpleNamespace(max_epochs=20, tol=5e-3, step="certified", damping=1.0)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        warn_if_unconverged(run, solver, regularization=0.1)
+    assert len(told) == warns
+    assert all("halved its step 4 times" in str(one.message) for one in told)
 
 
 def test_no_warning_where_no_tolerance_was_asked_for_and_a_damping_is_named():

@@ -194,6 +194,11 @@ def test_the_commit_is_that_of_the_repository_which_tracks_the_package(tmp_path)
     assert code.commit(tmp_path) == untracked == {"version": shallows.__version__, "commit": None, "dirty": None}
     git("add", "errors.py")
     git("commit", "--quiet", "-m", "first")
+    (tmp_path / "benchmarks").mkdir()
+    (tmp_path / "benchmarks" / "measured.json").write_text("{}")
+    git("add", "benchmarks")
+    git("commit", "--quiet", "-m", "second")
+    (tmp_path / "benchmarks" / "measured.json").write_text("{1: 2}")  # No result depends on it.
     for change, dirty in (("a = 1\n", False), ("a = 2\n", True)):
         (tmp_path / "errors.py").write_text(change)
         code.commit.cache_clear()

@@ -7,7 +7,14 @@ import pytest
 import scipy.sparse
 
 import shallows
-from shallows import KernelRidgeClassifier, KernelRidgeRegressor, Metric, kernels
+from shallows import (
+    FeatureRidgeClassifier,
+    FeatureRidgeRegressor,
+    KernelRidgeClassifier,
+    KernelRidgeRegressor,
+    Metric,
+    kernels,
+)
 from shallows.errors import ShallowsError
 from shallows.fitting import choices, narrower_bandwidth
 from shallows.fitting import metric as learning
@@ -63,6 +70,39 @@ def test_irrelevant_columns_get_little_weight_and_the_error_falls(estimator, opt
     assert 1 - model.score(X_test, y_test) < 0.75 * (1 - without.score(X_test, y_test))
     assert without.metric_ is None
     assert model.report_["metric"]["form"] == "diagonal"
+
+
+@pytest.mark.parametrize("solver", ["normal_equations", "feature_block_descent", "feature_eigenpro"])
+@pytest.mark.parametrize("features", ["fourier", "nystrom"])
+def test_features_in_a_metric_are_those_of_weighted_columns(features, solver, tmp_path):
+    X, y = planted(400)
+    options = {"solver": solver, "n_components": None, "random_state": 0}
+    model = FeatureRidgeRegressor(features, metric="diagonal", **options).fit(X, y)
+    assert model.metric_[2:].max() < 0.05 * model.metric_[:2].min()
+    by_hand = FeatureRidgeRegressor(features, **options).fit(X * np.sqrt(model.metric_), y)
+    np.testing.assert_allclose(model.predict(X), by_hand.predict(X * np.sqrt(model.metric_)), rtol=0.02, atol=0.02)
+    assert by_hand.metric_ is None
+    shallows.save(model, tmp_path / "model")
+    read = shallows.load(tmp_path / "model")
+    np.testing.assert_array_equal(read.predict(X), model.predict(X))
+    np.testing.assert_array_equal(read.metric_, model.metric_)
+    classes = FeatureRidgeClassifier(features, metric="auto", **options).fit(X, y > 0.5)
+    assert classes.metric_[2:].max() < 0.2 * classes.metric_[:2].min()
+
+
+@pytest.mark.parametrize(
+    ("features", "given", "message"),
+    [
+        ("hidden_units", {}, "needs features of a kernel"),
+        ("linear", {"solver": "feature_eigenpro"}, "needs features of a kernel"),
+        ("binning", {}, "needs features of a kernel"),
+        ("fourier", {"n_components": 2}, "n_components=2 replaces"),
+    ],
+)
+def test_features_without_a_kernel_of_the_distance_are_refused(features, given, message):
+    X, y = planted(60)
+    with pytest.raises(ShallowsError, match=message):
+        FeatureRidgeRegressor(features, metric="diagonal", **given).fit(X, y)
 
 
 def test_a_full_metric_finds_a_direction():

@@ -96,18 +96,21 @@ def own_threads() -> Iterator[None]:
     """
     global _n_blocks, _before
     shared, _ = _blas()
-    with _LOCK:
-        if _n_blocks == 0:
-            _before = [library.get_num_threads() for library in shared]
-            _set_threads(shared, [1] * len(shared))
-        _n_blocks += 1
-    try:
+    counted = False
+    try:  # Counted before the number is set, so an interruption meanwhile restores it.
+        with _LOCK:
+            if _n_blocks == 0:
+                _before = [library.get_num_threads() for library in shared]
+            _n_blocks, counted = _n_blocks + 1, True
+            if _n_blocks == 1:
+                _set_threads(shared, [1] * len(shared))
         yield
     finally:
-        with _LOCK:
-            _n_blocks -= 1
-            if _n_blocks == 0:
-                _set_threads(shared, _before)
+        if counted:
+            with _LOCK:
+                _n_blocks -= 1
+                if _n_blocks == 0:
+                    _set_threads(shared, _before)
 
 
 @contextlib.contextmanager

@@ -82,21 +82,40 @@ def choose_kernel_and_inputs(
     *,
     searches_bandwidth: bool,
 ) -> tuple[Kernel, principal_components.Components | LearnedMetric | None]:
-    """The kernel, and the principal components or the metric that replace the inputs, None for the inputs.
+    """The kernel, and what replaces the inputs; see `choose_inputs`.
 
-    ``kernel``: None if leave-one-out errors choose it. A metric that the user asks for replaces the choice of
-    components; ``metric="auto"`` is only for inputs without. What all leaves have in common is given as ``metric``.
+    ``kernel``: None if leave-one-out errors choose it. What all leaves have in common is given as ``metric``.
     """
     if kernel is not None and isinstance(metric, LearnedMetric | principal_components.Components):
         return kernel, metric
     kernel = kernel or choose_kernel_form(rows, codes, seed, of_distance=metric is not None)
     assert metric is None or isinstance(metric, Metric)
+    of_rows = rows, codes, seed, budget
+    return kernel, choose_inputs(kernel, metric, n_components, *of_rows, searches_bandwidth=searches_bandwidth)
+
+
+def choose_inputs(
+    kernel: Kernel | None,
+    metric: Metric | None,
+    n_components: int | str | None,
+    rows: TrainingSet,
+    codes: np.ndarray,
+    seed: int,
+    budget: int,
+    *,
+    searches_bandwidth: bool,
+) -> principal_components.Components | LearnedMetric | None:
+    """The principal components or the metric that replace the inputs, or None for the inputs.
+
+    A metric that the user asks for replaces the choice of components; ``metric="auto"`` is only for inputs without.
+    """
     if metric is None or metric.form == "auto":
         of_rows = kernel, rows, codes, seed, budget
         components = choose_components(n_components, *of_rows, searches_bandwidth=searches_bandwidth)
         if components is not None or metric is None:
-            return kernel, components
-    return kernel, learn_metric(metric, kernel, rows, codes, seed, budget)
+            return components
+    assert kernel is not None, "check_metric refuses a metric for features without a kernel"
+    return learn_metric(metric, kernel, rows, codes, seed, budget)
 
 
 def held_out_spans(n: int, n_subsample: int, n_outputs: int) -> list[slice]:

@@ -11,6 +11,7 @@ from .. import arrays, features, kernels, training
 from ..features import Blocks, Design, MapRequest
 from ..models.centering import place_points
 from ..models.functions import FeatureFunction
+from ..models.learned_metric import LearnedMetric
 from ..solvers.least_squares.feature_eigenpro import FeatureEigenPro, FeatureEigenProStepper, FeatureProblem, workers_of
 from ..solvers.least_squares.kernel_problem import KernelFit
 from ..solvers.least_squares.step_rules import StepPlan, given_step, report_steps
@@ -22,8 +23,8 @@ from .choices import (
     Request,
     Sample,
     add_left_out_columns,
-    choose_components,
     choose_for_matrix,
+    choose_inputs,
     choose_kernel,
     choose_on_all_rows,
     held_out_spans,
@@ -32,6 +33,7 @@ from .feature_blocks import number_of_features
 from .fit_call import FitCall, FittedFunction
 from .least_squares import check_memory, report_of_model, warn_if_unconverged
 from .machine import SMALL, Phases, report_of_machine
+from .metric import Metric
 from .rows import TrainingSet, order_rows, split_rows
 from .snapshot import LeastSquaresSnapshot
 from .square_targets import SquareClassTargets, learn_square_targets
@@ -52,6 +54,7 @@ def fit_feature_eigenpro(
     of_classes: bool,
     request: MapRequest,
     n_components: int | str | None,
+    metric: Metric | None,
     regularization: float | str,
     calibrates: bool,
     solver: FeatureEigenPro,
@@ -71,7 +74,8 @@ def fit_feature_eigenpro(
     takes_kernel = named not in ("", "linear")
     check_memory(rows, c, kernel, n_components, N_ARRAYS, options, device, dtype)
     wanted = n_components if takes_kernel or is_whole(n_components) else None
-    components = choose_components(wanted, kernel, rows, codes, seed, budget, searches_bandwidth=searches_bandwidth)
+    of_rows = rows, codes, seed, budget
+    components = choose_inputs(kernel, metric, wanted, *of_rows, searches_bandwidth=searches_bandwidth)
     with device.active():
         spans = held_out_spans(n, 0, c) if calibrates and held_out is None and n > SMALL else []
         choosing = number_of_rows(n) if searches_bandwidth or is_automatic(regularization) else 0
@@ -84,7 +88,9 @@ def fit_feature_eigenpro(
 
         calibrates = calibrates and of_classes and not centering.all_equal
         exclusive, used = of_classes and not targets.several, kernel if takes_kernel else None
-        wish = Request(searches_bandwidth, regularization, exclusive, centering.all_equal, unit, seed)
+        in_metric = isinstance(components, LearnedMetric)
+        of_choice = exclusive, centering.all_equal, unit, seed
+        wish = Request(searches_bandwidth, regularization, *of_choice, in_metric=in_metric)
         # Without a kernel near, λ is chosen with products of the features, which take longer if there are more.
         most = MOST_FEATURES if request.grows and request.near_kernel else LEAST_FEATURES
         width = request.n_features or number_of_features(n, FEATURES_PER_ROOT, LEAST_FEATURES, most)

@@ -14,7 +14,7 @@ from ..solvers.least_squares.feature_block_descent import BLOCK_SIZE, FeatureBlo
 from ..solvers.least_squares.normal_equations import NormalEquations
 from ..spectrum.kernel_ridge_choice import is_automatic
 from ..utils.checks import warn_user
-from .choices import choose_components
+from .choices import choose_inputs
 from .feature_blocks import (
     FeatureColumns,
     FittedOnFeatures,
@@ -26,6 +26,7 @@ from .feature_blocks import (
 from .feature_choice import choose_on_features, with_bandwidth
 from .fit_call import FitCall
 from .machine import Phases
+from .metric import Metric
 from .rows import TrainingSet
 from .square_targets import learn_square_targets
 
@@ -40,6 +41,7 @@ def fit_feature_ridge(
     transformer: Any,
     searches: bool,
     n_components: int | str | None,
+    metric: Metric | None,
     regularization: float | str,
     solver: NormalEquations | FeatureBlockDescent,
     fit_intercept: bool,
@@ -52,8 +54,9 @@ def fit_feature_ridge(
     targets = learn_square_targets(rows.y, rows.weights, **of_targets)
     codes = targets.encode(rows.y)
     kernel = transformer._make_kernel() if "kernel" in transformer.get_params(deep=False) else None
-    components = choose_components(n_components, kernel, rows, codes, seed, budget, searches_bandwidth=searches)
-    X = rows.X if components is None else components(rows.X)
+    of_rows = rows, codes, seed, budget
+    components = choose_inputs(kernel, metric, n_components, *of_rows, searches_bandwidth=searches)
+    X = rows.X if components is None else components(rows.X)[:]
     grown = copy.copy(transformer)
     if transformer._grows and transformer._size is None:
         least = transformer._n_columns
@@ -119,7 +122,8 @@ def fit_feature_ridge(
     phases.end("training")
     report = {
         **transformer.report_,
-        "n_components": None if components is None else components.directions.shape[1],
+        "n_components": None,
+        **({} if components is None else components.report()),
         "alpha": ridge,
         **of_solver,
         **({} if choice is None else {"selection": choice.summary()}),

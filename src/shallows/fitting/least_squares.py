@@ -28,6 +28,9 @@ FAST, SLOW = 0.05, 0.01
 """Shares by which the loss falls in an epoch: below SLOW it counts as constant. On pure noise it fell by 0.1 to 3 % per
 epoch in 5 dimensions, and by up to 10 % in 20 dimensions. So a fast fall is no proof of structure."""
 
+MANY_HALVINGS = 4
+"""Halvings of the step after which the rest of the training is so slow that its end by an epoch limit is reported."""
+
 SMALL_DAMPING = 0.1
 """With a smaller damping the leading directions are so slow that they, rather than noise, explain a large loss."""
 
@@ -106,15 +109,24 @@ def report_of_model(
 def warn_if_unconverged(
     run: training.Run, solver: Any, regularization: float = 0.0, *, nothing_to_learn: bool = False
 ) -> None:
-    """Warn if a training ended at ``max_epochs`` with a large loss and a remedy is known.
+    """Warn if a training ended at ``max_epochs`` after many halvings, or with a large loss and a remedy is known.
 
-    No warning if there is nothing to learn but the mean; with a regularization, which keeps the loss of noisy targets
-    large, unless a small damping explains it; or if the loss is constant at a step that the library chose.
+    No warning of the loss if there is nothing to learn but the mean; with a regularization, which keeps the loss of
+    noisy targets large, unless a small damping explains it; or if the loss is constant at a step of the library.
     """
     losses, tol, damping = run.losses, solver.tol, solver.damping
-    if tol == 0 or run.stopped_by != "max_epochs" or losses[-1] <= FAR or nothing_to_learn:
+    if tol == 0 or run.stopped_by != "max_epochs" or nothing_to_learn:
         return
     limit = solver.limit if hasattr(solver, "limit") else "max_epochs"
+    if run.n_rollbacks >= MANY_HALVINGS:
+        warn_user(
+            f"The training diverged and halved its step {run.n_rollbacks} times, and ended by {limit}="
+            f"{solver.max_epochs}: the model may be far from the solution. Larger batches (batch_size of the solver) "
+            "or solver='cholesky' would help."
+        )
+        return
+    if losses[-1] <= FAR:
+        return
     ended = f"After {limit}={solver.max_epochs} the training loss is still {losses[-1]:.2f} times the loss of zero"
     if damping < SMALL_DAMPING and not run.validation_errors:
         warn_user(

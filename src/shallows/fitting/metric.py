@@ -92,6 +92,22 @@ class Metric:
         return found
 
 
+def check_metric(metric: Metric | None, kernel: Kernel | None, n_components: Any) -> None:
+    """Raise a `ShallowsError` if a metric cannot be learned with a kernel, which features may not have."""
+    if metric is None:
+        return
+    if kernel is None:
+        raise ShallowsError(
+            f"metric={metric.form!r} needs features of a kernel, such as 'fourier' or 'nystrom'. Set metric=None."
+        )
+    check_gradients(kernel)
+    if is_whole(n_components):
+        raise ShallowsError(
+            f"metric={metric.form!r} weighs the columns of X, which n_components={n_components} replaces. Set "
+            "metric=None or n_components='auto'."
+        )
+
+
 def learn_metric(
     wanted: Metric | None, kernel: Kernel, rows: TrainingSet, codes: np.ndarray, seed: int, budget: int
 ) -> LearnedMetric | None:

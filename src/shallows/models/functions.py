@@ -131,7 +131,7 @@ class FeatureFunction:
     blocks: Blocks  # φ
     centering: Centering
     coefficients: Array  # A, shape (D, c)
-    components: Components | None = None  # Principal components that replace the inputs of φ
+    components: Components | LearnedMetric | None = None  # What replaces the inputs of φ
 
     def scores(self, X: Any, device: Device, budget: int) -> np.ndarray:  # noqa: D102
         blocks, a = self.blocks.to(device), arrays.to_device(self.coefficients, device)
@@ -158,7 +158,7 @@ class TransformedFunction:
 
     transformer: Any  # A `FeatureMapTransformer`
     coefficients: np.ndarray  # Aᵀ, shape (c, D)
-    components: Components | None = None  # Principal components that replace the inputs of h
+    components: Components | LearnedMetric | None = None  # What replaces the inputs of h
 
     def scores(self, X: Any, device: Any) -> np.ndarray:
         """Values in float64, shape (m, c)."""

@@ -8,7 +8,9 @@ from ...fitting.feature_eigenpro import fit_feature_eigenpro
 from ...fitting.feature_ridge import fit_feature_ridge
 from ...fitting.fit_call import FitCall, FittedFunction
 from ...fitting.machine import Options
+from ...fitting.metric import Metric, check_metric
 from ...fitting.rows import EarlyStopping, TrainingSet
+from ...models.learned_metric import LearnedMetric
 from ...solvers import settings
 from ...solvers.least_squares import FEATURE_RIDGE_SOLVERS
 from ...utils.checks import check_positive, is_number
@@ -39,6 +41,7 @@ class FeatureRidge(TransformedEstimator):
         *,
         alpha: float | str = "auto",
         n_components: int | str | None = "auto",
+        metric: str | Metric | None = None,
         solver: Any = "auto",
         early_stopping: bool | EarlyStopping = False,
         warm_start: bool = False,
@@ -58,6 +61,9 @@ class FeatureRidge(TransformedEstimator):
         n_components : int, "auto" or None, default="auto"
             Leading principal components that replace the inputs. "auto" uses 200, 100 or 50 if leave-one-out errors
             show that they are better or equally good. None uses the inputs.
+        metric : {"diagonal", "full", "auto"}, Metric or None, default=None
+            A weight of each column, or a matrix, learned from gradients of a function with the features' kernel.
+            "auto": a diagonal if it lowers the error.
         solver : str or object of `shallows.solvers`, default="auto"
             "normal_equations", "feature_block_descent" or "feature_eigenpro", or an object with parameters, such as
             ``FeatureEigenPro(rank=200)``. "auto" is "normal_equations".
@@ -79,6 +85,7 @@ class FeatureRidge(TransformedEstimator):
         shared: dict[str, Any] = {
             "of_classes": not self._y_is_numeric,
             "n_components": self.n_components,
+            "metric": Metric.of(self.metric),
             "regularization": self.alpha,
             "solver": solver,
             "fit_intercept": getattr(self, "fit_intercept", True),
@@ -114,6 +121,8 @@ class FeatureRidge(TransformedEstimator):
             self.alpha_ = found.alpha
             if self.transformer_.bandwidth_ is not None:
                 self.bandwidth_ = self.transformer_.bandwidth_
+        components = self._model.components
+        self.metric_ = components.matrix if isinstance(components, LearnedMetric) else None
         self.report_ = {**self.report_, "solver": settings.name_of(self._settings(), FEATURE_RIDGE_SOLVERS)}
 
     def _settings(self) -> Any:
@@ -130,6 +139,7 @@ class FeatureRidge(TransformedEstimator):
         solver = self._settings()
         specification.check(self.features, type(self).__name__, own_maps=solver.has_epochs)
         check_positive(self, "alpha", or_zero=True, rules=("auto",))
+        check_metric(Metric.of(self.metric), specification.kernel_of(self.features), self.n_components)
         used = {
             "alpha=0": is_number(self.alpha) and self.alpha == 0,
             "early_stopping": EarlyStopping.of(self.early_stopping) is not None,
@@ -173,6 +183,8 @@ class FeatureRidgeClassifier(SquareLossLabels, FeatureRidge):
     intercept_ : ndarray, shape (n_outputs,), the mean of the targets
     coef_ : ndarray, shape (n_outputs, n_features_out)
     alpha_, bandwidth_ : float
+    metric_ : ndarray, shape (n_features,) or (n_features, n_features), or None
+        The learned metric M, whose largest entry is 1.
     transformer_ : FeatureMapTransformer, the fitted features; not with "feature_eigenpro"
     n_iter_ : int
         1, or the iterations of conjugate gradients, the passes over blocks, or the epochs.

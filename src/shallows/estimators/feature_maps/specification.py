@@ -92,6 +92,14 @@ def searches_bandwidth(transformer: FeatureMapTransformer) -> bool:
     return _is_name(transformer.bandwidth, BANDWIDTH) and transformer._make_kernel().is_open
 
 
+def kernel_of(features: Any) -> kernels.Kernel | None:
+    """The kernel of the features of a name or a transformer, None for others."""
+    if not (isinstance(features, FeatureMapTransformer) or (isinstance(features, str) and features in TRANSFORMERS)):
+        return None
+    found = transformer_of(features)
+    return found._make_kernel() if "kernel" in found.get_params(deep=False) else None
+
+
 def map_request(features: Any, estimator: str, kernel: Any = KERNEL, bandwidth: Any = BANDWIDTH) -> MapRequest:
     """The map of a name, of a transformer or of the user.
 

@@ -18,12 +18,11 @@ from ...fitting.kernel_centers import fit_kernel_centers
 from ...fitting.kernel_ridge import fit_kernel_ridge
 from ...fitting.leaves import fit_leaves
 from ...fitting.machine import Options
-from ...fitting.metric import Metric
+from ...fitting.metric import Metric, check_metric
 from ...fitting.rows import EarlyStopping
 from ...fitting.solver_choice import choose_for_rows
 from ...fitting.square_targets import SquareClassTargets
 from ...kernels import KERNELS, Kernel, precomputed
-from ...kernels.gradients import check_gradients
 from ...models.learned_metric import LearnedMetric
 from ...ranks import ALONE, Alone, checked
 from ...solvers import settings
@@ -365,12 +364,7 @@ class KernelRidgeMachine(Estimator):
         centers, solver, metric = self.centers, self._settings(), Metric.of(self.metric)
         if metric is not None:
             precomputed.refuse(self, "A metric is learned from columns; set metric=None.")
-            check_gradients(self._open_kernel())
-            if is_whole(self.n_components):
-                raise ShallowsError(
-                    f"metric={self.metric!r} weighs the columns of X, which n_components={self.n_components} replaces. "
-                    "Set metric=None or n_components='auto'."
-                )
+            check_metric(metric, self._open_kernel(), self.n_components)
         if self.leaf_size is not None:
             self._check_leaves(solver)
         if self._is_on_centers(None):

@@ -154,11 +154,15 @@ def _files(places: tuple[str, ...], words: frozenset[str], alone: tuple[str, ...
     }
 
 
+_NEVER_USED = tuple(f":(top,exclude){folder}" for folder in ("benchmarks", "docs", "tests"))
+
+
 @cache
 def commit(package: Path = project_modules.SHALLOWS.folder / "shallows") -> dict[str, Any]:
     """Return the package's ``version``, and the git ``commit`` if it is in a repository that tracks it.
 
-    ``dirty`` says whether anything is changed. Without git, ``commit`` and ``dirty`` have the value None.
+    ``dirty`` says whether a tracked file is changed that a result may depend on, so no test, page or benchmark.
+    Without git, ``commit`` and ``dirty`` have the value None.
     """
     from shallows import __version__ as version
 
@@ -171,7 +175,8 @@ def commit(package: Path = project_modules.SHALLOWS.folder / "shallows") -> dict
 
     if git("ls-files", "--error-unmatch", "errors.py") is None:
         return {"version": version, "commit": None, "dirty": None}
-    head, status = git("rev-parse", "HEAD"), git("status", "--porcelain", "--untracked-files=no")
+    head = git("rev-parse", "HEAD")
+    status = git("status", "--porcelain", "--untracked-files=no", "--", ":(top)", *_NEVER_USED)
     return {
         "version": version,
         "commit": head.strip() if head else None,
