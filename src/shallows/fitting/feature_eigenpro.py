@@ -74,8 +74,8 @@ def fit_feature_eigenpro(
     takes_kernel = named not in ("", "linear")
     check_memory(rows, c, kernel, n_components, N_ARRAYS, options, device, dtype)
     wanted = n_components if takes_kernel or is_whole(n_components) else None
-    of_rows = rows, codes, seed, budget
-    components = choose_inputs(kernel, metric, wanted, *of_rows, searches_bandwidth=searches_bandwidth)
+    given = kernel, metric, wanted, rows, codes, seed, budget
+    components = choose_inputs(*given, searches_bandwidth=searches_bandwidth)
     with device.active():
         spans = held_out_spans(n, 0, c) if calibrates and held_out is None and n > SMALL else []
         choosing = number_of_rows(n) if searches_bandwidth or is_automatic(regularization) else 0
