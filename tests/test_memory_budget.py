@@ -3,13 +3,14 @@
 import re
 import subprocess
 import sys
+import tracemalloc
 import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from shallows import KernelRidgeClassifier, Options, arrays
+from shallows import KernelRidgeClassifier, KernelRidgeRegressor, Options, arrays
 from shallows.errors import ShallowsError
 from shallows.solvers import EigenPro, NystromConjugateGradients
 
@@ -64,3 +65,21 @@ def test_the_least_that_is_named_is_kept_when_the_process_has_grown_a_little_sin
     with warnings.catch_warnings():
         warnings.filterwarnings("error", "memory=")
         model.set_params(options=Options(memory=least)).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"solver": EigenPro(max_epochs=1)}, {"solver": "cholesky", "kernel": "laplace"}, {"centers": 1500}],
+    ids=["eigenpro", "cholesky", "centers"],
+)
+def test_a_prediction_makes_no_second_copy_of_the_training_rows(given):
+    X = np.random.default_rng(0).normal(size=(3000, 500))
+    model = KernelRidgeRegressor(n_components=None, bandwidth=20.0, alpha=1.0, random_state=0, **given)
+    model.fit(X, X[:, 0]).predict(X[:50])
+    tracemalloc.start()
+    try:
+        model.predict(X[:50])
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 0.4 * model._model.points.nbytes
