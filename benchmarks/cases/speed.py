@@ -14,6 +14,9 @@ from bench import Bench, MeasurementFailedError, Row, row
 OURS, SVC = ("shallows", "defaults"), ("intelex", "intelex")
 """Environment and program of `workers/fit.py`."""
 
+MOST_OVER_PRODUCTS = 2.0
+"""Goal for a prediction of the default machine, over the bare matrix products in it."""
+
 MOST_ABOVE_ONE_THREAD = 1.5
 """Goal for a default fit with one of two cores busy, over the same fit on one core."""
 
@@ -92,8 +95,13 @@ def _digits(bench: Bench, n: int, rounds: int, goal: float, most_error: float) -
     errors = f"{_mean(ours, 'error_percent'):.2f} and {_mean(peer, 'error_percent'):.2f} % errors"
     ratio = _ratio(f"{n:,} digits, warm", ours, peer, "processor_seconds", goal)
     ratio.note = f"{ratio.note}; {errors}"
+    bare = [one["predict_processor_seconds"] / one["two_products_seconds"] for one in ours]
+    rates = [one["sgemm_gflops"] for one in ours]
+    predicted = row(
+        f"{n:,} digits, processor time of a prediction / of its two products", bare, MOST_OVER_PRODUCTS, rates
+    )
     cold = _ratio(f"{n:,} digits, cold", ours, peer, "cold_processor_seconds", goal)
-    return [ratio, cold, _one(f"{n:,} digits, test error", ours, "error_percent", most_error, "%")]
+    return [ratio, cold, predicted, _one(f"{n:,} digits, test error", ours, "error_percent", most_error, "%")]
 
 
 def _machines(bench: Bench, state: str = "") -> list[list[dict[str, Any]]]:
