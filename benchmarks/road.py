@@ -145,10 +145,10 @@ def page() -> str:
             numbers follow from constants that were measured on an {H100.title}: {H100.flops / 1e12:.0f} TFLOP/s of
             float32 products, {H100.value_seconds * 1e12:.0f} ps of elementwise work and traffic for a kernel value
             in addition to its product, and {H100.fused_seconds * 1e12:.0f} ps if at most {FUSED_FEATURES}
-            inputs let one pass make both. Nine measured runs were within a factor of 1.8 of such estimates. The
-            network's constants are of a data sheet ({NETWORK / 1e9:.0f} GB/s a card) and an assumption
-            ({MESSAGE_SECONDS * 1e6:.0f} µs a message); nothing of
-            many cards was measured."""
+            inputs allow both in one pass. Nine measured runs were within a factor of 1.8 of such estimates. The
+            network's constants come from a data sheet ({NETWORK / 1e9:.0f} GB/s a card) and an assumption
+            ({MESSAGE_SECONDS * 1e6:.0f} µs a message); nothing was measured on
+            several cards."""
         ),
         "## The formula",
         filled("An epoch meets each of n points with each of m centers (or random features). Each meeting costs"),
@@ -160,9 +160,9 @@ def page() -> str:
         filled("*bandwidth*: elementwise work, which goes with the card's memory more than with its arithmetic.", "- "),
         filled(
             f"""Cards share the centers. In each step the batch goes to all of them and its predictions are summed:
-            4 · {BATCH:,} · (d + 2 c) bytes, and two messages for each doubling of the cards. That is the *network*. It
-            takes as long however many cards there are, so it bounds what more of them can bring. The cards for an hour
-            are the fewest for which the work divided by the cards, and the network, come to 3,600 seconds."""
+            4 · {BATCH:,} · (d + 2 c) bytes, and two messages for each doubling of the cards. That is the *network*. Its
+            time hardly depends on the number of cards, so it limits the gain from more cards. The cards for an hour
+            are the smallest number for which the work divided by the cards, plus the network, takes 3,600 seconds."""
         ),
         "## The papers' sizes",
         table(HEADLINES),
@@ -171,11 +171,10 @@ def page() -> str:
         filled(
             f"""With every point a center, {products:.0%} of the work is arithmetic and the rest bandwidth. Both grow
             with n², and the network is no limit. With a million centers the network takes
-            {duration(million.network(2))} an epoch on two cards, and the points as bytes take
-            {duration(million.n * million.d / DISK)} to be read from a
-            disk of {DISK / 1e9:.0f} GB/s, while the work continues. So the road leads through fewer centers than
-            points, or through random features, and then through several cards. Faster products alone would shorten an
-            epoch to its elementwise part."""
+            {duration(million.network(2))} an epoch on two cards, and reading the points as bytes from a
+            disk of {DISK / 1e9:.0f} GB/s takes {duration(million.n * million.d / DISK)}, while the work continues. So
+            a billion points need fewer centers than points, or random features, and then several cards. Faster
+            products alone would shorten an epoch to its elementwise part."""
         ),
         filled(
             """Not counted are the eigensystem of the subsample, the corrections of EigenPro, evaluation, and cards that

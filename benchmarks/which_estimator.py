@@ -61,11 +61,11 @@ MOST_OTHERS = 0.1
 #: For each problem the title, what an error is, and its task.
 PROBLEMS = {
     "digits": (
-        "MNIST, from 60,000 rows on with deformed digits; 784 pixels, 10 classes",
+        "MNIST, with deformed digits above 60,000 rows; 784 pixels, 10 classes",
         "test error (%)",
         "classification",
     ),
-    "friedman": ("Friedman 1 with noise, which alone is 0.04; 10 inputs", "test, 1 − R²", "regression"),
+    "friedman": ("Friedman 1; the noise alone gives 0.04; 10 inputs", "1 − R² on test rows", "regression"),
     "covertype": ("Covertype, 54 inputs, 7 classes", "test error (%)", "classification"),
 }
 #: Rows for the training of the problem that has no more.
@@ -496,12 +496,18 @@ def page(found: dict[Any, dict[str, str]]) -> str:
         lines += [f"**Not measured yet:** {', '.join(never)} rows.", ""]
     lines += ["## In short", ""]
     for problem, (title, _, _) in PROBLEMS.items():
-        lines += [f"{title}:", ""]
-        lines += [f"- {advice(problem, size, found)}" for size in sizes if problem in with_rows(size)] + [""]
+        lines += [
+            f"{title}:",
+            "",
+            "| rows | estimators | lowest error | faster, with an error near it |",
+            "| --: | --: | :-- | :-- |",
+        ]
+        lines += [advice(problem, size, found) for size in sizes if problem in with_rows(size)] + [""]
     lines += [
-        "An error is near the lowest if it is within a tenth of it, or within the error of counting if that is more.",
-        "[benchmarks/RESULTS.md](../benchmarks/RESULTS.md) compares the defaults on 44 smaller datasets. Your own data",
-        "decide: `shallows compare my.csv` measures the methods on them and recommends one.",
+        "An error is near the lowest if it is at most a tenth higher. For classes it is also near if the difference is",
+        "within the standard error on 10,000 test rows.",
+        "[benchmarks/RESULTS.md](../benchmarks/RESULTS.md) compares the defaults on 44 smaller datasets.",
+        "`shallows compare my.csv` measures the methods on your own data and recommends one.",
         "",
         "## Errors and times",
         "",
@@ -577,18 +583,15 @@ def near_best(problem: str, size: int, found: dict[Any, dict[str, str]]) -> dict
 
 
 def advice(problem: str, size: int, found: dict[Any, dict[str, str]]) -> str:
-    """The most accurate one, and the fastest that is near it."""
+    """A row of the table: the most accurate estimator, and the fastest of those near it."""
     measured = len(at(problem, size, found))
     near = near_best(problem, size, found)
-    if measured < 2:
-        return f"{size:,} rows: {f'only {next(iter(near))}' if near else 'nothing'} was measured"
-    rows = f"{size:,} rows" + (f", of {measured} estimators" if measured < len(ESTIMATORS) else "")
+    if not near:
+        return f"| {size:,} | {measured} | – | – |"
     best = next(iter(near))
     quick = min(near, key=lambda estimator: float(near[estimator]["fit_seconds"]))
-    text = f"{rows}: {best} has the lowest error ({_describe(near[best])})"
-    if quick == best:
-        return f"{text}, and none that is near it is faster."
-    return f"{text}; {quick} is near it in less time ({_describe(near[quick])})."
+    faster = "–" if quick == best else f"{quick} ({_describe(near[quick])})"
+    return f"| {size:,} | {measured} | {best} ({_describe(near[best])}) | {faster} |"
 
 
 def _describe(one: dict[str, str]) -> str:

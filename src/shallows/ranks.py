@@ -25,11 +25,11 @@ class Alone:
         return slice(self.rank, n, self.size)
 
     def local(self, rows: slice) -> slice:
-        """Positions of the own rows in some consecutive rows, counted among all own rows."""
+        """The positions, among all rows of this process, of those of its rows that are in a slice of all rows."""
         return slice(*(max(0, -(-(edge - self.rank) // self.size)) for edge in (rows.start, rows.stop)))
 
     def piece(self, rows: slice) -> slice:
-        """The part of some consecutive rows that this process computes, if each process has one piece of them."""
+        """The piece of consecutive rows that this process computes, if each process computes one piece."""
         n = rows.stop - rows.start
         return slice(*(rows.start + n * rank // self.size for rank in (self.rank, self.rank + 1)))
 

@@ -114,7 +114,8 @@ def rows_to_learn(estimator: Any, batch: Batch) -> tuple[Batch, bool]:
     """The rows that a model learns now, and whether it begins with them instead of continuing.
 
     The estimator keeps the first rows in ``_first_rows`` until they are `enough` to choose parameters from. Until then
-    the model begins again with all of them when they are a quarter more, and continues with the batches in between.
+    the model begins again with all of them whenever their number has grown by a quarter, and continues with the
+    batches in between.
     ``_n_begun`` is the number of rows that it began with.
     """
     n_begun = getattr(estimator, "_n_begun", 0)

@@ -90,10 +90,10 @@ def calibrate(
 ) -> Calibration:
     """Learn the map from outputs to logits on left-out rows, without a check that it is better than none.
 
-    ``codes`` (n, c) are −1 and +1: one column for two classes, else one for each. ``shares`` (c,): shares of +1 among
-    all training rows, to which the rows are weighted, because among few rows a class is more or less frequent by
+    ``codes`` (n, c) are −1 and +1: one column for two classes, else one for each. ``shares`` (c,): the shares of +1
+    among all training rows. Rows are weighted so that they have these shares too, since shares among few rows vary by
     chance. `BOUNDED` reduces the influence of outputs that are far too large; `SCALED` does not change decisions.
-    ``start``: a calibration of nearly the same rows, from which an optimum that is only judged is found sooner.
+    ``start``: a calibration of nearly the same rows to start from; this saves time if the result is only judged.
     """
     scores, weights = scores.astype(np.float64), row_weights(codes, weights, shares)
     units = None if form == OUTPUTS else _median_size(scores, weights)
@@ -148,11 +148,12 @@ def leave_out(
     spans: Sequence[slice],
     direct: tuple[np.ndarray, slice] | None = None,
 ) -> LeftOut | None:
-    """Outputs at held-out rows, at rows left out in closed form, or at rows that further coefficients lack, or None.
+    """Outputs at rows that were not trained on: held-out, left out in closed form, or of the ``spans``; None without.
 
-    ``outputs``: at points, for coefficients. ``rows`` are in the user's order, and ``order`` has the row at each place
-    of the fit. ``coefficients``: of the model's c outputs, then of the k further sets, which were not trained on the k
-    ``spans``. ``direct``: outputs at rows, in the order of the fit, from a factored kernel matrix.
+    ``outputs(points, coefficients)`` evaluates functions. ``rows`` are in the user's order, and ``order`` has the row
+    at each place of the fit. ``coefficients`` belong to the model's c outputs, then to further sets of c outputs; set
+    k was trained without the k-th of the ``spans``. ``direct``: outputs from a factored kernel matrix, and their
+    places.
     """
     c = targets.aims(rows.y[:1]).shape[1]
     own = coefficients[:, :c]

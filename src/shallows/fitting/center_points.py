@@ -197,7 +197,8 @@ def number_of_use(centers: Any, placed: Centers, choices: Choices) -> int:
 def effective_dimension(choices: Choices, n: int) -> float:
     """Σᵢ μᵢ/(μᵢ + λ) over the eigenvalues of the kernel matrix of all n points, estimated on the rows that chose λ.
 
-    Infinite if they are too few: it is a third of them or more, or more rows chose a narrower bandwidth.
+    Infinite if it cannot be estimated: if it is a third of the number of these rows or more, or if more rows chose a
+    narrower bandwidth.
     """
     if choices.found is None or choices.found.narrowing is not None or not choices.regularization:
         return math.inf

@@ -51,8 +51,8 @@ def choose_components(
 ) -> principal_components.Components | None:
     """The principal components that replace the inputs, or None for the inputs; see `components_for`.
 
-    Warns if "auto" compares nothing only because the bandwidth is given, which it does not show, so that Python shows
-    it once in a search over bandwidths.
+    Warns if "auto" compares nothing because the bandwidth is given. The message does not contain the bandwidth, so in
+    a search over bandwidths Python shows it only once.
     """
     if rows.matrix is not None or wanted is None:
         return None
@@ -119,7 +119,7 @@ def choose_inputs(
 
 
 def held_out_spans(n: int, n_subsample: int, n_outputs: int) -> list[slice]:
-    """Rows, in the order of the fit, that each further set of outputs is not trained on; none of too few."""
+    """The rows that each further set of outputs is trained without, in the order of the fit; empty for too few rows."""
     m = min(max(min(LEAST_HELD_OUT, n // 4), min(MOST_HELD_OUT, n // 5)), n - n_subsample)
     if m < FEWEST_HELD_OUT:
         return []
@@ -187,9 +187,10 @@ def choose_kernel(
 ) -> tuple[Kernel, Choices]:
     """The kernel of a fit, and how its bandwidth and λ were chosen.
 
-    ``sample`` are all rows, or the rows to choose with if ``points`` (on which the kernel is checked), ``first_rows``
-    (of all rows, as `Sample.first`) and ``size`` (the number of all rows and of the inputs) are given. ``known`` is the
-    kernel of the user's preconditioner. ``room`` are bytes. ``n_units`` are centers or features of the function.
+    ``sample`` has all rows, or only rows to choose with. In the second case ``points`` are points on which the kernel
+    is checked, ``first_rows`` returns the first of all rows like `Sample.first`, and ``size`` is the number of all rows
+    and of inputs. ``known``: the kernel of the user's preconditioner. ``room``: bytes. ``n_units``: centers or
+    features.
     """
     chosen, ridge = Choices(), request.regularization
     points = sample.points if points is None else points
@@ -281,7 +282,7 @@ def _choose(
 def add_left_out_columns(targets: Array, weights: Array | None, spans: list[slice]) -> tuple[Array, Array | None]:
     """Targets and weights with further sets of outputs next to the first, shapes (n, (1 + k) c).
 
-    Set k is not trained on the k-th of the ``spans``, where a calibration is learned. All sets share kernel values.
+    Set k is trained without the rows of the k-th span; a calibration is learned on them. All sets share kernel values.
     """
     if not spans:
         return targets, None if weights is None else weights[:, None]

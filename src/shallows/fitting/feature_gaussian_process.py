@@ -168,7 +168,7 @@ def posterior(sums: RowSums, times: float, ratio: float, variances: Variances) -
 def noise_factor(sums: RowSums, ratio: float, variances: Variances) -> float:
     """The factor of the variances of the rows with the largest likelihood of all rows.
 
-    It is 1 unless the features miss next to nothing of the kernel, so that these variances are noise.
+    It is 1 if the features miss a relevant part of the kernel; only otherwise the variances of the rows are just noise.
     """
     least = max(MOST_LEFT * sums.share, 1.0 / MOST_TIMES)
     if least >= 1.0 or None not in variances:

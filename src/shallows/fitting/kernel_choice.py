@@ -41,7 +41,7 @@ CHANCE, LEAST_GAIN = 2.0, 0.01
 
 
 def choose_kernel_form(rows: TrainingSet, codes: np.ndarray, seed: int, *, of_distance: bool) -> Kernel:
-    """The open kernel with the least leave-one-out error; the Gaussian kernel for sparse or few rows.
+    """The kernel with the least leave-one-out error, without parameters; the Gaussian kernel for sparse or few rows.
 
     ``of_distance``: only kernels of the Euclidean distance, of which a metric can be learned.
     """

@@ -206,7 +206,10 @@ def spans_to_leave_out(
     calibrates: bool,
     in_closed_form: bool,
 ) -> list[slice]:
-    """Rows, in the order of the fit, for a calibration, unless held-out rows serve; the first ``n_kept`` cannot."""
+    """The rows that a calibration is learned on, in the order of the fit, without the first ``n_kept`` rows.
+
+    Empty if the calibration is learned on held-out rows, or in closed form.
+    """
     if not calibrates or held_out is not None:
         return []
     if solver.is_exact:

@@ -111,8 +111,9 @@ def warn_if_unconverged(
 ) -> None:
     """Warn if a training ended at ``max_epochs`` after many halvings, or with a large loss and a remedy is known.
 
-    No warning of the loss if there is nothing to learn but the mean; with a regularization, which keeps the loss of
-    noisy targets large, unless a small damping explains it; or if the loss is constant at a step of the library.
+    There is no warning of a large loss in three cases: only the mean can be learned; a regularization keeps the
+    loss of noisy targets large and damping is not small; or the loss is constant with a step that the library
+    chose.
     """
     losses, tol, damping = run.losses, solver.tol, solver.damping
     if tol == 0 or run.stopped_by != "max_epochs" or nothing_to_learn:

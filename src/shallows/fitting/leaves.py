@@ -127,8 +127,8 @@ def fit_leaves(
 def select_outputs(codes: np.ndarray, members: Sequence[np.ndarray]) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """The rows and the columns of the codes that the function of each leaf is fitted to.
 
-    These are the columns that vary in the leaf. A leaf with equal codes, such as one class, is constant, which one
-    column of few rows shows.
+    These are the columns that vary in the leaf. In a leaf with equal codes, such as one class, no column varies,
+    and a few rows of one column are enough.
     """
     varying = [np.flatnonzero((codes[own] != codes[own[0]]).any(axis=0)) for own in members]
     of_fit = [own if len(outputs) else own[:EQUAL] for own, outputs in zip(members, varying, strict=True)]

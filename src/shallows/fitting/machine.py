@@ -180,7 +180,7 @@ class Phases:
     began: float = field(default_factory=time.perf_counter)
 
     def end(self, name: str, run: training.Run | None = None) -> None:
-        """Store the seconds of a phase. Of a run, the seconds that it did not train are its evaluation."""
+        """Store the seconds of a phase; for a run, the seconds without training are stored as "evaluation"."""
         now = time.perf_counter()
         seconds, self.began = now - self.began, now
         if run is not None:

@@ -236,7 +236,7 @@ def lowers_error(
 def choose_in(
     metric: LearnedMetric, kernel: Kernel, x: np.ndarray, y: np.ndarray, weights: np.ndarray | None, seed: int
 ) -> RidgeChoice | None:
-    """Bandwidth and λ with the least leave-one-out error in a metric, on all of some rows; None if they are too few."""
+    """Bandwidth and λ with the least leave-one-out error on these rows in a metric; None for too few rows."""
     joined = join_copies(x, y, weights)
     if len(joined.first) < 3 or not joined.targets.any():
         return None

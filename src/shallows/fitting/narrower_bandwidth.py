@@ -1,4 +1,4 @@
-"""A narrower bandwidth than a few rows choose, where a fit has many."""
+"""For a fit to many rows, a narrower bandwidth than the one that few rows choose."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def narrower(
     falls_on: bool = True,
     in_metric: bool = False,
 ) -> RidgeChoice:
-    """Narrow a bandwidth that few rows chose, if half of the rows have a smaller error then, by more than chance.
+    """Narrow a bandwidth that few rows chose, if this lowers the error on half of the rows by more than chance.
 
     Few rows do not show the fine structure that many rows can learn, so the best bandwidth falls with their number. The
     best bandwidth of half of the rows is at the minimum of a parabola through the errors of three bandwidths. If it is

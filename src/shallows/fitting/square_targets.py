@@ -67,7 +67,7 @@ class SquareClassTargets:
         return np.asarray(self.binarizer.transform(y), dtype=np.float64)
 
     def encode(self, y: np.ndarray) -> np.ndarray:
-        """The codes of labels without the intercept, which a function learns."""
+        """The codes of labels minus the intercept: the values that a function is trained on."""
         return self.aims(y) if self.intercept is None else self.aims(y) - self.intercept
 
     def unscale(self, scores: np.ndarray) -> np.ndarray:

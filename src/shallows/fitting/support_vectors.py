@@ -191,7 +191,7 @@ def fit_core_vector_regression(
 
 @dataclass
 class TimeLimit:
-    """Seconds that remain for one or more trainings of a fit, and whether they ended one."""
+    """The seconds that remain for the trainings of a fit, and whether a training was stopped by them."""
 
     left: float | None
     stopped: bool = False
@@ -238,7 +238,7 @@ def standardize(y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, float, 
 
 
 def ridge_of_tube(choice: RidgeChoice | None, n: int, mu: float) -> float:
-    """λ of the tube's problem from that of kernel ridge regression, for targets of deviation one.
+    """λ of regression with a tube from the λ of kernel ridge regression, for targets with standard deviation one.
 
     Coefficients of ridge regression are residuals over λ. Here the sum of their sizes is 1/λ, or less below μ.
     """

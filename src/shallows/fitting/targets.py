@@ -179,8 +179,8 @@ class ValueTargets:
     def scaled_loss(self) -> tuple[Loss, float]:
         """The loss in the units of the coded targets, and the factor of λ in them.
 
-        With f = s g, a loss of slopes is s times itself and one of squares s² times; dividing by s² leaves λ/2 ‖g‖² for
-        squares, and s λ for slopes.
+        With f = s g the square loss has the factor s², and losses that grow linearly have the factor s. After division
+        by s² or s the regularizer is λ/2 ‖g‖² for squares and s λ/2 ‖g‖² for the others.
         """
         return self.loss.in_units(self.scale), 1.0 if self.loss.name in ("square", "huber") else self.scale
 
@@ -300,7 +300,7 @@ class Machines:
     def decisions(self, outputs: np.ndarray) -> np.ndarray:
         """Scores of the classes from the machines' outputs: one column for two classes, else one for each class.
 
-        For pairs of classes they are votes, plus less than half a vote for the sizes of the outputs.
+        If each pair of classes has a machine, a score is a number of votes. Sizes of outputs add less than half a vote.
         """
         return _ovr_decision_function(outputs > 0, outputs, len(self.classes)) if self.vote else outputs
 

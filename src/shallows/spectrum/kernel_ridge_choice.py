@@ -59,7 +59,7 @@ def number_of_rows(n: int) -> int:
 
 
 def with_enough_rows(n: int, choose: Callable[[int], RidgeChoice | None]) -> RidgeChoice | None:
-    """``choose(m)`` for the m = `number_of_rows` of n rows, and for `MOST_ROWS` if these rows show no relation."""
+    """Choose from `number_of_rows` of n rows, and again from up to `MOST_ROWS` if these rows show no relation."""
     m = number_of_rows(n)
     choice = choose(m)
     if choice is not None and choice.is_uninformative and m < min(n, MOST_ROWS):

@@ -128,7 +128,7 @@ class RidgeChoice:
         return self.ridges[min(self.ridges, key=lambda tried: abs(math.log(tried / bandwidth)))]
 
     def summary(self) -> dict[str, Any]:
-        """What was chosen, and the least and largest value as good within a standard error, where searched."""
+        """The chosen values, and for searched ones the range of values that are as good within a standard error."""
         found = {
             "chosen_by": "leave-one-out",
             "rows": self.n_rows,

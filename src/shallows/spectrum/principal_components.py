@@ -128,7 +128,7 @@ def candidates(X: Any, budget: int) -> list[int]:
 
 
 def components_are_surely_no_worse(of_inputs: np.ndarray, of_components: np.ndarray) -> bool:
-    """Whether the losses of rows are lower with components by more than chance, or no higher and known to be close."""
+    """Whether components lower the losses by more than chance, or do not raise them and the difference is small."""
     if of_inputs.shape != of_components.shape:  # Rounding has made points equal.
         return False
     gain = of_inputs - of_components

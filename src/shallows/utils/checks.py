@@ -41,7 +41,7 @@ def is_whole(value: Any, least: int = 1, most: int | None = MOST) -> bool:
 
 
 def check_positive(estimator: Any, *names: str, or_zero: bool = False, rules: Collection[str | None] = ()) -> None:
-    """Refuse parameters that are no positive (or zero) finite numbers, none of the rules and not a default of None.
+    """Refuse parameters that are not positive (or zero) finite numbers; ``rules`` and a default None are allowed.
 
     Skips names that the estimator does not have, as the other checks of several names.
     """

@@ -68,7 +68,7 @@ class LazyTable(MutableMapping[str, Any]):
         return importlib.util.resolve_name(entry.partition(":")[0], self.package)
 
     def attributes(self) -> dict[str, str]:
-        """The names of the entries by the names of their attributes, of those that are places."""
+        """The name of each entry that is given by its place, by the name of its attribute."""
         return {entry.partition(":")[2] or key: key for key, entry in self._entries.items() if isinstance(entry, str)}
 
     def attribute(self, name: str) -> Any:

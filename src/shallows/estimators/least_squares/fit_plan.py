@@ -71,8 +71,8 @@ class FitPlan:
     error : float
         Expected on new rows: 1 − accuracy of a classifier, 1 − R² of a regressor.
     error_range : tuple of float
-        From the error if it falls twice as fast as in the pilot, less two standard errors, to that of the largest
-        pilot, plus two.
+        From the error expected if it falls twice as fast as in the pilot fits, to the error of the largest pilot
+        fit; two standard errors wider at both ends.
     pilot_rows : int
         Rows of the largest fit that was tried.
     pilot_seconds : float

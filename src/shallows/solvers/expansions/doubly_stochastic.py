@@ -302,7 +302,7 @@ class DoublyStochasticStepper:
     *((5, 3), (5, 3), (), ()),
 )
 def before_step(scores: Array, change: Array, last: float, kappa: float, before: Array, direction: Array) -> None:
-    """The function before the last step, and its change by a step of one, from f after the step."""
+    """From the values of f after a step: its values before the step, and its change by a step of length one."""
     before[...] = (scores - last * change) / (1.0 - last * kappa)
     direction[...] = change - kappa * before
 

@@ -30,7 +30,8 @@ def verdicts(going, energy, square, noise, left, own, eps, moves, good, norm):
     # type: (Array, Array, Array, float, Array, Array, float, Array, Array, Array) -> None
     """For each output: whether it moves, whether its new direction is more than rounding, and the norm of its image.
 
-    An output stays if the image of its residual is only rounding. If its new direction is, it moves along the old one.
+    An output does not move if the image of its residual is only rounding. It moves along its old direction if the new
+    direction is only rounding.
     """
     moves[...] = going * (energy > noise * square)
     good[...] = left > eps * own

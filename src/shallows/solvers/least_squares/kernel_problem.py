@@ -108,7 +108,7 @@ class KernelSolver(Settings):
         return (plan.batch_size * per_row + p.n_subsample * (p.rank + 4 * n_outputs)) * itemsize
 
     def n_kept(self, n: int, itemsize: int, budget: int) -> int:
-        """How many of the first rows in the order of the fit cannot be left out of a second set of outputs."""
+        """How many of the first rows, in the order of the fit, every further set of outputs must be trained on."""
         return 0
 
 

@@ -1,4 +1,4 @@
-"""Stochastic dual coordinate ascent, on kernels or on features, with the losses in the dual problem.
+"""Stochastic dual coordinate ascent, on kernels or on features.
 
 For a convex loss the regularized risk has the dual
 

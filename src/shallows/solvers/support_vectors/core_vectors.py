@@ -348,7 +348,7 @@ class EnclosingBall(TwoClassSettings):
         return self.uncertain(state, state.margin)
 
     def uncertain(self, state: CoreState, unit: float) -> tuple[str, str] | None:
-        """What ε of R² leaves uncertain, by the ``unit`` (margin of classes, λ for values), and what helps; or None."""
+        """Why the function is uncertain in the ``unit`` (margin for classes, λ for values), and what helps; or None."""
         share = 0.5 * self.epsilon * state.radius_squared / unit
         if not state.enclosed:
             left = f"With {len(state.core)} core points and {state.n_steps:,} steps, all that the limits allow, a point"

@@ -222,7 +222,7 @@ class RowSettings(DualSettings):
 
 
 def report_violation(most: int, steps: str, gap: float, tol: float, limit: str) -> tuple[str, str]:
-    """What a solver reports that reached its limit first, and what the user can do."""
+    """The report of a solver that reached its limit before its tolerance, and what the user can do."""
     left = f"After {most:,} {steps} the conditions of optimality are still violated by {gap:.2g}, and tol is {tol:g}"
     return left, f"increase {limit} of the solver"
 

@@ -49,8 +49,8 @@ def check(target: str, spec: Mapping[str, Any]) -> None:
             is_judged = metric.get("evidence") == "number" and not {"tolerance", "not_measured"} & metric.keys()
             if ("why" in metric) != (is_derived or is_judged) or ("why" in metric and "tolerance" in metric):
                 raise ConfigurationError(
-                    "A metric has 'why' if its evidence is 'derivation', or if it is a number without a tolerance, "
-                    "which is not compared with the printed one; and only then."
+                    "A metric needs 'why' if its evidence is 'derivation', or if it is a number without a tolerance, "
+                    "which is not compared with the printed one. Other metrics have no 'why'."
                 )
             _check_reference(_level(metric), spec)
     for name, claim in spec.get("claims", {}).items():
@@ -67,7 +67,9 @@ def check(target: str, spec: Mapping[str, Any]) -> None:
                 find(claim["across"], ACROSS)
                 ways += ["across: " + claim["across"]] * takes_curves(claim["across"])
             if len(ways) > 1:
-                raise ConfigurationError(f"A claim has {' or '.join(ways)}, not both: each gives its number.")
+                raise ConfigurationError(
+                    f"A claim has {' or '.join(ways)}, not both: each says which value of a series is compared."
+                )
             find(claim.get("reduce", "last"), REDUCTIONS)
             for key in ("of", "over", "less", "to"):
                 _check_reference(claim.get(key), spec)
@@ -75,7 +77,7 @@ def check(target: str, spec: Mapping[str, Any]) -> None:
                 level = spec["metrics"].get(until.get("metric"), {})
                 if "first_passage" not in level:
                     raise ConfigurationError(
-                        "The series in 'to' needs a metric with a first_passage: where a claim ends."
+                        "The metric in 'to' must have a first_passage: the claim is about values up to it."
                     )
             points = _points(spec) if "at" in claim else set()
             if points and claim["at"] not in points:
@@ -173,7 +175,7 @@ def _check_evidence(claim: Mapping[str, Any]) -> None:
         raise ConfigurationError(f"A claim whose evidence is {kind!r} cannot be 'refuted': only a statement can.")
     for key, (of_kind, says) in _NEEDED.items():
         if kind == of_kind and key not in claim:
-            raise ConfigurationError(f"A claim whose evidence is a {kind} says under {key!r} {says}.")
+            raise ConfigurationError(f"A claim whose evidence is a {kind} needs {key!r}: {says}.")
     for key, (of_kind, _) in {**_NEEDED, "corrects": ("own", "")}.items():
         if key in claim and kind != of_kind:
             raise ConfigurationError(f"A claim whose evidence is {kind!r} has no {key!r}.")
@@ -181,7 +183,7 @@ def _check_evidence(claim: Mapping[str, Any]) -> None:
         raise ConfigurationError(
             f"A claim whose evidence is {kind!r} has no 'fixed'."
             if "fixed" in claim
-            else "The claim says under 'fixed' when its criterion was set: 'first commit' or 'after a look'."
+            else "A claim needs 'fixed': when its criterion was set, 'first commit' or 'after a look'."
         )
     if "over" in claim and "less" in claim:
         raise ConfigurationError("A claim has 'over' or 'less', not both: it is about a ratio or about a difference.")
@@ -206,12 +208,15 @@ def check_published(target: str, spec: Mapping[str, Any], rows: Iterable[Mapping
             if name in said and "evidence" not in one:
                 raise ConfigurationError("A metric with published values needs 'evidence', the kind of these values.")
             if "tolerance" in one and "fixed" not in one:
-                raise ConfigurationError("The metric says under 'fixed' when its tolerance was set.")
+                raise ConfigurationError(
+                    "A metric with a tolerance needs 'fixed': when the tolerance was set, 'first commit' or 'after a "
+                    "look'."
+                )
     for name, one in spec.get("claims", {}).items():
         with placed(f"target {target}, claim {name}"):
             if said and (one["evidence"] == "own") == (name in said):
                 raise ConfigurationError(
-                    "The evidence of a claim is 'own' where no paper prints it, and only there; "
+                    "A claim has the evidence 'own' if no paper prints it, and otherwise not; "
                     + ("the published file has it." if name in said else "the published file has no row of it.")
                 )
 
