@@ -8,7 +8,7 @@ import yaml
 
 from own_plan import own_configuration, own_plan
 from shallows.errors import ShallowsError, UnknownNameError
-from shallows_papers.experiments.comparing import verdicts
+from shallows_papers.experiments.comparing import target_table, verdicts
 from shallows_papers.experiments.planning import configuration, target_entry
 from shallows_papers.experiments.planning.configuration import ConfigurationError
 from shallows_papers.experiments.setting_text import parse_setting
@@ -236,3 +236,8 @@ def test_a_paper_may_have_methods_of_its_own(project):
         path.write_text(yaml.safe_dump({"methods": methods}))
         with pytest.raises((ConfigurationError, UnknownNameError), match=problem):
             configuration.load(project)
+
+
+def test_a_setting_with_several_values_shows_each_kind_of_source():
+    described = target_table.describe(own_plan().comparison("eigenpro_table3", "laptop"), {})
+    assert described["sources"]["Pegasos"]["bandwidth"].startswith("printed: Table 6 (MNIST); chosen: CIFAR-10 by our")

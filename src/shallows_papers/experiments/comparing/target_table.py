@@ -124,7 +124,8 @@ def describe(comparison: Mapping[str, Any], results: Mapping[str, RunResult]) ->
 def _sources(comparison: Mapping[str, Any]) -> dict[str, dict[str, str]]:
     return {
         word: {
-            last_name(name): f"{kind}: {place}" for name, source in sources.items() for kind, place in source.items()
+            last_name(name): "; ".join(f"{kind}: {place}" for kind, place in source.items())
+            for name, source in sources.items()
         }
         for word, sources in comparison["sources"].items()
         if sources
