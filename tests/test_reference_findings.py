@@ -2,11 +2,13 @@
 
 import pytest
 
+from own_plan import own_plan
 from shallows.errors import ShallowsError
 from shallows_papers.experiments.comparing.table_rows import Row
 from shallows_papers.experiments.comparing.verdicts import Verdict
 from shallows_papers.reference import findings
 from shallows_papers.report.target import Target
+from workflow_runs import PROJECT
 
 ABOUT = {"target": "toy", "dataset": "digits (Toy)", "printed_data": ("Toy",), "metric": "error", "scale": "laptop"}
 NUMBER = {**ABOUT, "evidence": "number", "unit": "%", "margin": 0.2}
@@ -54,6 +56,7 @@ def filled(text):
         ("method=fast; epochs=5", "−0.1"),
         ("method=fast; epochs=1 | min .2", "1.00"),
         ("method=fast; epochs=9 | high .2", "4.25"),
+        ("method=fast; epochs=9 | times .2", "1.03"),
         ("method=fast, ours; epochs=1 | x1e4 .1", "12.5"),
         ("series=paper | judged", "3"),
         ("series=paper; epochs=1 or 9 | agreeing", "1"),
@@ -64,6 +67,14 @@ def filled(text):
 )
 def test_a_place_becomes_the_number_of_its_row_or_counts_rows(place, text):
     assert filled(f"It is {{toy: {place}}} here, e_{{q+1}} too.") == f"It is {text} here, e_{{q+1}} too."
+
+
+def test_a_number_of_the_demo_is_read_from_the_demo():
+    table = findings.tables(own_plan(), PROJECT / "results" / "reference")
+    place = "dataset=mnist_endless_demo; method=SGD-RF; metric=test_error | .1"
+    assert findings.fill(f"{{eigenpro_table4@demo: {place}}} %", table) == "6.7 %"
+    with pytest.raises(ShallowsError, match="No results have the number"):
+        findings.fill(f"{{eigenpro_table4: {place}}} %", table)
 
 
 @pytest.mark.parametrize(

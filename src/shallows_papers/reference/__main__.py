@@ -89,12 +89,9 @@ def _do(options: argparse.Namespace, plan: Plan, results: Path, reference: Path)
     from .held import Reference
 
     if options.command == "findings":
-        from shallows_papers.experiments.comparing.verdict_log import SCALE
-
         from . import findings
 
-        held = Reference(plan, SCALE, options.reference / SCALE)
-        return findings.write(plan.configuration.folder / "papers", held.table)
+        return findings.write(plan.configuration.folder / "papers", findings.tables(plan, options.reference))
     if options.command == "log":
         from shallows_papers.experiments.comparing import verdict_log as log
 

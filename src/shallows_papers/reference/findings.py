@@ -1,12 +1,14 @@
 """Findings with numbers from the reference: ``findings.template.md`` of a paper becomes its ``findings.md``.
 
-A number is written as ``{target: key=value; key=value}``, which names one row of a table of the laptop scale. It
-becomes the row's mean with the digits of the printed numbers. After a bar follows another form: ``| .2`` for two
-decimals, ``| x1e4 .1`` for a multiple, and ``printed``, ``low``, ``high``, ``min``, ``max``, ``sd`` or ``ratio`` for
-another number of the row. ``judged``, ``agreeing``, ``undecided``, ``within`` and ``outside`` count printed numbers of
-several rows, the last two by their means and margins; a value may then be several, as in ``epochs=80 or 160``.
+A number is written as ``{target: key=value; key=value}``, which names one row of a table of the laptop scale, and
+as ``{target@demo: ...}`` for a row of the demo. It becomes the row's mean with the digits of the printed numbers. After
+a bar follows another form: ``| .2`` for two decimals, ``| x1e4 .1`` for a multiple, and ``printed``, ``low``, ``high``,
+``min``, ``max``, ``sd``, ``ratio`` or ``times`` (the mean over the printed number) for another number of the row.
+``judged``, ``agreeing``, ``undecided``, ``within`` and ``outside`` count printed numbers of several rows, the last two
+by their means and margins; a value may then be several, as in ``epochs=80 or 160``.
 """
 
+import functools
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -14,14 +16,29 @@ from pathlib import Path
 from shallows.errors import ShallowsError
 from shallows.utils.atomic import replacing
 from shallows_papers.experiments.comparing.table_rows import Row
+from shallows_papers.experiments.comparing.verdict_log import SCALE
 from shallows_papers.experiments.comparing.verdicts import AGREEING, Verdict
+from shallows_papers.experiments.planning.plan import Plan
 from shallows_papers.experiments.setting_text import parse_setting
 from shallows_papers.report.headlines import JUDGED
 from shallows_papers.report.pivot import writer
 from shallows_papers.report.target import Target
 
+from .held import Reference
+
 TEMPLATE, FINDINGS = "findings.template.md", "findings.md"
-_PLACE = re.compile(r"\{(?P<target>[a-z][a-z0-9_]+):\s*(?P<where>[^|{}]+?)\s*(?:\|\s*(?P<form>[^{}]+?)\s*)?\}")
+_PLACE = re.compile(r"\{(?P<target>[a-z][a-z0-9_@]+):\s*(?P<where>[^|{}]+?)\s*(?:\|\s*(?P<form>[^{}]+?)\s*)?\}")
+
+
+def tables(plan: Plan, reference: Path) -> Callable[[str], Target]:
+    """Return a function that returns the table of a target, or of ``target@scale``."""
+    held = functools.cache(lambda scale: Reference(plan, scale, reference / scale))
+
+    def table(name: str) -> Target:
+        target, _, scale = name.partition("@")
+        return held(scale or SCALE).table(target)
+
+    return table
 
 
 def fill(text: str, table: Callable[[str], Target]) -> str:
@@ -76,6 +93,7 @@ def _number(place: str, parts: re.Match[str], target: Target) -> str:
     own = {
         **{"printed": row.published_value, "sd": row.measured_sd, "low": row.low, "high": row.high, "ratio": row.ratio},
         **{"min": min(row.values, default=None), "max": max(row.values, default=None)},
+        "times": row.measured_mean / row.published_value if row.measured_mean and row.published_value else None,
     }
     value = next((own[word] for word in form if word in own), row.measured_mean)
     if value is None:

@@ -20,7 +20,7 @@ def problems(plan: Plan, place: Path) -> Iterator[str]:
         yield from of_runs(held)
         if scale == log.SCALE:
             papers = plan.configuration.folder / "papers"
-            for path, _ in findings.stale(papers, held.table):
+            for path, _ in findings.stale(papers, findings.tables(plan, place)):
                 yield f"{path} is not what its template gives: python -m shallows_papers.reference findings"
             yield from log.unlogged(log.read(plan.configuration.folder / log.NAME), log_values(held))
 
