@@ -38,7 +38,7 @@ Sample = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 @dataclass(frozen=True)
 class TrainedExpansion:
-    """A function with what a stream needs to continue."""
+    """A trained function, and what a stream needs to continue its training."""
 
     plan: ExpansionPlan
     state: ExpansionState

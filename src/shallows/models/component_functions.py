@@ -77,7 +77,7 @@ class ExpansionComponents:
             return signs_of_columns(coefficients @ arrays.like(self.turn, coefficients, coefficients.dtype))
 
     def times(self, signs: np.ndarray) -> ExpansionComponents:
-        """The components with other signs."""
+        """The components, each times its entry of ``signs``, 1 or −1."""
         return replace(self, turn=self.turn * signs)
 
     def transform(self, X: Any, device: Device) -> np.ndarray:

@@ -161,7 +161,7 @@ class NystromState(DeviceState):
 
     @property
     def has_model(self) -> bool:
-        """Whether the coefficients are a model yet."""
+        """Whether there is a model: after the first pass, or after a start from the first rows."""
         return self.n_passes > 0 or self.knows_first_rows
 
     def monitored(self) -> tuple[float, float]:
