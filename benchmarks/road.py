@@ -161,8 +161,9 @@ def page() -> str:
         filled(
             f"""Cards share the centers. In each step the batch goes to all of them and its predictions are summed:
             4 · {BATCH:,} · (d + 2 c) bytes, and two messages for each doubling of the cards. That is the *network*. Its
-            time hardly depends on the number of cards, so it limits the gain from more cards. The cards for an hour
-            are the smallest number for which the work divided by the cards, plus the network, takes 3,600 seconds."""
+            time hardly depends on the number of cards, so it limits the gain from more cards. The column
+            *cards for an hour* has the smallest number of cards with which the training takes at most an hour: the
+            work divided by the number of cards, plus the time of the network."""
         ),
         "## The papers' sizes",
         table(HEADLINES),

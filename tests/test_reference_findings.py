@@ -73,7 +73,7 @@ def test_a_number_of_the_demo_is_read_from_the_demo():
     table = findings.tables(own_plan(), PROJECT / "results" / "reference")
     place = "dataset=mnist_endless_demo; method=SGD-RF; metric=test_error | .1"
     assert findings.fill(f"{{eigenpro_table4@demo: {place}}} %", table) == "6.7 %"
-    with pytest.raises(ShallowsError, match="No results have the number"):
+    with pytest.raises(ShallowsError, match="in the findings fits 0 results"):
         findings.fill(f"{{eigenpro_table4: {place}}} %", table)
 
 
@@ -82,12 +82,12 @@ def test_a_number_of_the_demo_is_read_from_the_demo():
     [
         (
             "method=fast; epochs=2",
-            "No results have the number {toy: method=fast; epochs=2} of the findings; one is needed",
+            "{toy: method=fast; epochs=2} in the findings fits 0 results; it must fit one",
         ),
-        ("method=fast", "3 results have the number {toy: method=fast} of the findings; one is needed"),
+        ("method=fast", "{toy: method=fast} in the findings fits 3 results; it must fit one"),
         (
             "method=fast; epochs=1 | sd",
-            "The result of {toy: method=fast; epochs=1 | sd} in the findings has no such number",
+            "The result of {toy: method=fast; epochs=1 | sd} in the findings has no number of this kind",
         ),
         ("method=slow | judged", "No result has the numbers {toy: method=slow | judged} of the findings"),
     ],

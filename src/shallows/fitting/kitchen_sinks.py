@@ -28,7 +28,7 @@ def fit_kitchen_sinks(
     calibrates: bool,
     call: FitCall,
 ) -> FittedOnFeatures:
-    """Fit to checked rows; ``transformer`` are unfitted hidden units with the seed."""
+    """Fit to checked rows. ``transformer`` is unfitted, draws the hidden units, and has the seed."""
     phases, targets = Phases(), learn_square_targets(rows.y, rows.weights, of_classes=of_classes, in_unit=False)
     codes, scales = targets.encode(rows.y), np.ones(1)
     if not of_classes:

@@ -169,7 +169,10 @@ class EvaluationCache:
     known: list[CachedKernelValues] = field(default_factory=list)
 
     def entry_for(self, X: Any, budget: int) -> CachedKernelValues | None:
-        """The entry of some points, to be filled or read; None for points that are new, sparse or too many."""
+        """The entry of the points ``X``, to be filled or read.
+
+        None if they come for the first time, are sparse, or need more memory than is left.
+        """
         if not isinstance(X, np.ndarray):
             return None
         for known in self.known:

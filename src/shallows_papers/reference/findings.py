@@ -88,7 +88,7 @@ def _number(place: str, parts: re.Match[str], target: Target) -> str:
             raise ShallowsError(f"No result has the numbers {place} of the findings.")
         return str(sum(map(_COUNTS[form[0]], judged)))
     if len(rows) != 1:
-        raise ShallowsError(f"{len(rows) or 'No'} results have the number {place} of the findings; one is needed.")
+        raise ShallowsError(f"{place} in the findings fits {len(rows)} results; it must fit one.")
     [row] = rows
     own = {
         **{"printed": row.published_value, "sd": row.measured_sd, "low": row.low, "high": row.high, "ratio": row.ratio},
@@ -97,7 +97,7 @@ def _number(place: str, parts: re.Match[str], target: Target) -> str:
     }
     value = next((own[word] for word in form if word in own), row.measured_mean)
     if value is None:
-        raise ShallowsError(f"The result of {place} in the findings has no such number.")
+        raise ShallowsError(f"The result of {place} in the findings has no number of this kind.")
     if form == ["printed"]:
         return row.published
     factor = next((float(word[1:]) for word in form if word.startswith("x")), 1.0)

@@ -33,8 +33,8 @@ class KernelSGD(KernelSolver):
     shuffle : bool
         True draws new batches in every epoch, as the authors' release does. False keeps the batches: faster.
     step : float or {"certified", "constant"}
-        η for a sum over the batch, or the rule that chooses it: that of `EigenPro`, or 1.5/(β + (m − 1)μ), as in the
-        release of Ma and Belkin (2017), where the model is the last iterate.
+        η for a sum over the batch, or the name of a rule. "certified" is the rule of `EigenPro`. "constant" takes
+        1.5/(β + (m − 1)μ), and the last iterate as the model, as the release of Ma and Belkin (2017) does.
     max_epochs : int
         The most passes over the training data.
     tol : float
