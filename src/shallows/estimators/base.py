@@ -40,8 +40,8 @@ _Method = TypeVar("_Method", bound=Callable[..., Any])
 def keeps_model_on_failure(fit: _Method) -> _Method:
     """Decorate a method that fits: if it raises, also by Ctrl-C, the estimator is as it was before the call.
 
-    The method must set new attributes, and must not change the objects that are old attributes. With ``verbose``, long
-    parts of the fit print a line now and then.
+    The method must set new attributes, and must not change the objects that old attributes refer to. With ``verbose``,
+    long parts of the fit print a line now and then.
     """
 
     @functools.wraps(fit)

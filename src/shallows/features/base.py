@@ -112,7 +112,7 @@ class FeatureMap:
 
 
 def check_inputs(x: Any, n_inputs: int) -> None:
-    """Refuse points with another number of inputs."""
+    """Refuse points that do not have the number of inputs of the map."""
     if x.ndim != 2 or x.shape[1] != n_inputs:
         raise ShallowsError(f"These features take {n_inputs} inputs, got points of shape {tuple(x.shape)}.")
 

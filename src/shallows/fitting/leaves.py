@@ -160,7 +160,7 @@ def grow_tree(points: Any, leaf_size: int, seed: int) -> tuple[LeafTree, list[np
     splits, leaves = list[list[Any]](), list[np.ndarray]()
 
     def add(members: np.ndarray) -> int:
-        """Split some rows; the number of the node."""
+        """Split some rows, and return the number of the node."""
         split = choose_split(points, members, seed) if len(members) > leaf_size else None
         if split is not None:
             column, low, high = split

@@ -235,7 +235,7 @@ class DoublyStochasticStepper:
         return state
 
     def step_at(self, state: ExpansionState, kappa: float = 0.0) -> float:
-        """γ of the current iteration, in which a step of one shrinks f by ``kappa``."""
+        """γ of the current iteration, in which a step of size 1 shrinks f by ``kappa``."""
         if self.line_search:
             return min(state.last_step if state.n_steps > 1 else 0.5 * state.step_size, self._longest(state, kappa))
         if self.theta_nu is not None:

@@ -81,7 +81,7 @@ class CoreState(ArrayState):
 
     @property
     def margin(self) -> float:
-        """ρ = λᵀK̃λ, the margin of classes."""
+        """ρ = λᵀK̃λ, the margin between the classes."""
         return -float(self.coefficients @ self.gradient)
 
     def monitored(self) -> tuple[float, float]:
