@@ -277,7 +277,7 @@ def test_a_metric_with_the_name_of_its_mark_is_refused():
 def test_a_claim_that_ends_where_another_series_does_needs_its_first_passage():
     claim = {"label": "x", "evidence": "own", "at_most": 1, "to": {"method": "slow", "metric": "error"}}
     spec = {"metrics": {"error": {"label": "e"}}, "claims": {"claim": claim}, "settings": {}, "methods": {"slow": {}}}
-    with pytest.raises(ConfigurationError, match="'to' needs a metric with a first_passage"):
+    with pytest.raises(ConfigurationError, match="The metric in 'to' must have a first_passage"):
         target_entry.check("toy", spec)
 
 
