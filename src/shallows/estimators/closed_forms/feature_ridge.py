@@ -85,7 +85,7 @@ class FeatureRidge(TransformedEstimator):
         shared: dict[str, Any] = {
             "of_classes": not self._y_is_numeric,
             "n_components": self.n_components,
-            "metric": Metric.of(self.metric),
+            "metric": None if self.metric is None else Metric.of(self.metric),
             "regularization": self.alpha,
             "solver": solver,
             "fit_intercept": getattr(self, "fit_intercept", True),
@@ -139,7 +139,8 @@ class FeatureRidge(TransformedEstimator):
         solver = self._settings()
         specification.check(self.features, type(self).__name__, own_maps=solver.has_epochs)
         check_positive(self, "alpha", or_zero=True, rules=("auto",))
-        check_metric(Metric.of(self.metric), specification.kernel_of(self.features), self.n_components)
+        if self.metric is not None:
+            check_metric(Metric.of(self.metric), specification.kernel_of(self.features), self.n_components)
         used = {
             "alpha=0": is_number(self.alpha) and self.alpha == 0,
             "early_stopping": EarlyStopping.of(self.early_stopping) is not None,
