@@ -14,7 +14,15 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from bad_input_example import outputs, table
 from forms import centers_regressor, eigenpro_classifier
-from shallows import DoublyStochasticRegressor, KernelSVMClassifier, arrays, kernels
+from shallows import (
+    DoublyStochasticRegressor,
+    FeatureRidgeClassifier,
+    KernelRidgeClassifier,
+    KernelSVMClassifier,
+    RegularizedRiskClassifier,
+    arrays,
+    kernels,
+)
 from shallows.arrays import threads
 from shallows.decomposition import DoublyStochasticKernelPCA, DoublyStochasticKernelSVD, FeatureKernelPCA
 from shallows.kernel_approximation import FourierFeatures
@@ -23,6 +31,8 @@ from shallows.solvers.components.kernel_svd import TwoViewSVDStepper
 from shallows.solvers.components.oja import OjaStepper
 from shallows.solvers.expansions.doubly_stochastic import DoublyStochasticStepper
 from shallows.solvers.feature_components.problem import FeaturePCAState
+from shallows.solvers.least_squares import normal_equations
+from shallows.solvers.regularized.sdca import SDCAStepper
 from shallows.svm import CoreVectorMachineClassifier
 
 pytestmark = pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.exceptions.ConvergenceWarning")
@@ -82,14 +92,22 @@ def test_fits_in_eight_threads_are_equal_and_leave_the_threads_of_blas_as_they_w
         (lambda: DoublyStochasticKernelPCA(solver=Oja(n_iter=5)), (OjaStepper, "step"), {2}),
         (lambda: DoublyStochasticKernelSVD(solver=TwoViewSVD(n_iter=5)), (TwoViewSVDStepper, "step"), {2}),
         (lambda: FeatureKernelPCA(features=FourierFeatures(n_features=200)), (FeaturePCAState, "take"), {2}),
+        (lambda: RegularizedRiskClassifier(random_state=0), (SDCAStepper, "step"), {2}),
+        (lambda: RegularizedRiskClassifier(features="fourier", random_state=0), (SDCAStepper, "step"), {2}),
+        (lambda: KernelRidgeClassifier(centers=50, random_state=0), (arrays, "triangular_gram"), {2}),
+        (lambda: FeatureRidgeClassifier(random_state=0), (normal_equations, "solve_by_rows"), {1}),
     ],
-    ids=["kernel SVM", "LASVM", "core vectors", "expansion", "components", "pairs", "components of features"],
+    ids=[
+        *["kernel SVM", "LASVM", "core vectors", "expansion", "components", "pairs", "components of features"],
+        *["dual ascent", "dual ascent on features", "centers", "ridge on features"],
+    ],
 )
 @pytest.mark.parametrize("large", [False, True], ids=["small", "large"])
 def test_products_of_a_solver_run_on_one_thread_of_blas_up_to_a_size(make, watched, of_large_steps, large, monkeypatch):
-    """On a busy machine, threads that waited for each other made these fits 3 to 12 times as long.
+    """On a busy machine, threads that waited for each other made these fits 2 to 12 times as long.
 
-    LASVM computes one row of its matrix at a time, which is small with any number of rows.
+    LASVM computes one row of its matrix at a time, which is small with any number of rows. Ridge regression on
+    features has a size of its own.
     """
     X, y = np.random.default_rng(0).normal(size=(60, 3)), np.arange(60) % 2
     seen, called = [], getattr(*watched)

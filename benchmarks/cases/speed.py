@@ -39,7 +39,7 @@ def measure(bench: Bench) -> list[Row]:
 
 def measure_busy(bench: Bench) -> list[Row]:
     """With one of two cores busy: digits, a support vector machine, and all kinds of fits over the same on one core."""
-    n = bench.size(2_000)
+    n = bench.size(4_000)  # With 2,000 the products of most steps are too small for several threads.
     with on_one_core():
         alone = bench.work("shallows", "defaults", "defaults on one core", n_train=n)
     with one_core_busy() as is_busy:

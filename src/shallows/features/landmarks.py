@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.linalg
 import scipy.sparse
+from threadpoolctl import threadpool_limits
 
 from .. import arrays, kernels, streams
 from ..arrays import Array, Device
@@ -24,6 +25,9 @@ BLOCK_BYTES = 2**26
 """Bytes of kernel values in a block."""
 FACTOR_BYTES = 2**30
 """The largest factor for choosing landmarks by pivots if no budget is given."""
+SMALL_BATCH = 2**25
+"""Products of a batch of K-means, rows times centers times inputs, up to which it takes one thread. Threads wait for
+each other after each batch: with another program on one of two cores, K-means for 100 centers took 15 times as long."""
 POWER_STEPS = 12
 """Steps of the power iteration for the norm of a matrix of errors, which is accurate to a tenth."""
 
@@ -40,8 +44,10 @@ def kmeans_centers(x: Array, n: int, seed: int) -> Array:
 
     random_state = int(streams.integers(seed, "k-means", 0, 1)[0] % 2**31)
     n = min(n, x.shape[0])
-    model = MiniBatchKMeans(n, random_state=random_state, n_init=1, batch_size=max(1024, 2 * n), max_iter=10)
-    with arrays.one_openmp_thread_in_a_fork():
+    size = max(1024, 2 * n)
+    model = MiniBatchKMeans(n, random_state=random_state, n_init=1, batch_size=size, max_iter=10)
+    is_small = min(size, x.shape[0]) * n * x.shape[1] <= SMALL_BATCH
+    with arrays.one_openmp_thread_in_a_fork(), threadpool_limits(1 if is_small else None, user_api="openmp"):
         if not arrays.is_sparse(x):
             return arrays.like(model.fit(arrays.to_numpy(x)).cluster_centers_, x)
         # A center has the words of its rows, which are few.

@@ -1,5 +1,6 @@
 """The fit of ridge regression on the features of any transformer."""
 
+import contextlib
 import copy
 from typing import Any
 
@@ -33,6 +34,10 @@ from .square_targets import learn_square_targets
 FEATURES_PER_ROOT, MOST_FEATURES = 20.0, 5000
 """The number of features is the first times √n, at most the second: beyond 62,500 rows a fit takes time like n."""
 
+SMALL_FIT = 2**23
+"""Rows times features up to which a fit is as fast on one thread of BLAS, with half of the processor time. Two threads
+took twice as long as one with another program on one of two cores."""
+
 
 def fit_feature_ridge(
     rows: TrainingSet,
@@ -61,20 +66,23 @@ def fit_feature_ridge(
     if transformer._grows and transformer._size is None:
         least = transformer._n_columns
         grown.set_params(n_features=number_of_features(len(rows.rows), FEATURES_PER_ROOT, least, MOST_FEATURES))
-    choice = choose_on_features(
-        transformer,
-        X,
-        codes,
-        rows.weights,
-        seed,
-        searches=searches,
-        ridge=None if is_automatic(regularization) or regularization is None else float(regularization),
-        n_features=grown._n_columns if searches and "n_features" in grown.get_params() else 0,
-        of_landmarks=transformer._of_landmarks,
-        of_classes=of_classes and not targets.several,
-        budget=budget,
-    )
-    transformer = (with_bandwidth(grown, None if choice is None else choice.bandwidth) if searches else grown).fit(X)
+    with _threads_for(X.shape[0], grown):
+        choice = choose_on_features(
+            transformer,
+            X,
+            codes,
+            rows.weights,
+            seed,
+            searches=searches,
+            ridge=None if is_automatic(regularization) or regularization is None else float(regularization),
+            n_features=grown._n_columns if searches and "n_features" in grown.get_params() else 0,
+            of_landmarks=transformer._of_landmarks,
+            of_classes=of_classes and not targets.several,
+            budget=budget,
+        )
+        transformer = (with_bandwidth(grown, None if choice is None else choice.bandwidth) if searches else grown).fit(
+            X
+        )
     phases.end("features")
 
     alpha = regularization if choice is None else choice.regularization
@@ -113,11 +121,12 @@ def fit_feature_ridge(
         form = solver.form_for(n, transformer._n_features_out)
         check_room_of_system(transformer._n_features_out if form == "features" else n, form, budget)
         blocks, n_iter, of_solver = blocks_of_rows(transformer, X, codes, root), 1, {"form": form}
-        if form == "features":
-            coefficients = normal_equations.solve_by_features(blocks, ridge)
-        else:
-            H, T = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
-            coefficients = normal_equations.solve_by_rows(H, T, ridge)
+        with _threads_for(n, transformer):
+            if form == "features":
+                coefficients = normal_equations.solve_by_features(blocks, ridge)
+            else:
+                H, T = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+                coefficients = normal_equations.solve_by_rows(H, T, ridge)
     check_finite(coefficients)
     phases.end("training")
     report = {
@@ -130,3 +139,7 @@ def fit_feature_ridge(
     }
     model = TransformedFunction(transformer, np.ascontiguousarray(coefficients.T), components)
     return FittedOnFeatures(model, targets, n_iter, report, phases.seconds, alpha)
+
+
+def _threads_for(n: int, transformer: Any) -> contextlib.AbstractContextManager[None]:
+    return arrays.one_blas_thread() if n * transformer._n_columns <= SMALL_FIT else contextlib.nullcontext()

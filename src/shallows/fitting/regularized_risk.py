@@ -92,20 +92,21 @@ def fit_regularized_risk(
         phases.end("kernel_matrix")
 
         source = InOrderThenDrawn if solver.draws_batches else InOrderThenShuffled
-        run = training.train(
-            stepper,
-            problem,
-            source(n, size, seed, first_epoch=start.epoch),
-            call.stopping(solver.max_epochs, held_out, solver.tol, phases),
-            observers=call.observers,
-            checkpoint=call.checkpoint,
-            snapshot=lambda state, epoch: RiskSnapshot(
-                function_of(problem, state, centering),
-                *(targets, problem, state, epoch, order, held_out, options, device),
-            ),
-            may_shrink=getattr(solver, "step_size", None) is None,
-            state=start.state(stepper, problem),
-        )
+        with arrays.threads_for(size * (points.shape[1] if blocks is None else blocks.n_features)):
+            run = training.train(
+                stepper,
+                problem,
+                source(n, size, seed, first_epoch=start.epoch),
+                call.stopping(solver.max_epochs, held_out, solver.tol, phases),
+                observers=call.observers,
+                checkpoint=call.checkpoint,
+                snapshot=lambda state, epoch: RiskSnapshot(
+                    function_of(problem, state, centering),
+                    *(targets, problem, state, epoch, order, held_out, options, device),
+                ),
+                may_shrink=getattr(solver, "step_size", None) is None,
+                state=start.state(stepper, problem),
+            )
         phases.end("training", run)
         model, kept = function_of(problem, run.state, centering).kept()
         warn_of_scales(problem, model, points, feature_map, name)

@@ -78,12 +78,13 @@ def make_preconditioner(
     xp, p = arrays.namespace(centers), centers.shape[0]
     # The largest eigenvalue is between a hundredth of the trace and the trace, for bandwidths that generalize.
     diagonal, eps = kernel.diagonal(centers[:, :-2]), float(xp.finfo(centers.dtype).eps)
-    factor, jitter = _factor(lambda: _lower_triangle(kernel, centers), 0.25 * eps * float(xp.sum(diagonal)))
     trace = n / p * float(xp.sum(diagonal if weights is None else weights * diagonal))
     root = xp.sqrt(n / p * (xp.ones_like(centers[:, -1]) if weights is None else weights))[:, None]
     exact = of_all_points and centers.dtype == xp.float64
     shift = max(regularization, trace * max(0.0 if exact else LEAST_SHIFT / p, 0.25 * eps))
-    inner, _ = _factor(lambda: arrays.triangular_gram(root * factor), shift)
+    with arrays.threads_for(p * p):
+        factor, jitter = _factor(lambda: _lower_triangle(kernel, centers), 0.25 * eps * float(xp.sum(diagonal)))
+        inner, _ = _factor(lambda: arrays.triangular_gram(root * factor), shift)
     return NystromPreconditioner(factor, inner, jitter)
 
 

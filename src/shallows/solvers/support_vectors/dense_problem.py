@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import scipy.linalg
 
 from ... import arrays, kernels
 from ...arrays import Array
@@ -93,9 +92,12 @@ def dense_matrix(kernel: Kernel, points: Array) -> np.ndarray:
 
 
 def factor(matrix: np.ndarray) -> tuple[np.ndarray, bool]:
-    """The Cholesky factor of a kernel matrix with a positive diagonal added; the matrix is overwritten."""
+    """The Cholesky factor of a kernel matrix with a positive diagonal added, for `scipy.linalg.cho_solve`.
+
+    The matrix is overwritten.
+    """
     try:
-        return scipy.linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+        return arrays.cholesky_in_place(matrix).T, False
     except np.linalg.LinAlgError:
         raise ShallowsError(
             "The kernel is not positive semi-definite: its matrix with a positive diagonal added has no Cholesky "
