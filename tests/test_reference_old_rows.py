@@ -166,7 +166,7 @@ def test_what_was_not_run_has_the_printed_text_and_the_place_of_the_present_file
 
 
 def test_a_criterion_that_moved_moves_the_verdict_its_words_and_no_number(plan):
-    target, metric = "cdsg_thm3_dsg_rate", "slope"
+    target, metric = "eigenpro_acceleration_factor", "solved"
     files, comparison = hold_target(target), copy.deepcopy(plan.comparison(target, "laptop"))
     claim = comparison["spec"]["claims"][metric]
     for name in ("at_most", "at_least", "between", "paired"):
