@@ -25,6 +25,7 @@ from shallows import (
 )
 from shallows.arrays import threads
 from shallows.decomposition import DoublyStochasticKernelPCA, DoublyStochasticKernelSVD, FeatureKernelPCA
+from shallows.features.landmarks import kmeans_centers
 from shallows.kernel_approximation import FourierFeatures
 from shallows.solvers import DoublyStochastic, Oja, TwoViewSVD
 from shallows.solvers.components.kernel_svd import TwoViewSVDStepper
@@ -140,6 +141,14 @@ def test_a_process_with_one_core_has_one_thread_of_its_own_and_the_same_model(mo
             assert arrays.n_threads() == len(cores)
             found.append(outputs(eigenpro_classifier(max_epochs=2, random_state=0).fit(X, y), new))
     np.testing.assert_allclose(*found, rtol=1e-6, atol=1e-9)
+
+
+def test_k_means_in_several_threads_leaves_the_threads_of_blas_as_they_were():
+    X = np.random.default_rng(0).normal(size=(3000, 5))
+    with two_blas_threads(), ThreadPoolExecutor(8) as pool:
+        for centers in pool.map(lambda _: kmeans_centers(X, 20, 0), range(24)):
+            np.testing.assert_allclose(centers, kmeans_centers(X, 20, 0))
+        assert blas_threads() == {2}
 
 
 IN_A_FORK = """

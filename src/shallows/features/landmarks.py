@@ -46,8 +46,9 @@ def kmeans_centers(x: Array, n: int, seed: int) -> Array:
     n = min(n, x.shape[0])
     size = max(1024, 2 * n)
     model = MiniBatchKMeans(n, random_state=random_state, n_init=1, batch_size=size, max_iter=10)
-    is_small = min(size, x.shape[0]) * n * x.shape[1] <= SMALL_BATCH
-    with arrays.one_openmp_thread_in_a_fork(), threadpool_limits(1 if is_small else None, user_api="openmp"):
+    most = 1 if min(size, x.shape[0]) * n * x.shape[1] <= SMALL_BATCH else None
+    # Scikit-learn limits BLAS, too. Several fits at once would restore the limit of each other, and leave one thread.
+    with arrays.own_threads(), arrays.one_openmp_thread_in_a_fork(), threadpool_limits(most, user_api="openmp"):
         if not arrays.is_sparse(x):
             return arrays.like(model.fit(arrays.to_numpy(x)).cluster_centers_, x)
         # A center has the words of its rows, which are few.
