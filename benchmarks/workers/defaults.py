@@ -38,10 +38,10 @@ warnings.simplefilter("ignore")
 for name in NAMES:
     estimator = getattr(estimators, name)(random_state=0)
     y = next((y for ending, y in targets.items() if name.endswith(ending)), None)
-    seconds, least = [], n // 4 if name in SLOW else n
+    seconds, n_rows = [], n // 4 if name in SLOW else n
     for _ in range(2):  # The first fit loads compiled loops.
         started = time.perf_counter()
-        estimator.fit(X[:least], y if y is None else y[:least])
+        estimator.fit(X[:n_rows], y if y is None else y[:n_rows])
         seconds.append(time.perf_counter() - started)
     of_fits[name] = min(seconds)
 measuring.answer(seconds=sum(of_fits.values()), of_fits=of_fits, sgemm_gflops=before)

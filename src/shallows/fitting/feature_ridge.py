@@ -80,9 +80,8 @@ def fit_feature_ridge(
             of_classes=of_classes and not targets.several,
             budget=budget,
         )
-        transformer = (with_bandwidth(grown, None if choice is None else choice.bandwidth) if searches else grown).fit(
-            X
-        )
+        grown = with_bandwidth(grown, None if choice is None else choice.bandwidth) if searches else grown
+        transformer = grown.fit(X)
     phases.end("features")
 
     alpha = regularization if choice is None else choice.regularization
