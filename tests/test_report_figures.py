@@ -8,7 +8,7 @@ import pytest
 
 import report_example
 from shallows_papers.experiments.comparing.table_rows import read_rows, write_rows
-from shallows_papers.report import figures
+from shallows_papers.report import figures, sheet
 from shallows_papers.report.figures import curves
 from shallows_papers.report.target import read
 
@@ -38,6 +38,18 @@ def test_a_figure_drawn_again_is_the_same_to_the_bit_and_leaves_the_settings_as_
     assert pictures[0] == pictures[1] and dict(matplotlib.rcParams) == before
     assert ElementTree.fromstring(pictures[0][0]).tag.endswith("svg")
     assert pictures[0][1].startswith(b"\x89PNG")
+
+
+def test_the_last_digits_of_a_layout_do_not_change_a_file(tmp_path):
+    """They differ between two drawings of one figure in the same process, and an SVG names its clipping after them."""
+    pictures = []
+    for digit in (0, 1e-15):
+        figure = matplotlib.figure.Figure()
+        figure.add_axes((0.1 + digit, 0.1, 0.8, 0.8)).plot([0, 1])
+        with sheet.styled("any"):
+            sheet.save(figure, tmp_path / "figure.svg", "Any")
+        pictures.append((tmp_path / "figure.svg").read_bytes())
+    assert pictures[0] == pictures[1]
 
 
 @pytest.mark.parametrize("kind", ["errors", "spectrum"])
