@@ -21,8 +21,8 @@ all: $(READY) ## every target at SCALE and the report: demo (the default, minute
 demo laptop paper: ## the same, by the name of the scale: make laptop
 	@$(MAKE) --no-print-directory all SCALE=$@
 
-report: $(READY) ## draw the page of SCALE from the reference results in the repository, without training: make report SCALE=laptop
-	@$(BIN)/python -m shallows_papers.reference report --scale $(SCALE)
+report: $(READY) ## draw the page of SCALE from the reference results in the repository, without training: make report SCALE=laptop TARGET="..."
+	@$(BIN)/python -m shallows_papers.reference report --scale $(SCALE) $(TARGET)
 
 verify: $(READY) ## compare your own results with the reference, number by number: make verify SCALE=laptop TARGET="..."
 	@$(BIN)/python -m shallows_papers.reference verify --scale $(SCALE) $(TARGET)

@@ -15,7 +15,7 @@ from shallows_papers.experiments.comparing.table_rows import COLUMNS, Row, write
 from shallows_papers.experiments.comparing.verdicts import Verdict
 from shallows_papers.experiments.planning.runs import PlannedRun
 from shallows_papers.experiments.running import record as records
-from shallows_papers.reference import agreement, collection, folder
+from shallows_papers.reference import agreement, collection, drawing, folder
 from shallows_papers.reference.held import Reference
 from shallows_papers.report.target import Target
 from workflow_runs import PROJECT
@@ -162,6 +162,15 @@ def collected(plan, results, tmp_path):
     said = [*collection.collect(plan, "demo", results, tmp_path / "ref", [TARGET], older=True)]
     assert said == [f"{TARGET}: 6 runs"]
     return tmp_path / "ref"
+
+
+def test_a_page_of_one_target_is_drawn_without_the_others(plan, tmp_path):
+    page = drawing.draw(plan, "demo", DEMO, tmp_path, [TARGET])
+    assert [path.stem for path in (tmp_path / "tables").glob("*.csv")] == [TARGET]
+    assert "1 of 1 targets" in page.read_text() and (tmp_path / "figures" / f"{TARGET}.svg").exists()
+    with pytest.raises(UnknownNameError, match=f"Did you mean '{TARGET}'"):
+        drawing.draw(plan, "demo", DEMO, tmp_path / "misspelled", [TARGET[:-1]])
+    assert not (tmp_path / "misspelled").exists()
 
 
 def test_collected_runs_give_the_same_table_and_the_same_file_to_the_bit(plan, demo, results, collected):

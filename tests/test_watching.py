@@ -165,7 +165,7 @@ def test_a_page_is_drawn_in_the_present_folder_from_what_the_package_has(tmp_pat
     monkeypatch.setattr(drawing, "draw", lambda plan, *rest: drawn.append(rest) or Path("index.html"))
     monkeypatch.chdir(tmp_path)
     assert cli.main(["report", "--scale", "laptop"]) == 0
-    assert drawn == [("laptop", PROJECT / "results" / "reference" / "laptop", Path("results/laptop/reference"))]
+    assert drawn == [("laptop", PROJECT / "results" / "reference" / "laptop", Path("results/laptop/reference"), [])]
     assert capsys.readouterr().out.startswith("The report: ")
 
 

@@ -54,7 +54,8 @@ EXAMPLES = {
         shallows reproduce eigenpro_table6 --scale laptop --cores 2
         shallows reproduce eigenpro_table6 --set bandwidth=8 Pegasos.batch_size=64""",
     "report": """
-        shallows report --scale laptop      writes results/laptop/reference/report/, in less than a minute""",
+        shallows report --scale laptop      writes results/laptop/reference/report/, in about a minute
+        shallows report cdsg_table6         draws one target only""",
 }
 """Examples of the commands, for their help: call, duration, and where the results go."""
 
@@ -197,6 +198,7 @@ def parser() -> argparse.ArgumentParser:
     words = "change parameters of the targets, with results in a separate folder: bandwidth=8 Pegasos.batch_size=64"
     reproduce.add_argument("--set", nargs="+", action="extend", default=[], metavar="NAME=VALUE", help=words)
     report = command(rooms, "report", _report, "draw the page of a scale from the reference results, without training")
+    report.add_argument("targets", nargs="*", metavar="TARGET", help="(default: all)")
     for one in (compare, reproduce):
         one.add_argument("--cores", default="all", help="(default: %(default)s)")
     for one in (reproduce, report):
@@ -454,7 +456,7 @@ def _report(chosen: argparse.Namespace) -> int:
     from shallows_papers.reference import drawing
 
     reference = watching.project() / "results" / "reference" / chosen.scale
-    page = drawing.draw(_plan(), chosen.scale, reference, Path("results", chosen.scale, "reference"))
+    page = drawing.draw(_plan(), chosen.scale, reference, Path("results", chosen.scale, "reference"), chosen.targets)
     print(f"The report: {page.resolve()}")
     return 0
 

@@ -76,7 +76,8 @@ def _do(options: argparse.Namespace, plan: Plan, results: Path, reference: Path)
     if options.command == "report":
         from .drawing import draw
 
-        return [f"The report: {draw(plan, options.scale, reference, results / 'reference').resolve()}"]
+        page = draw(plan, options.scale, reference, results / "reference", options.targets)
+        return [f"The report: {page.resolve()}"]
     if options.command == "crate":
         from . import crate
 

@@ -1,8 +1,11 @@
 """Draw the page of a scale from its reference results, without training."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
+from shallows.arrays import n_threads
 from shallows.utils.atomic import write_json
 from shallows_papers.experiments.comparing import target_table, verdict_log
 from shallows_papers.experiments.comparing.table_rows import write_rows
@@ -14,28 +17,38 @@ from shallows_papers.report.target import write_text
 from .held import Reference, commits_text, facts
 
 
-def draw(plan: Plan, scale: str, reference: str | Path, out: str | Path) -> Path:
+def draw(plan: Plan, scale: str, reference: str | Path, out: str | Path, only: Sequence[str] = ()) -> Path:
     """Draw tables, figures and the page of a scale into a folder, and return the page's path.
 
-    Targets without reference results are shown as not run, with the reason.
+    ``only`` names the targets of a page without summaries; empty stands for all. Targets without reference results are
+    shown as not run, with the reason. As many processes draw as the caller may use threads.
     """
+    for target in only:
+        plan.target(target)  # an error if there is none
     out, held = Path(out), Reference(plan, scale, reference)
-    drawn, targets = [_target(held, target, out) for target in plan.targets], held.targets
-    place = out / "report" / "index.html"
+    shown = [target for target in plan.targets if not only or target in only]
+    written = [_write_numbers(held, target, out) for target in shown]
+    if (n_processes := min(n_threads(), len(shown))) > 1:
+        with ProcessPoolExecutor(n_processes, get_context("spawn")) as pool:
+            list(pool.map(_render, *zip(*written, strict=True)))
+    else:
+        for paths in written:
+            _render(*paths)
+    place, n_held = out / "report" / "index.html", sum(target in held.targets for target in shown)
     page.write(
-        drawn,
+        written,
         place,
-        sorted(map(str, plan.configuration.folder.glob("papers/*/findings.md"))),
-        summary_paths(plan.configuration),
-        origin=f"Drawn from the reference results in the repository, without training: {len(targets)} of {len(drawn)} "
+        sorted(map(str, plan.configuration.folder.glob("papers/*/findings.md"))) if not only else (),
+        summary_paths(plan.configuration) if not only else (),
+        origin=f"Drawn from the reference results in the repository, without training: {n_held} of {len(shown)} "
         "targets are among them. The others count as not run, and their tables say why.",
         log=verdict_log.path_in(plan.configuration.folder),
     )
     return place
 
 
-def _target(held: Reference, target: str, out: Path) -> tuple[Path, Path | None]:
-    """Draw a target; return the paths of its table and its figure."""
+def _write_numbers(held: Reference, target: str, out: Path) -> tuple[Path, Path | None]:
+    """Write a target's numbers and runs; return the paths of its table and of the figure to draw."""
     table, figure = out / "tables" / f"{target}.csv", out / "figures" / f"{target}.svg"
     made = held.table(target)
     meta, runs = dict(made.meta), held.runs_of(target)
@@ -47,11 +60,13 @@ def _target(held: Reference, target: str, out: Path) -> tuple[Path, Path | None]
         meta["notes"] = [*meta["notes"], *_notes(held, target)]
     write_rows(table, made.rows)
     write_json(table.with_suffix(".json"), meta)
+    return table, figure if runs and meta["figure"] else None
+
+
+def _render(table: Path, figure: Path | None) -> None:
     tables.render(table)
-    if not runs or not meta["figure"]:
-        return table, None
-    figures.draw(table, figure)
-    return table, figure
+    if figure:
+        figures.draw(table, figure)
 
 
 def _notes(held: Reference, target: str) -> Iterator[str]:

@@ -234,8 +234,8 @@ def save(figure: Figure, svg_path: str | Path, title: str) -> None:
 def fix_layout(figure: Figure) -> None:
     """Place the axes once for all forms of a figure, since this takes 0.4 of the time of drawing it.
 
-    The places are rounded: their last digits depend on addresses in memory, by which the solver of Matplotlib sorts, and an
-    SVG names its clipping rectangles after all digits.
+    The places are rounded: their last digits depend on addresses in memory, by which the solver of Matplotlib sorts,
+    and an SVG names its clipping rectangles after all digits.
     """
     figure.set_dpi(PNG_DPI)
     if engine := figure.get_layout_engine():

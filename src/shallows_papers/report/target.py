@@ -74,6 +74,11 @@ class Target:
         """The decimals of measured values, by metric, where the target gives them."""
         return self.meta.get("decimals", {})
 
+    @cached_property
+    def units(self) -> Mapping[str, str]:
+        """The units of metrics that have one."""
+        return {row.metric: row.unit for row in reversed(self.rows) if row.unit}
+
     def is_drawn(self, row: Row) -> bool:
         """Whether the figure draws a row as a point of a curve, so that the table can leave it out."""
         if self.figure.get("kind") != "curves" or self.meta.get("kind") == "table":

@@ -17,8 +17,7 @@ def name_of(target: Target, key: str, value: str) -> str:
     """Return a value of a key for readers; ``labels`` in the JSON has priority."""
     labels = target.meta.get("labels") or {}
     if key == "metric":
-        unit = next((row.unit for row in target.rows if row.metric == value and row.unit), "")
-        return words(str(labels.get(value, value)), unit)
+        return words(str(labels.get(value, value)), target.units.get(value, ""))
     if value in labels:
         return str(labels[value])
     if key in NAMED_KEYS:
