@@ -92,7 +92,8 @@ def fit_kernel_components(
         )  # fmt: skip
         features = tuple(view.features for view in views)
         F, widest = features[0].block_size, max(part.width for part in features)
-        max_blocks = max(1, (solver.max_features or min(MOST_FREQUENCIES, max(512, 4 * n))) // F)
+        usual_features = min(MOST_FREQUENCIES, max(512, solver.features_per_row * n))
+        max_blocks = max(1, (solver.max_features or usual_features) // F)
         n_first = max(1, min(max_blocks, START_WIDTH // len(views) // widest))
         samples = tuple(view.sample for view in views)
         start = solver.choose_start(

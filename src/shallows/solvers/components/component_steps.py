@@ -42,6 +42,7 @@ class ComponentSettings(Settings):
     max_epochs: int | None = setting(count())
 
     n_passes: ClassVar[int] = 3
+    features_per_row: ClassVar[int] = 4  # random frequencies, without ``max_features``
     takes_sparse: ClassVar[bool] = False  # Random features are made of dense rows.
     takes_weights: ClassVar[bool] = False
     is_online: ClassVar[bool] = True

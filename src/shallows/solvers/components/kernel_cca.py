@@ -121,7 +121,7 @@ class TwoViewCCA(TwoViewSettings):
     block_size : int, optional
         Frequencies of a block. None: 512, and at most a tenth of the rows of a step.
     max_features : int, optional
-        Most random frequencies of each view. None: four times the number of rows, from 512 to 16,384.
+        Most random frequencies of each view. None: the number of rows, from 512 to 16,384.
     batch_size : int, optional
         Rows of a step, and of slices of `partial_fit`. None: ten for each frequency of a block.
     orthogonal, n_iter, max_epochs

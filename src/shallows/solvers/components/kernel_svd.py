@@ -92,7 +92,7 @@ class TwoViewSVD(TwoViewSettings):
     decrease : float, optional
         ρ in the steps η₁ / (1 + ρ (t − 1)). None: by the gap after the last singular value, see the method guide.
     max_features : int, optional
-        Most random frequencies of each view. None: four times the number of rows, from 512 to 16,384.
+        Most random frequencies of each view. None: the number of rows, from 512 to 16,384.
     batch_size : int, optional
         Rows of a step, and of slices of `partial_fit`. None: 1,024, or 20 for each component if that is more.
     block_size, orthogonal, n_iter, max_epochs
