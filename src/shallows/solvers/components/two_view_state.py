@@ -214,8 +214,8 @@ def random_feature_pairs(
 class TwoViewSettings(ComponentSettings):
     """Base of the settings of solvers of two views."""
 
-    # Each of fewer blocks is moved more often: after the default steps, functions of held-out digits (and of two sets
-    # of invented views) are more correlated than with four for each row, in a third of the time.
+    # Each of fewer blocks is moved more often: after the default steps, correlations of held-out rows are as large as
+    # with four for each row, or larger (digits, and two sets of invented views), in a third of the time.
     features_per_row: ClassVar[int] = 1
 
     def start_ridge(self, ridge: float) -> float | None:
