@@ -1,13 +1,12 @@
-"""Block coordinate descent on explicit features: its step, its end, its columns, its contract."""
+"""Block coordinate descent on explicit features: its step, its end, its columns."""
 
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from engine_example import sample
 from resumed_example import stopped_at_every_batch
-from shallows import FeatureRidgeClassifier, FeatureRidgeRegressor, Options, streams
+from shallows import FeatureRidgeRegressor, Options, streams
 from shallows.errors import ShallowsError, UnknownNameError
 from shallows.fitting.feature_blocks import FeatureColumns
 from shallows.kernel_approximation import FourierFeatures, NystroemFeatures, RandomBinning
@@ -149,18 +148,3 @@ def test_parameters_out_of_range_are_told(parameters, error, said):
     x, y, _ = table(40)
     with pytest.raises(error, match=said):
         FeatureRidgeRegressor(**{**BLOCKS, **parameters}).fit(x, y)
-
-
-def data_dependent(estimator):
-    reason = "the rows' median distance and means, which the features start from, are not weighted"
-    return {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in ("dense", "sparse")}
-
-
-@parametrize_with_checks(
-    [
-        FeatureRidgeClassifier(FourierFeatures(n_features=20), solver=FeatureBlockDescent(block_size=10)),
-    ],
-    expected_failed_checks=data_dependent,
-)
-def test_scikit_learns_contract_holds(estimator, check):
-    check(estimator)

@@ -1,11 +1,10 @@
-"""Budgeted classifiers by their face: scikit-learn's contract, streams, weights, files, bad input."""
+"""Budgeted classifiers by their face: streams, weights, files, bad input."""
 
 import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_digits, make_circles
 from sklearn.svm import SVC, LinearSVC
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from shallows.svm import AMMClassifier, BudgetedSVMClassifier, LowRankLinearizedSVMClassifier
 
@@ -24,18 +23,6 @@ def test_the_first_rows_of_a_stream_do_not_bound_the_budget_of_all():
     assert model.report_["budget"] == 100
     assert len(model.support_vectors_) > 10 and model.score(X, y) > 0.9
     assert model.fit(X[:40], y[:40]).report_["budget"] == 40
-
-
-def not_at_their_limit(estimator):
-    reason = "a weight and a repetition make other steps, as scikit-learn says of SGD"
-    if isinstance(estimator, LowRankLinearizedSVMClassifier):
-        reason = "other rows are other means, as scikit-learn says of K-means"
-    return {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in ("dense", "sparse")}
-
-
-@parametrize_with_checks(ALL, expected_failed_checks=not_at_their_limit)
-def test_scikit_learns_contract_holds(estimator, check):
-    check(estimator)
 
 
 def circles(n=600, noise=0.1):

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 import scipy.sparse
 from sklearn.base import clone, is_classifier
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from engine_example import least_squares, naive_kernel, sample
 from estimators_example import outputs
@@ -31,11 +30,6 @@ def table(Estimator, n=1500, seed=0, d=3):
     signal = np.sin(2 * x[:, 0]) + x[:, 1]
     y = np.digitize(signal, [-0.7, 0.7]) if is_classifier(Estimator()) else signal
     return x[:n], y[:n], x[n:]
-
-
-@parametrize_with_checks([BOTH[1](random_state=0)])
-def test_scikit_learns_contract_holds(estimator, check):
-    check(estimator)
 
 
 @pytest.mark.parametrize(("Estimator", "given"), [(BOTH[0], True), (BOTH[1], False), (BOTH[1], True)])

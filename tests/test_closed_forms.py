@@ -4,30 +4,15 @@ import numpy as np
 import pytest
 import scipy.sparse
 from sklearn.linear_model import Ridge
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from engine_example import sample
 from shallows import FeatureRidgeClassifier, FeatureRidgeRegressor, KernelRidgeRegressor
 from shallows.errors import ShallowsError
 from shallows.estimators.feature_maps.specification import TRANSFORMERS
 from shallows.features.hidden_units import ACTIVATIONS
-from shallows.kernel_approximation import HiddenUnits, RandomBinning
+from shallows.kernel_approximation import HiddenUnits
 from shallows.solvers import NormalEquations
 from shallows.solvers.least_squares import normal_equations
-
-WEIGHTS = "the rows' median distance and means, which the features start from, are not weighted"
-
-
-def data_dependent(estimator):
-    return {f"check_sample_weight_equivalence_on_{kind}_data": WEIGHTS for kind in ("dense", "sparse")}
-
-
-@parametrize_with_checks(
-    [FeatureRidgeRegressor(RandomBinning(n_grids=5, n_bins=256))],
-    expected_failed_checks=data_dependent,
-)
-def test_scikit_learns_contract_holds(estimator, check):
-    check(estimator)
 
 
 def on_units(activation, n_units, form="auto", bandwidth="auto", **options):

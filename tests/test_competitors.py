@@ -1,14 +1,11 @@
 """Pegasos, NORMA, dual coordinate ascent and variance-reduced gradients as estimators."""
 
-import warnings
-
 import numpy as np
 import pytest
 from sklearn.base import clone, is_classifier
 from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.svm import SVC
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from engine_example import sample
 from shallows import Options, features, kernels, training
@@ -42,20 +39,6 @@ def table(model, n=300, seed=0):
 
 def outputs(model, X):
     return model.decision_function(X) if is_classifier(model) else model.predict(X)
-
-
-def not_at_their_limit(estimator):
-    reason = "a weight and a repetition make other batches, and some epochs of them do not end at the same function"
-    return {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in ("dense", "sparse")}
-
-
-# The others differ in what they hand to their solver; over features the solver of docs/extending.md is checked.
-@pytest.mark.slow
-@parametrize_with_checks([RegularizedRiskClassifier(solver="norma")], expected_failed_checks=not_at_their_limit)
-def test_it_keeps_the_contract_of_scikit_learn(estimator, check):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        check(estimator)
 
 
 # ---------------------------------------------------------------------------------------- the exact solvers

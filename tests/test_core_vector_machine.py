@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from engine_example import naive_kernel, sample
 from resumed_example import stopped_at_every_batch
@@ -169,8 +168,3 @@ def test_a_core_that_may_not_grow_is_told():
     for wrong in ({"C": 0.0}, {"sample_size": 1}, {"max_core_points": 1}, {"multiclass": "ovr"}):
         with pytest.raises(ShallowsError, match=next(iter(wrong))):
             CoreVectorMachineClassifier(**wrong).fit(x, y)
-
-
-@parametrize_with_checks([CoreVectorMachineRegressor()])
-def test_scikit_learns_contract_holds(estimator, check):
-    check(estimator)

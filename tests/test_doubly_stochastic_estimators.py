@@ -1,4 +1,4 @@
-"""The estimators of growing functions: contract, losses, observers, checkpoints, defaults and refusals."""
+"""The estimators of growing functions: losses, observers, checkpoints, defaults and refusals."""
 
 import dataclasses
 import itertools
@@ -9,7 +9,6 @@ import pytest
 from sklearn.datasets import make_friedman1
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.svm import OneClassSVM
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from doubly_stochastic_example import moons, waves
 from engine_example import sample
@@ -20,18 +19,6 @@ from shallows.fitting.targets import NoveltyTargets
 from shallows.kernels import Gaussian
 from shallows.solvers import DoublyStochastic, TheoryStep
 from shallows.svm import DoublyStochasticNoveltyDetector
-
-
-@pytest.mark.slow
-@parametrize_with_checks(
-    [
-        DoublyStochasticClassifier(solver=DoublyStochastic(n_iter=20)),
-        DoublyStochasticNoveltyDetector(solver=DoublyStochastic(n_iter=20)),
-    ]
-)
-def test_scikit_learns_contract_holds(estimator, check):
-    check(estimator)
-
 
 # ---------------------------------------------------------------------------------------- what is learnt
 

@@ -1,23 +1,15 @@
-"""The scikit-learn face: the contract, what the function is made of, and what is the same again."""
+"""The scikit-learn face: what the function is made of, and what is the same again."""
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from engine_example import EUCLIDEAN
-from estimators_example import EIGENPRO, brief, each, one_by_hand, outputs, table, uncalibrated
+from estimators_example import brief, each, one_by_hand, outputs, table, uncalibrated
 from shallows import KernelRidgeClassifier
 from shallows.solvers import KernelSGD
 
 pytestmark = brief
-
-
-# The whole contract is checked once for each way to fit, here and in the files of the others; what is about the
-# constructor of a class, for every class.
-@parametrize_with_checks([Estimator(random_state=0) for Estimator in EIGENPRO])
-def test_scikit_learns_contract_holds(estimator, check):
-    check(estimator)
 
 
 # ------------------------------------------------------------------------------ what the function is made of

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from engine_example import naive_kernel, sample
 from forms import ridge
@@ -193,11 +192,6 @@ def test_a_classifier_codes_its_classes_as_the_others_do():
 def test_parameters_out_of_their_range_are_named(parameters, words):
     with pytest.raises(ShallowsError, match=words):
         KernelRidgeRegressor(**parameters).fit(sample(10), np.arange(10.0))
-
-
-@parametrize_with_checks([KernelRidgeClassifier(random_state=0)])
-def test_scikit_learn_s_own_checks_pass(estimator, check):
-    check(estimator)
 
 
 @pytest.mark.parametrize("weights", [False, True])

@@ -1,11 +1,10 @@
-"""The estimators of EigenPro on explicit features: contract, maps by name, budgets, interruptions, refusals."""
+"""The estimators of EigenPro on explicit features: maps by name, budgets, interruptions, refusals."""
 
 from unittest import mock
 
 import numpy as np
 import pytest
 from sklearn.base import is_classifier
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from engine_example import naive_kernel, sample
 from estimators_example import outputs, table
@@ -23,12 +22,6 @@ each = pytest.mark.parametrize("Estimator", BOTH)
 quiet = pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.exceptions.ConvergenceWarning")
 OF_OTHER_KERNELS = ("binning", "polynomial", "tensor_sketch")  # they refuse the Gaussian kernel by its name
 MAPS = [name for name in features.FEATURE_MAPS if name not in OF_OTHER_KERNELS]
-
-
-@quiet
-@parametrize_with_checks([BOTH[0](n_features=50, random_state=0)])
-def test_scikit_learns_contract_holds(estimator, check):
-    check(estimator)
 
 
 @quiet

@@ -5,7 +5,6 @@ import pytest
 import scipy.stats
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, WhiteKernel
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from engine_example import sample
 from shallows import kernels
@@ -16,19 +15,6 @@ from shallows.spectrum import marginal_likelihood
 
 GIVEN = {"signal_variance": 2.0, "noise_variance": 0.03, "random_state": 0}
 MAPS = {"nystrom": NystroemFeatures, "fourier": FourierFeatures, "quasi_monte_carlo": QuasiMonteCarloFeatures}
-WEIGHTS = "two equal rows show by their difference how large the noise is, and one row of weight 2 does not"
-
-
-def data_dependent(estimator):
-    return {f"check_sample_weight_equivalence_on_{kind}_data": WEIGHTS for kind in ("dense", "sparse")}
-
-
-@parametrize_with_checks(
-    [FeatureGaussianProcessRegressor(random_state=0, features=NystroemFeatures(n_features=10))],
-    expected_failed_checks=data_dependent,
-)
-def test_scikit_learns_contract_holds(estimator, check):
-    check(estimator)
 
 
 def problem(n=150, noise=0.1):

@@ -6,7 +6,6 @@ import re
 import numpy as np
 import pytest
 from sklearn.decomposition import KernelPCA
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import shallows
 from component_example import points, sine_squared
@@ -15,7 +14,6 @@ from pretended_gpu import pretended_gpu
 from shallows.decomposition import FeatureKernelPCA
 from shallows.errors import ShallowsError
 from shallows.kernel_approximation import NystroemFeatures, RandomBinning, SparseRandomFeatures
-from shallows.solvers import FeatureOja
 from shallows.solvers.feature_components import SOLVERS
 
 each = pytest.mark.parametrize("solver", SOLVERS)
@@ -45,11 +43,6 @@ def a_short_beginning(monkeypatch):
 def a_small_sample(monkeypatch):
     """Start the training from few rows."""
     monkeypatch.setattr("shallows.fitting.feature_components.SAMPLE", 50)
-
-
-@parametrize_with_checks([FeatureKernelPCA(solver=FeatureOja(n_iter=20), random_state=0)])
-def test_scikit_learns_contract_holds(estimator, check):
-    check(estimator)
 
 
 @pytest.mark.parametrize(("features", "center"), [("nystrom", False), ("fourier", True)])

@@ -7,7 +7,6 @@ import pytest
 from sklearn.base import clone
 from sklearn.decomposition import KernelPCA
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from component_example import points, sine_squared
 from flat import flat
@@ -36,11 +35,6 @@ def endless(size=200, seed=0, spoilt=None):
 
 def brief(**options):
     return flat(DoublyStochasticKernelPCA, bandwidth=2.0, random_state=0, n_iter=20, **options)
-
-
-@parametrize_with_checks([DoublyStochasticKernelPCA(solver=Oja(n_iter=20), random_state=0)])
-def test_scikit_learns_contract_holds(estimator, check):
-    check(estimator)
 
 
 @pytest.mark.parametrize("method", ["subspace", "individual"])

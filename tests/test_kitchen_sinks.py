@@ -3,23 +3,10 @@
 import numpy as np
 import pytest
 import scipy.optimize
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from engine_example import sample
 from shallows.kernel_approximation import HiddenUnits
 from shallows.svm import RandomKitchenSinksClassifier, RandomKitchenSinksRegressor
-
-WEIGHTS = "the rows' median distance, which the units start from, is not weighted"
-
-
-@parametrize_with_checks(
-    [RandomKitchenSinksClassifier(features=HiddenUnits("cosine", n_units=20))],
-    expected_failed_checks=lambda estimator: {
-        f"check_sample_weight_equivalence_on_{kind}_data": WEIGHTS for kind in ("dense", "sparse")
-    },
-)
-def test_scikit_learns_contract_holds(estimator, check):
-    check(estimator)
 
 
 def problem(n=120):

@@ -5,17 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from engine_example import sample
 from shallows import streams
 from shallows.errors import ShallowsError
 from shallows.kernel_approximation import PartialWhitening
-
-
-@parametrize_with_checks([PartialWhitening(rank=2, random_state=0)])
-def test_it_follows_the_conventions_of_scikit_learn(estimator, check):
-    check(estimator)
 
 
 def columns(n: int, d: int) -> np.ndarray:

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 from sklearn.svm import SVC
-from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import shallows
@@ -198,11 +197,6 @@ def test_variables_come_back_once_and_only_when_the_gap_is_small(gap, before, af
     SMOStepper(1e-3)._shrink(problem, state)
     assert state.n_reconstructions == after
     assert (len(state.active) > 18) == (after > before)
-
-
-@parametrize_with_checks([KernelSVMClassifier(solver=SMO(tol=1e-10))])
-def test_scikit_learns_contract_holds(estimator, check):
-    check(estimator)
 
 
 # LASVM: the optimum after a few passes, examples one after the other, and streams.
