@@ -1,6 +1,7 @@
 """Hooks for all tests: their order, the fast choice, and the source files that a failing test is about."""
 
 import gc
+import importlib
 import inspect
 import sys
 from pathlib import Path
@@ -71,3 +72,15 @@ def sources(item):
         path = Path(getattr(sys.modules.get(str(name)), "__file__", None) or "")
         if SOURCE in path.parents:
             yield path.relative_to(SOURCE.parent).as_posix()
+
+
+@pytest.fixture(scope="session")
+def plan():
+    """The plan of the repository."""
+    return importlib.import_module("own_plan").own_plan()
+
+
+@pytest.fixture(scope="session")
+def full_plan():
+    """The plan of the repository with the runs of every extra: each job has an environment with what it needs."""
+    return importlib.import_module("own_plan").own_plan(deployed=True)

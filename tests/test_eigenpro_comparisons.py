@@ -4,18 +4,12 @@ import numpy as np
 import pytest
 
 from forms import eigenpro_regressor
-from own_plan import own_plan
 from shallows.errors import ShallowsError
 from shallows.spectrum.spectral_preconditioner import shrinkage
 from shallows_papers.papers.claim_functions import slope
 from shallows_papers.papers.eigenpro import rank_scaling, training_cost
 
 SCALES = ("demo", "laptop", "paper")
-
-
-@pytest.fixture(scope="module")
-def plan():
-    return own_plan()
 
 
 def test_what_the_exact_solution_takes_was_tried_on_a_validation_part(plan):

@@ -5,7 +5,6 @@ import math
 import pytest
 
 from claims_example import rows_of
-from own_plan import own_plan
 from shallows_papers.experiments.comparing import target_table, uncertainty, verdicts
 from shallows_papers.experiments.comparing.evaluations import RunResult
 from shallows_papers.experiments.comparing.row_maker import dataset_name
@@ -13,11 +12,6 @@ from shallows_papers.experiments.comparing.table_rows import Measured, Row, coun
 from shallows_papers.report.wording import code_text
 
 TOLERANCE = {"absolute": 0.2, "relative": 0.1}
-
-
-@pytest.fixture(scope="module")
-def plan():
-    return own_plan()
 
 
 @pytest.mark.parametrize(

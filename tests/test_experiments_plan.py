@@ -18,11 +18,6 @@ from shallows_papers.experiments.planning.plan import Plan
 from workflow_runs import PROJECT, environment
 
 
-@pytest.fixture(scope="module")
-def plan():
-    return own_plan()
-
-
 def test_planning_imports_nothing_heavy():
     heavy = ("numpy", "scipy", "sklearn", "pandas", "matplotlib", "snakemake")
     program = f"""

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 import yaml
 
-from own_plan import finished_targets, own_plan
+from own_plan import finished_targets
 from shallows.errors import ShallowsError, UnknownNameError
 from shallows_papers.experiments.comparing.table_rows import COLUMNS, Row, write_rows
 from shallows_papers.experiments.comparing.verdicts import Verdict
@@ -136,19 +136,14 @@ TARGET = "eigenpro_heat_kernel_reach"  # of six short runs
 
 
 @pytest.fixture(scope="module")
-def plan():
-    return own_plan(deployed=True)
-
-
-@pytest.fixture(scope="module")
-def demo(plan):
-    return Reference(plan, "demo", DEMO)
+def demo(full_plan):
+    return Reference(full_plan, "demo", DEMO)
 
 
 @pytest.fixture
-def results(plan, demo, tmp_path):
+def results(full_plan, demo, tmp_path):
     """Finished runs of one target, as Snakemake leaves them."""
-    for run in plan.runs_of(TARGET, "demo"):
+    for run in full_plan.runs_of(TARGET, "demo"):
         place = tmp_path / "demo" / run.folder
         place.mkdir(parents=True)
         (place / "record.json").write_text(json.dumps(demo.runs[run.id]["record"]))
@@ -157,24 +152,24 @@ def results(plan, demo, tmp_path):
 
 
 @pytest.fixture
-def collected(plan, results, tmp_path):
+def collected(full_plan, results, tmp_path):
     """A reference of these runs."""
-    said = [*collection.collect(plan, "demo", results, tmp_path / "ref", [TARGET], older=True)]
+    said = [*collection.collect(full_plan, "demo", results, tmp_path / "ref", [TARGET], older=True)]
     assert said == [f"{TARGET}: 6 runs"]
     return tmp_path / "ref"
 
 
-def test_a_page_of_one_target_is_drawn_without_the_others(plan, tmp_path):
-    page = drawing.draw(plan, "demo", DEMO, tmp_path, [TARGET])
+def test_a_page_of_one_target_is_drawn_without_the_others(full_plan, tmp_path):
+    page = drawing.draw(full_plan, "demo", DEMO, tmp_path, [TARGET])
     assert [path.stem for path in (tmp_path / "tables").glob("*.csv")] == [TARGET]
     assert "1 of 1 targets" in page.read_text() and (tmp_path / "figures" / f"{TARGET}.svg").exists()
     with pytest.raises(UnknownNameError, match=f"Did you mean '{TARGET}'"):
-        drawing.draw(plan, "demo", DEMO, tmp_path / "misspelled", [TARGET[:-1]])
+        drawing.draw(full_plan, "demo", DEMO, tmp_path / "misspelled", [TARGET[:-1]])
     assert not (tmp_path / "misspelled").exists()
 
 
-def test_collected_runs_give_the_same_table_and_the_same_file_to_the_bit(plan, demo, results, collected):
-    found = Reference(plan, "demo", collected)
+def test_collected_runs_give_the_same_table_and_the_same_file_to_the_bit(full_plan, demo, results, collected):
+    found = Reference(full_plan, "demo", collected)
     assert TARGET in found.targets and "eigenpro_table6" not in found.targets
     assert {name: demo.runs[name] for name in found.runs} == found.runs
     assert found.table(TARGET) == demo.table(TARGET)
@@ -182,12 +177,12 @@ def test_collected_runs_give_the_same_table_and_the_same_file_to_the_bit(plan, d
     assert f"| {TARGET} | 6 | " in text and "Machine 1: AMD EPYC, 2 cores, 24 GiB" in text
     assert "| eigenpro_table6 | not among the reference results: not collected |" in text
     before = (collected / folder.RUNS).read_bytes()
-    [*collection.collect(plan, "demo", results, collected, [TARGET], older=True)]
+    [*collection.collect(full_plan, "demo", results, collected, [TARGET], older=True)]
     assert (collected / folder.RUNS).read_bytes() == before
 
 
 @pytest.mark.parametrize("place", ["demo", "laptop"])
-def test_a_torn_file_is_refused_by_name(plan, collected, place):
+def test_a_torn_file_is_refused_by_name(full_plan, collected, place):
     if place == "laptop":
         for name in (folder.INDEX, "eigenpro_table6.csv", "eigenpro_table6.json"):
             (collected / name).write_bytes((LAPTOP / name).read_bytes())
@@ -195,10 +190,10 @@ def test_a_torn_file_is_refused_by_name(plan, collected, place):
     content = (collected / name).read_bytes()
     (collected / name).write_bytes(content[: len(content) // 2])
     with pytest.raises(folder.TornReferenceError, match=rf"{name} is damaged.*git checkout"):
-        Reference(plan, place, collected).table(target)
+        Reference(full_plan, place, collected).table(target)
     (collected / name).unlink()
     with pytest.raises(folder.TornReferenceError, match=f"{name} is listed"):
-        Reference(plan, place, collected).table(target)
+        Reference(full_plan, place, collected).table(target)
 
 
 def test_a_torn_index_and_one_of_another_form_are_refused(collected):
@@ -215,61 +210,61 @@ def test_a_torn_index_and_one_of_another_form_are_refused(collected):
         folder.read_index(collected)
 
 
-def test_what_is_not_finished_or_of_other_code_is_not_collected_and_what_is_held_stays(plan, results, collected):
+def test_what_is_not_finished_or_of_other_code_is_not_collected_and_what_is_held_stays(full_plan, results, collected):
     path = next(results.glob("runs/*/*/*/record.json"))
     record = json.loads(path.read_text())
     record["run"]["key"] = record["run"]["key"][::-1]  # as of other code
     path.write_text(json.dumps(record))
-    (said,) = collection.collect(plan, "demo", results, collected, [TARGET])
+    (said,) = collection.collect(full_plan, "demo", results, collected, [TARGET])
     assert "of other code or parameters" in said and "stays" in said
     first = next(results.glob("runs/*/*/*"))
     first.rename(results / "away")
-    (said,) = collection.collect(plan, "demo", results, collected.with_name("new"), [TARGET], older=True)
+    (said,) = collection.collect(full_plan, "demo", results, collected.with_name("new"), [TARGET], older=True)
     assert said == f"{TARGET}: not collected, 1 of its 6 runs are not finished"
     # With older ones, a missing run comes from the reference.
-    assert [*collection.collect(plan, "demo", results, collected, [TARGET], older=True)] == [f"{TARGET}: 6 runs"]
-    assert len(Reference(plan, "demo", collected).runs) == 6
+    assert [*collection.collect(full_plan, "demo", results, collected, [TARGET], older=True)] == [f"{TARGET}: 6 runs"]
+    assert len(Reference(full_plan, "demo", collected).runs) == 6
 
 
-def test_a_run_of_a_modified_tree_is_not_collected(plan, results, tmp_path):
+def test_a_run_of_a_modified_tree_is_not_collected(full_plan, results, tmp_path):
     path = next(results.glob("runs/*/*/*/record.json"))
     record = json.loads(path.read_text())
     record["code"]["dirty"] = True
     path.write_text(json.dumps(record))
-    (said,) = collection.collect(plan, "demo", results, tmp_path / "ref", [TARGET], older=True)
+    (said,) = collection.collect(full_plan, "demo", results, tmp_path / "ref", [TARGET], older=True)
     assert said.startswith(f"{TARGET}: not collected, 1 of its runs were made with uncommitted changes")
     assert f"rm -r {path.parent} && snakemake --cores all --config scale=demo -- {TARGET}" in said
 
 
-def test_a_run_that_no_configuration_requests_is_told_and_removed_by_the_next_collection(plan, results, collected):
+def test_a_run_that_no_configuration_requests_is_told_and_removed_by_the_next_collection(full_plan, results, collected):
     index = folder.read_index(collected)
     runs = folder.read_runs(collected, index)
     name = next(iter(runs))
     stray = {**runs[name], "record": {**runs[name]["record"]}}
     stray["record"]["run"] = {**stray["record"]["run"], "id": "0123456789"}
     folder.write(collected, {**runs, "0123456789": stray}, index)
-    found = Reference(plan, "demo", collected)
+    found = Reference(full_plan, "demo", collected)
     assert found.unrequested == ["0123456789"] and "0123456789" in [*found.lines()][-1]
-    said = [*collection.collect(plan, "demo", results, collected, [TARGET], older=True)]
+    said = [*collection.collect(full_plan, "demo", results, collected, [TARGET], older=True)]
     assert said[-1] == "Removed 1 runs that the present configuration does not request"
-    assert Reference(plan, "demo", collected).unrequested == []
+    assert Reference(full_plan, "demo", collected).unrequested == []
 
 
-def test_a_target_of_which_a_run_is_missing_has_the_rows_of_the_others(plan, collected):
+def test_a_target_of_which_a_run_is_missing_has_the_rows_of_the_others(full_plan, collected):
     index = folder.read_index(collected)
     runs = folder.read_runs(collected, index)
-    gone = runs.pop(next(run.id for run in plan.runs_of(TARGET, "demo")))
+    gone = runs.pop(next(run.id for run in full_plan.runs_of(TARGET, "demo")))
     folder.write(collected, runs, index)
-    table = Reference(plan, "demo", collected).table(TARGET)
+    table = Reference(full_plan, "demo", collected).table(TARGET)
     absent = [one for one in table.rows if "not among the reference results" in one.reason]
     assert absent and all(one.verdict == Verdict.NOT_RUN for one in absent)
     assert any(one.measured_mean is not None for one in table.rows)
     assert not any(gone["record"]["run"]["id"] in place for one in table.rows for place in one.records)
 
 
-def test_a_series_of_which_a_seed_is_missing_is_not_run(plan, demo):
-    series = next(one for one in plan.comparison("eigenpro_table6", "demo")["series"] if len(one["run_ids"]) > 1)
-    found = Reference(plan, "demo", DEMO)
+def test_a_series_of_which_a_seed_is_missing_is_not_run(full_plan, demo):
+    series = next(one for one in full_plan.comparison("eigenpro_table6", "demo")["series"] if len(one["run_ids"]) > 1)
+    found = Reference(full_plan, "demo", DEMO)
     found.runs = {name: run for name, run in demo.runs.items() if name != series["run_ids"][0]}
     kernel = f"kernel={series['setting']['kernel']};"
     rows = [one for one in found.table("eigenpro_table6").rows if one.method == series["method"] and one.published]
@@ -295,13 +290,13 @@ def test_what_names_a_folder_of_this_machine_is_refused(text, is_private):
 # What the repository holds -------------------------------------------------------------------------------------------
 
 
-def test_the_demo_holds_every_run_that_the_configuration_requests_and_no_other(plan, demo):
-    planned = {run.id: run for target in finished_targets() for run in plan.runs_of(target, "demo")}
-    without_extra = {name for name, run in planned.items() if plan.extra_of_run(run)}
+def test_the_demo_holds_every_run_that_the_configuration_requests_and_no_other(full_plan, demo):
+    planned = {run.id: run for target in finished_targets() for run in full_plan.runs_of(target, "demo")}
+    without_extra = {name for name, run in planned.items() if full_plan.extra_of_run(run)}
     assert {*demo.runs} <= {*planned} <= {*demo.runs} | without_extra
     for name, stored in demo.runs.items():
         records.check(stored["record"])
-        asked, wanted = stored["record"]["run"], planned[name].spec(plan.configuration.methods)
+        asked, wanted = stored["record"]["run"], planned[name].spec(full_plan.configuration.methods)
         common = asked.keys() & wanted.keys()
         assert {key: asked[key] for key in common} == {key: wanted[key] for key in common}
         assert len(stored["record"]["code"]["commit"]) == 40
@@ -321,12 +316,12 @@ def requested(plan, run, written_out):
     return None
 
 
-def test_every_run_of_the_laptop_is_requested_for_the_rows_that_show_it(plan):
+def test_every_run_of_the_laptop_is_requested_for_the_rows_that_show_it(full_plan):
     written_out = yaml.safe_load((PROJECT / "config" / "reference.yaml").read_text())["written_out"]
     index = folder.read_index(LAPTOP)
     for target in index["rows"]:
-        old, series = folder.read_rows_of(LAPTOP, target, index), plan.comparison(target, "laptop")["series"]
-        now = {run["folder"]: requested(plan, run["run"], written_out) for run in old.record["runs"]}
+        old, series = folder.read_rows_of(LAPTOP, target, index), full_plan.comparison(target, "laptop")["series"]
+        now = {run["folder"]: requested(full_plan, run["run"], written_out) for run in old.record["runs"]}
         of_target = {one for each in series for one in each["run_ids"]}
         for row in (row for row in old.rows if row.records):
             of_method = [one for one in series if one["method"] == row.method and one["data"] in row.printed_data]

@@ -5,7 +5,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from own_plan import own_plan
 from shallows.errors import ShallowsError
 from shallows_papers.experiments.comparing import verdict_log as log
 from shallows_papers.reference import verdict_checks
@@ -14,22 +13,17 @@ from workflow_runs import PROJECT
 
 
 @pytest.fixture(scope="module")
-def plan():
-    return own_plan(deployed=True)
+def present(full_plan):
+    return verdict_checks.log_values(Reference(full_plan, log.SCALE, PROJECT / "results" / "reference" / log.SCALE))
 
 
-@pytest.fixture(scope="module")
-def present(plan):
-    return verdict_checks.log_values(Reference(plan, log.SCALE, PROJECT / "results" / "reference" / log.SCALE))
+def test_the_reference_and_its_log_are_complete(full_plan):
+    assert [*verdict_checks.problems(full_plan, PROJECT / "results" / "reference")] == []
 
 
-def test_the_reference_and_its_log_are_complete(plan):
-    assert [*verdict_checks.problems(plan, PROJECT / "results" / "reference")] == []
-
-
-def test_a_criterion_that_changed_without_an_entry_is_told_in_a_sentence(plan, present):
+def test_a_criterion_that_changed_without_an_entry_is_told_in_a_sentence(full_plan, present):
     target = "eigenpro_table6"
-    spec = copy.deepcopy(plan.target(target))
+    spec = copy.deepcopy(full_plan.target(target))
     spec["metrics"]["test_error"]["tolerance"]["standard_errors"] = 3
     (said,) = log.unlogged(log.read(PROJECT / "config" / log.NAME), {**present, **log.entries_of(target, spec)})
     assert (
@@ -40,10 +34,10 @@ def test_a_criterion_that_changed_without_an_entry_is_told_in_a_sentence(plan, p
     assert log.unlogged(log.read(PROJECT / "config" / log.NAME), {**present, **log.entries_of(target, spec)}) == []
 
 
-def test_a_setting_without_a_source_is_told_in_a_sentence(plan):
-    spec = copy.deepcopy(plan.target("dsg_fig1_adult"))
+def test_a_setting_without_a_source_is_told_in_a_sentence(full_plan):
+    spec = copy.deepcopy(full_plan.target("dsg_fig1_adult"))
     del spec["sources"]["bandwidth"], spec["sources"]["solver__damping"]
-    planned = SimpleNamespace(targets={"dsg_fig1_adult": spec}, configuration=plan.configuration)
+    planned = SimpleNamespace(targets={"dsg_fig1_adult": spec}, configuration=full_plan.configuration)
     said = [*verdict_checks.of_sources(planned)]
     assert said[0] == "The settings bandwidth, solver__damping of doubly SGD in dsg_fig1_adult have no source."
     assert said[1] == "The settings bandwidth of NORMA in dsg_fig1_adult have no source."

@@ -6,7 +6,6 @@ from dataclasses import replace
 import pytest
 
 from claims_example import RACE, REACHED, made
-from own_plan import own_plan
 from shallows_papers.experiments.comparing import target_table
 from shallows_papers.experiments.comparing.table_rows import Row
 from shallows_papers.experiments.comparing.verdicts import Verdict
@@ -14,11 +13,6 @@ from shallows_papers.reference import folder, old_rows
 
 LAPTOP = "results/reference/laptop"
 NONSENSE = "at least this: without not reached within 3 of 4 runs; no value, not reached in 1 of 2 runs"
-
-
-@pytest.fixture(scope="module")
-def plan():
-    return own_plan(deployed=True)
 
 
 def hold_target(target):
@@ -165,9 +159,9 @@ def test_what_was_not_run_has_the_printed_text_and_the_place_of_the_present_file
 # The reference in the repository -------------------------------------------------------------------------------------
 
 
-def test_a_criterion_that_moved_moves_the_verdict_its_words_and_no_number(plan):
+def test_a_criterion_that_moved_moves_the_verdict_its_words_and_no_number(full_plan):
     target, metric = "eigenpro_acceleration_factor", "solved"
-    files, comparison = hold_target(target), copy.deepcopy(plan.comparison(target, "laptop"))
+    files, comparison = hold_target(target), copy.deepcopy(full_plan.comparison(target, "laptop"))
     claim = comparison["spec"]["claims"][metric]
     for name in ("at_most", "at_least", "between", "paired"):
         claim.pop(name, None)
