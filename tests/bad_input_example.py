@@ -25,7 +25,6 @@ each_of_least_squares = pytest.mark.parametrize("Estimator", LEAST_SQUARES)
 each_regressor_of_least_squares = pytest.mark.parametrize("Estimator", LEAST_SQUARES[1::2])
 every = pytest.mark.parametrize("Estimator", LEAST_SQUARES + OTHERS)
 every_regressor = pytest.mark.parametrize("Estimator", (LEAST_SQUARES + OTHERS)[1::2])
-each_map = pytest.mark.parametrize("name", MAPS)
 each_precision = pytest.mark.parametrize("dtype", ["float32", "float64"])
 
 

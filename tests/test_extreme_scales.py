@@ -8,8 +8,9 @@ import pytest
 
 import promises_example
 from bad_input_example import (
+    ALL,
+    MAPS,
     OTHERS,
-    each_map,
     each_of_least_squares,
     each_precision,
     each_regressor_of_least_squares,
@@ -107,22 +108,22 @@ def test_a_bandwidth_whose_square_is_no_number_is_refused(Estimator, bandwidth):
 # -------------------------------------------------------------------------------- points
 
 
-@each_map
+BEYOND = {"float32": (1e25, 1e-30), "float64": (1e170, 1e-200)}
+
+
 @pytest.mark.parametrize(
-    ("scale", "dtype"), [(1e25, "float32"), (1e-30, "float32"), (1e200, "float64"), (1e-200, "float64")]
+    ("dtype", "Estimator", "given"),
+    [
+        *((dtype, Estimator, {"dtype": dtype}) for dtype in BEYOND for Estimator in ALL),
+        *((dtype, feature_eigenpro_regressor, {"dtype": dtype, "features": name}) for dtype in BEYOND for name in MAPS),
+        *(("float64", Estimator, {}) for Estimator in OTHERS),
+    ],
 )
-def test_every_map_refuses_features_whose_squares_leave_the_numbers(name, scale, dtype):
-    X, y, _ = table(feature_eigenpro_regressor)
-    with pytest.raises(ShallowsError, match=rf"features are too (large|small) for {dtype}.*StandardScaler"):
-        made(feature_eigenpro_regressor, features=name, dtype=dtype).fit(X * scale, y)
-
-
-@pytest.mark.parametrize("Estimator", OTHERS)
-def test_features_whose_squares_leave_the_numbers_are_refused_under_every_loss(Estimator):
+def test_features_whose_squares_leave_the_numbers_are_refused(dtype, Estimator, given):
     X, y, _ = table(Estimator)
-    for scale in (1e-200, 1e200):
-        with pytest.raises(ShallowsError, match=r"features are too (large|small) for float64.*StandardScaler"):
-            made(Estimator).fit(X * scale, y)
+    for scale in BEYOND[dtype]:
+        with pytest.raises(ShallowsError, match=rf"features are too (large|small) for {dtype}.*StandardScaler"):
+            made(Estimator, **given).fit(X * scale, y)
 
 
 @every
