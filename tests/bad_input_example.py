@@ -35,10 +35,6 @@ def table(Estimator, n=120, d=3):
     return x[:n], y[:n], x[n:]
 
 
-def outputs(model, X):
-    return model.decision_function(X) if is_classifier(model) else model.predict(X)
-
-
 def few(Estimator):
     """Few centers, and one component, for those that have them: a column of targets has no second one to share."""
     known = forms.known(Estimator)

@@ -74,6 +74,12 @@ def sources(item):
             yield path.relative_to(SOURCE.parent).as_posix()
 
 
+@pytest.fixture
+def a_start_of_two_batches(monkeypatch):
+    """Let a stream of doubly stochastic gradients continue by steps after two batches."""
+    monkeypatch.setattr("shallows.estimators.doubly_stochastic.random_feature_expansion.FIRST_ROWS", 200)
+
+
 @pytest.fixture(scope="session")
 def plan():
     """The plan of the repository."""

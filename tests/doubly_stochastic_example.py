@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 
 from shallows import DoublyStochasticClassifier, DoublyStochasticRegressor
+from shallows.solvers import DoublyStochastic
 from shallows.svm import DoublyStochasticNoveltyDetector
 
 ALL = [DoublyStochasticClassifier, DoublyStochasticRegressor, DoublyStochasticNoveltyDetector]
@@ -32,3 +33,7 @@ def endless(n=None, size=100, seed=0, classes=2):
 
 
 WORDS = ["high", "low"]
+
+
+def small(Estimator=DoublyStochasticClassifier, **options):
+    return Estimator(random_state=0, solver=DoublyStochastic(block_size=16, n_iter=20, **options))

@@ -10,10 +10,10 @@ from bad_input_example import (
     every,
     every_regressor,
     made,
-    outputs,
     table,
 )
 from engine_example import sample
+from estimators_example import outputs
 from feature_forms import feature_eigenpro_classifier, feature_eigenpro_regressor
 from forms import centers_regressor, eigenpro_regressor, kernel_sgd_regressor
 from shallows import KernelRidgeRegressor, RegularizedRiskRegressor, kernels

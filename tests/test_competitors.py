@@ -8,6 +8,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.svm import SVC
 
 from engine_example import sample
+from estimators_example import outputs
 from shallows import Options, features, kernels, training
 from shallows.errors import DivergenceError
 from shallows.estimators import (
@@ -35,10 +36,6 @@ def table(model, n=300, seed=0):
     x = sample(n + 60, 4, seed)
     y = (x[:, 0] > 0) + 2 * (x[:, 1] > 0) if is_classifier(model) else np.sin(2 * x[:, 0]) + x[:, 1]
     return x[:n], y[:n], x[n:]
-
-
-def outputs(model, X):
-    return model.decision_function(X) if is_classifier(model) else model.predict(X)
 
 
 # ---------------------------------------------------------------------------------------- the exact solvers

@@ -8,18 +8,13 @@ from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
 from engine_example import naive_kernel, sample
+from kernel_svm_example import two_classes
 from resumed_example import stopped_at_every_batch
 from shallows import kernels
 from shallows.errors import ShallowsError
 from shallows.solvers.support_vectors.core_vectors import CoreProblem, EnclosingBallStepper
 from shallows.svm import CoreVectorMachineClassifier, CoreVectorMachineRegressor
 from shallows.training import OwnRows, Stopping, train
-
-
-def two_classes(n=240, seed=0):
-    x = sample(n, 3, seed)
-    noise = sample(n, 1, seed + 1)[:, 0]
-    return x, np.where(x[:, 0] ** 2 + x[:, 1] + 0.4 * noise > 0.5, 1.0, -1.0)
 
 
 def exact(K, y, C):

@@ -4,22 +4,13 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from doubly_stochastic_example import WORDS, endless, moons, waves
+from doubly_stochastic_example import WORDS, endless, moons, small, waves
 from resumed_example import StopAt
 from shallows import DoublyStochasticClassifier, DoublyStochasticRegressor, training
 from shallows.errors import DivergenceError, ShallowsError, TrainingInterrupted
 from shallows.solvers import DoublyStochastic
 
-
-@pytest.fixture(autouse=True)
-def a_short_beginning(monkeypatch):
-    """Two batches are enough to continue by steps."""
-    monkeypatch.setattr("shallows.estimators.doubly_stochastic.random_feature_expansion.FIRST_ROWS", 200)
-
-
-def small(Estimator=DoublyStochasticClassifier, **options):
-    solver = DoublyStochastic(block_size=16, n_iter=20, **options)
-    return Estimator(random_state=0, solver=solver)
+pytestmark = pytest.mark.usefixtures("a_start_of_two_batches")
 
 
 def test_a_stream_that_never_ends_is_learnt_from_until_the_batches_asked_for():

@@ -16,11 +16,10 @@ from bad_input_example import (
     each_regressor_of_least_squares,
     every,
     made,
-    outputs,
     table,
 )
 from engine_example import EUCLIDEAN, sample
-from estimators_example import published
+from estimators_example import outputs, published
 from feature_forms import feature_eigenpro_regressor
 from forms import (
     centers_regressor,

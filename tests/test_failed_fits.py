@@ -11,12 +11,12 @@ from sklearn.exceptions import ConvergenceWarning
 
 import promises_example
 import shallows
-from bad_input_example import outputs
-from doubly_stochastic_example import WORDS, endless, moons
+from doubly_stochastic_example import WORDS, endless, moons, small
+from estimators_example import outputs
 from flat import flat_if_known
-from shallows import DoublyStochasticClassifier, KernelRidgeRegressor, training
+from shallows import KernelRidgeRegressor, training
 from shallows.errors import ShallowsError
-from shallows.solvers import ConjugateGradients, DoublyStochastic, EigenPro, FeatureBlockDescent
+from shallows.solvers import ConjugateGradients, EigenPro, FeatureBlockDescent
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -142,17 +142,7 @@ def interrupt():
     raise KeyboardInterrupt
 
 
-@pytest.fixture
-def a_short_beginning(monkeypatch):
-    """Two batches are enough to continue by steps."""
-    monkeypatch.setattr("shallows.estimators.doubly_stochastic.random_feature_expansion.FIRST_ROWS", 200)
-
-
-begins_shortly = pytest.mark.usefixtures("a_short_beginning")
-
-
-def small():
-    return DoublyStochasticClassifier(solver=DoublyStochastic(block_size=16, n_iter=20), random_state=0)
+begins_shortly = pytest.mark.usefixtures("a_start_of_two_batches")
 
 
 @begins_shortly

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from bad_input_example import outputs, table
+from bad_input_example import table
+from estimators_example import outputs
 from forms import centers_regressor, eigenpro_classifier
 from shallows import (
     DoublyStochasticRegressor,

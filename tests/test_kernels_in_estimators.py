@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from sklearn.base import is_classifier
 
-from bad_input_example import ALL, each, few, outputs, table
+from bad_input_example import ALL, each, few, table
 from engine_example import sample
-from estimators_example import published, unscaled
+from estimators_example import outputs, published, unscaled
 from forms import ridge
 from shallows import KernelRidgeRegressor, kernels
 from shallows.errors import ShallowsError

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from sklearn.base import is_classifier
 from sklearn.metrics.pairwise import rbf_kernel
 
 from bad_input_example import few
 from engine_example import sample
+from estimators_example import outputs
 from flat import flat_if_known
 from shallows import DoublyStochasticRegressor, KernelRidgeRegressor, RegularizedRiskRegressor, kernels, spectrum
 from shallows.errors import ShallowsError
@@ -42,10 +42,6 @@ def pair(name, **options):
     options = {"random_state": 0, "max_epochs": 3, **few(Estimator), **options}
     of_matrix, of_points = {"kernel": "precomputed"}, {"bandwidth": BANDWIDTH}
     return tuple(flat_if_known(Estimator, **{**options, **own}) for own in (of_matrix, of_points))
-
-
-def outputs(model, X):
-    return model.decision_function(X) if is_classifier(model) else model.predict(X)
 
 
 @pytest.mark.parametrize(
