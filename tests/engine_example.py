@@ -24,7 +24,7 @@ def sample(n: int, d: int = 3, seed: int = 0, dtype=np.float64) -> np.ndarray:
 
 
 def naive_kernel(name: str, bandwidth: float, x: np.ndarray, z: np.ndarray) -> np.ndarray:
-    """The formulas of SPEC 2, difference by difference."""
+    """The formulas of the kernels, difference by difference."""
     r = np.sqrt(((x[:, None, :].astype(np.float64) - z[None, :, :].astype(np.float64)) ** 2).sum(axis=2))
     return {
         "gaussian": lambda: np.exp(-(r**2) / (2 * bandwidth**2)),
@@ -85,7 +85,7 @@ def problem(
 
 
 def preconditioning_matrix(p: spectrum.Preconditioner, n: int) -> np.ndarray:
-    """D of SPEC 10.3, shape (n, n), for a subsample that comes first."""
+    """D = Σ (1 − τ (λ_{q+1}/λᵢ)^a) / (m λᵢ) eᵢ eᵢᵀ, shape (n, n), for a subsample that comes first."""
     D = np.zeros((n, n))
     D[: p.n_subsample, : p.n_subsample] = (p.vectors * p.scale) @ p.vectors.T
     return D

@@ -1,4 +1,4 @@
-"""Stochastic dual coordinate ascent, Pegasos and NORMA against exact solvers (SPEC 5)."""
+"""Stochastic dual coordinate ascent, Pegasos and NORMA against exact solvers."""
 
 import math
 from dataclasses import replace
@@ -78,7 +78,7 @@ def test_the_dual_value_is_the_conjugate(name):
 @pytest.mark.parametrize("name", DUAL_LOSSES)
 @pytest.mark.parametrize(("make", "weights"), [(kernel_risk, False), (feature_risk, True)])
 def test_the_dual_objective_never_falls_and_the_gap_closes(name, weights, make):
-    # SPEC 5 (6). A gap of nothing is a proof that the minimizer is found.
+    # A gap of nothing is a proof that the minimizer is found.
     problem = make(name, weights=weights, regularisation=0.2, **DUAL_LOSSES[name]).problem
     problem = replace(problem, intercept=np.array([0.3])) if weights else problem
     state, last = SDCAStepper().init(problem), -math.inf
@@ -121,7 +121,7 @@ def test_losses_of_several_scores_have_no_dual_here():
     assert {loss.name for loss in DUALS} == set(DUAL_LOSSES)
 
 
-# Pegasos and NORMA against exact solvers (SPEC 5).
+# Pegasos and NORMA against exact solvers.
 
 
 def whole_batch(p):
@@ -175,7 +175,6 @@ def test_kernel_pegasos_one_example_at_a_time_has_the_counters_of_the_lecture():
 
 
 def test_pegasos_on_all_examples_is_subgradient_descent():
-    # SPEC 5 (2)
     p = feature_risk("hinge")
     w = np.zeros((6, 1))
     state = PegasosStepper().init(p.problem)
@@ -188,7 +187,7 @@ def test_pegasos_on_all_examples_is_subgradient_descent():
 
 @pytest.mark.parametrize("make", [kernel_risk, feature_risk])
 def test_projected_pegasos_stays_in_the_balls_that_the_optimum_lies_in(make):
-    # SPEC 5 (3), for each of two outputs.
+    # λ‖f‖² ≤ 1, for each of two outputs.
     p = make("hinge", regularisation=0.02, c=2)
     solver = PegasosStepper(projection=True)
     state = solver.init(p.problem)

@@ -1,4 +1,4 @@
-"""EigenPro on explicit features: the operator, the iteration and the estimators (SPEC 10.2, 10.4 and 10.6)."""
+"""EigenPro on explicit features: the operator, the iteration and the estimators."""
 
 import math
 from dataclasses import replace
@@ -41,7 +41,7 @@ def problem(n=N, d=D, c=2, *, rank=4, n_subsample=None, weights=False, seed=0, b
 
 
 def preconditioner_of(p):
-    """P of SPEC 10.1, shape (D, D)."""
+    """P = I − Σ (1 − τ (λ_{q+1}/λᵢ)^a) eᵢ eᵢᵀ, shape (D, D)."""
     return np.eye(p.vectors.shape[0]) - (p.vectors * p.shrink) @ p.vectors.T
 
 
@@ -72,7 +72,7 @@ BATCHES = [slice(0, 7), slice(42, 49), slice(7, 14), slice(56, 60)]
 @pytest.mark.parametrize("eigensystem", ["nsvd", "rsvd"])
 @pytest.mark.parametrize("weights", [False, True])
 def test_the_eigensystem_of_all_rows_is_that_of_the_second_moments(eigensystem, weights):
-    # SPEC 10.6 (8): M = n and a block as wide as the matrix are exact.
+    # A subsample of all rows and a block as wide as the matrix are exact.
     p = problem(rank=5, eigensystem=eigensystem, weights=weights)
     w = np.ones(N) if p.w is None else p.w
     values, vectors = top_of(p.X.T @ (w[:, None] * p.X) / N, 6)
@@ -87,7 +87,7 @@ def test_the_eigensystem_of_all_rows_is_that_of_the_second_moments(eigensystem, 
 @pytest.mark.parametrize("damping", [1.0, 0.25])
 @pytest.mark.parametrize("rank", [1, 4, 9])
 def test_the_operator_has_the_spectrum_of_the_paper(rank, damping, power):
-    # SPEC 10.6 (3) and 10.4: τ λ_{q+1}^a λᵢ^(1−a) for i ≤ q, and the others as they were.
+    # P H has τ λ_{q+1}^a λᵢ^(1−a) for i ≤ q, and the others as they were.
     p = problem(rank=rank, damping=damping, power=power)
     H = p.X.T @ p.X / N
     truth = top_of(H, D)[0]
@@ -98,7 +98,6 @@ def test_the_operator_has_the_spectrum_of_the_paper(rank, damping, power):
 
 @pytest.mark.parametrize("damping", [1.0, 0.25])
 def test_the_preconditioner_is_symmetric_and_between_zero_and_the_identity(damping):
-    # SPEC 10.6 (9)
     p = problem(rank=5, n_subsample=40, damping=damping).p
     assert np.abs(p.vectors.T @ p.vectors - np.eye(5)).max() < 1e-13
     P = preconditioner_of(p)
@@ -164,7 +163,7 @@ def test_a_step_is_the_equation_of_the_paper(weights, ridge, budget):
 
 @pytest.mark.parametrize("batches", [WHOLE, BATCHES], ids=["whole", "batches"])
 def test_rank_zero_is_plain_gradient_descent(batches):
-    # SPEC 10.6 (1), to the bit.
+    # To the bit: P is the identity.
     p = problem(rank=0)
     plain = FeatureProblem(p.problem.design, p.y)
     both = (states(FeatureEigenProStepper(0.01), held, 12, batches) for held in (p.problem, plain))

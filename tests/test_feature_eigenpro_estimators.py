@@ -60,7 +60,7 @@ def test_with_many_rows_the_training_ends_where_its_loss_rests(many, given, stop
 
 
 def test_many_features_come_near_the_kernel_machine():
-    # SPEC 12: EigenPro-RF tends to kernel EigenPro as D grows, with 1/√D.
+    # EigenPro-RF tends to kernel EigenPro as D grows, with 1/√D.
     X, y, new = table(feature_eigenpro_regressor, 200)
     asked = {"random_state": 0, "max_epochs": 5, "tol": 0, "rank": 20, "n_subsample": 200, "batch_size": 50}
     asked |= {"step_size": 0.05, "damping": 1.0, "bandwidth": 2.0, "dtype": "float64"}

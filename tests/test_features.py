@@ -1,4 +1,4 @@
-"""Feature maps against the kernels they stand for (SPEC 3)."""
+"""Feature maps against the kernels they stand for."""
 
 import array_api_strict
 import numpy as np

@@ -1,4 +1,4 @@
-"""Kernels against their formulas, laws and spectra (SPEC 2), and the median rule for the bandwidth."""
+"""Kernels against their formulas, laws and spectra, and the median rule for the bandwidth."""
 
 import functools
 import math

@@ -1,4 +1,4 @@
-"""Features from kernel values with landmarks: radial basis functions and Nyström's, against the kernels (SPEC 3)."""
+"""Features from kernel values with landmarks: radial basis functions and Nyström's, against the kernels."""
 
 import array_api_strict
 import numpy as np

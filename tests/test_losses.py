@@ -1,4 +1,4 @@
-"""Losses against finite differences, subgradient inequalities and each other (SPEC 4)."""
+"""Losses against finite differences, subgradient inequalities and each other."""
 
 import math
 

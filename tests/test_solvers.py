@@ -1,4 +1,4 @@
-"""EigenPro and Richardson against the operators they are the coordinates of (SPEC 9 and 10.6)."""
+"""EigenPro and Richardson against the operators they are the coordinates of."""
 
 import numpy as np
 import pytest
@@ -54,7 +54,7 @@ def test_a_step_of_richardson_is_the_gradient_of_the_batch(weights):
 
 @pytest.mark.parametrize("batch", [WHOLE, BATCHES], ids=["whole", "batches"])
 def test_rank_zero_is_richardson_iterate_by_iterate(batch):
-    # SPEC 10.6 (1), to the bit: what is added is a sum of nothing.
+    # To the bit: what is added is a sum of nothing.
     p = problem(rank=0, n_subsample=30)
     both = zip(steps(EigenProStepper(0.03), p, 12, batch), steps(KernelSGDStepper(0.03), p, 12, batch), strict=True)
     assert all(np.array_equal(ours, plain) for ours, plain in both)
@@ -64,7 +64,7 @@ def test_rank_zero_is_richardson_iterate_by_iterate(batch):
 @pytest.mark.parametrize("damping", [1.0, 0.25])
 @pytest.mark.parametrize("batch", [slice(0, 7), slice(20, 27), slice(50, 60)], ids=["first", "astride", "outside"])
 def test_a_step_on_a_batch_is_the_operator_of_the_kernels_space_applied_to_its_gradient(batch, damping, weights):
-    # SPEC 10.6 (5). P h = h − Σ (1 − τ λ_{q+1}/λᵢ) ⟨h, ψᵢ⟩ ψᵢ is evaluated at new points, with ψᵢ as functions and
+    # P h = h − Σ (1 − τ λ_{q+1}/λᵢ) ⟨h, ψᵢ⟩ ψᵢ is evaluated at new points, with ψᵢ as functions and
     # ⟨k(x, ·), ψᵢ⟩ = ψᵢ(x), and compared with the function that the new coefficients make.
     rank, m, step = 6, 24, 0.4
     p = problem(rank=rank, n_subsample=m, damping=damping, weights=weights)

@@ -1,4 +1,4 @@
-"""Eigensystems and preconditioners against dense linear algebra in float64 (SPEC 10.1, 10.4 and 10.6)."""
+"""Eigensystems and preconditioners against dense linear algebra in float64."""
 
 from dataclasses import fields, replace
 from unittest import mock
@@ -38,7 +38,6 @@ def test_subspace_iteration_finds_the_top_of_the_spectrum():
 
 @pytest.mark.parametrize("k", [1, 60, 80])
 def test_a_block_as_wide_as_the_matrix_is_exact_at_once(k):
-    # SPEC 10.6 (8): M = n and enough oversampling.
     K = matrix()
     values, vectors = spectrum.top_eigensystem(
         lambda a: K @ a, 80, k, like=K, n_iterations=0, oversampling=max(0, 80 / k - 1)
@@ -105,7 +104,7 @@ def test_the_spectrum_of_a_matrix_that_does_not_fit_is_that_of_one_that_does():
 @pytest.mark.parametrize("damping", [1.0, 0.25])
 @pytest.mark.parametrize("rank", [1, 7, 30])
 def test_the_operator_has_the_spectrum_of_the_paper(rank, damping):
-    # SPEC 10.6 (3): (I − DK)K has τ λ_{q+1} q times, and the others as they were.
+    # (I − DK)K has τ λ_{q+1} q times, and the others as they were.
     p = problem(rank=rank, damping=damping)
     truth, _ = exact(p.K, 60)
     flattened = (np.eye(60) - preconditioning_matrix(p.preconditioner, 60) @ p.K) @ p.K
@@ -115,7 +114,7 @@ def test_the_operator_has_the_spectrum_of_the_paper(rank, damping):
 
 @pytest.mark.parametrize("damping", [1.0, 0.25])
 def test_the_preconditioner_is_symmetric_and_between_zero_and_the_identity(damping):
-    # SPEC 10.6 (9). In the kernel's space, P = I − Φᵀ D Φ has, next to ones, the eigenvalues of K^½(I − KD)K^−½.
+    # In the kernel's space, P = I − Φᵀ D Φ has, next to ones, the eigenvalues of K^½(I − KD)K^−½.
     p = problem(rank=10, damping=damping)
     E = p.preconditioner.vectors
     assert np.abs(E.T @ E - np.eye(10)).max() < 1e-13

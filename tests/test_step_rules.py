@@ -98,7 +98,7 @@ def test_rules_made_of_bounds_stay_below_the_edge_of_every_batch(name, power):
 @pytest.mark.parametrize("power", [0.5, 0.8])
 @pytest.mark.parametrize("rank", [1, 7, 30])
 def test_the_kernel_form_has_powers_of_the_ratio_too(rank, power, damping):
-    # SPEC 10.4 and 15: (I − DK)K has τ λ_{q+1}^a λᵢ^(1−a) for i ≤ q, and the others as they were.
+    # (I − DK)K has τ λ_{q+1}^a λᵢ^(1−a) for i ≤ q, and the others as they were.
     p = problem(rank=rank, damping=damping, power=power)
     truth = np.linalg.eigvalsh(p.K)[::-1]
     flattened = (np.eye(60) - preconditioning_matrix(p.preconditioner, 60) @ p.K) @ p.K

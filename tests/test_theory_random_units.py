@@ -31,7 +31,7 @@ def data(n=400, d=3, classes=False):
 def test_the_error_of_pairs_is_that_of_their_variance():
     found = approximation.approximation_error(data(), sizes=[100, 400], bandwidth=1.5, n_points=100, repeats=40)
     x = sample(400, 3)
-    # SPEC 3.1: per frequency ½(1 + k(2Δ)) − k(Δ)², and D/2 frequencies; the mean over pairs of a like sample.
+    # The variance is, per frequency, ½(1 + k(2Δ)) − k(Δ)², and D/2 frequencies; the mean over pairs of a like sample.
     squared = ((x[:, None] - x[None]) ** 2).sum(axis=2)[~np.eye(400, dtype=bool)]
     k, k2 = np.exp(-squared / 4.5), np.exp(-4 * squared / 4.5)
     for size, rms in zip([100, 400], found.curve["kernel_rms"], strict=True):

@@ -1,4 +1,4 @@
-"""SAG, SAGA and SVRG against exact minimizers (SPEC 5)."""
+"""SAG, SAGA and SVRG against exact minimizers."""
 
 import numpy as np
 import pytest
