@@ -123,7 +123,6 @@ def unfitted(name: str, **given: Any) -> Any:
     return FORMS[name](**given) if name in FORMS else flat(getattr(shallows.estimators, name), **given)
 
 
-_CENTERS: dict[str, Any] = {"solver": "nystrom_conjugate_gradients"}
 eigenpro_classifier = Form(KernelRidgeClassifier, "EigenProClassifier", solver="eigenpro")
 eigenpro_regressor = Form(KernelRidgeRegressor, "EigenProRegressor", solver="eigenpro")
 centers_classifier = FormOnCenters(
