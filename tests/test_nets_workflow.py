@@ -41,7 +41,7 @@ def test_what_needs_a_net_is_run_where_jobs_have_environments_of_their_own(witho
     made = replace(planned(), deployed=True)
     assert {(run.method, made.extra_of_run(run)) for run in made.runs("demo").values()} == {
         ("kernel_sgd", None),
-        ("net_joint", "nets"),
+        ("neural_net", "nets"),
     }
 
 
@@ -49,7 +49,7 @@ def test_what_needs_a_net_is_run_where_pytorch_is(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: True)
     made = planned()
     runs = {(run.method, run.variant) for run in made.runs("demo").values()}
-    assert runs == {(m, v) for m in ("kernel_sgd", "net_joint") for v in ("unit", "lenet_features")}
+    assert runs == {(m, v) for m in ("kernel_sgd", "neural_net") for v in ("unit", "lenet_features")}
     assert made.size("mnist_demo", "lenet_features").n_features == 1568
     assert made.comparison("first", "demo")["left_out"] == ""
 
@@ -61,7 +61,7 @@ def planned(features="lenet_features", base=None):
         del paper["targets"]["second"]
         target = paper["targets"]["first"]
         target["settings"], target["layout"] = {}, {"rows": ["data"], "columns": ["metric"]}
-        net = {"method": "net_joint", "parameters": {"architecture": "top_layers"}}
+        net = {"method": "neural_net", "parameters": {"architecture": "top_layers"}}
         target["methods"] = {"joint net": net, "kernel": {"method": "kernel_sgd"}}
         data = {"Digits": {"dataset": "mnist_demo", "variant": "unit"}}
         data["Features"] = {**data["Digits"], "variant": features}
@@ -167,7 +167,7 @@ def test_a_workflow_s_run_trains_a_net_to_its_marks(tmp_path):
             "scale": "demo",
             "dataset": "table",
             "variant": "out",
-            "method": "net_joint",
+            "method": "neural_net",
             "definition": {"runs": "estimator", "call": {"classification": "shallows_papers.nets:NeuralNetClassifier"}},
             "code": "some code",
             "parameters": {"architecture": "lenet", "batch_size": 16},
