@@ -6,7 +6,7 @@ import scipy.sparse
 from sklearn.linear_model import Ridge
 
 from engine_example import sample
-from shallows import FeatureRidgeClassifier, FeatureRidgeRegressor, KernelRidgeRegressor
+from shallows import FeatureRidgeClassifier, FeatureRidgeRegressor, KernelRidgeRegressor, Options
 from shallows.errors import ShallowsError
 from shallows.estimators.feature_maps.specification import TRANSFORMERS
 from shallows.features.hidden_units import ACTIVATIONS
@@ -90,6 +90,16 @@ def test_every_map_by_name_tells_classes_apart(features):
     y = np.where(X[:, 0] * X[:, 1] > 0, "same", "other")
     model = FeatureRidgeClassifier(features, alpha=0.1, random_state=0).fit(X[:300], y[:300])
     assert model.score(X[300:], y[300:]) > 0.85  # a half by chance
+
+
+@pytest.mark.parametrize(
+    "options", [{"early_stopping": True}, {"options": Options(max_seconds=60)}, {"warm_start": True}]
+)
+def test_the_automatic_solver_has_epochs_if_an_option_needs_them(options):
+    X, y = problem(80)
+    assert FeatureRidgeRegressor(random_state=0).fit(X, y).report_["solver"] == "normal_equations"
+    model = FeatureRidgeRegressor(random_state=0, **options).fit(X, y)
+    assert model.report_["solver"] == "feature_eigenpro"
 
 
 def test_a_solver_without_steps_refuses_a_checkpoint():

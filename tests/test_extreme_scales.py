@@ -5,6 +5,7 @@ from inspect import signature
 
 import numpy as np
 import pytest
+from sklearn.datasets import make_friedman1
 
 import promises_example
 from bad_input_example import (
@@ -28,7 +29,7 @@ from forms import (
     kernel_sgd_regressor,
 )
 from promises_example import EVERY, targets, unfitted
-from shallows import RegularizedRiskRegressor, kernels
+from shallows import KernelRidgeRegressor, Options, RegularizedRiskRegressor, kernels
 from shallows.errors import ShallowsError
 
 pytestmark = pytest.mark.filterwarnings("ignore:After max_epochs:sklearn.exceptions.ConvergenceWarning")
@@ -94,6 +95,16 @@ def test_a_bandwidth_below_what_rounding_resolves_is_refused(Estimator, bandwidt
     with pytest.raises(ShallowsError, match=f"too small for {dtype}") as raised:
         Estimator(dtype=dtype, **options).fit(X, y)
     assert ("dtype='float64'" in str(raised.value)) is (dtype == "float32")
+
+
+def test_an_outlier_that_float32_cannot_take_is_fitted_in_float64():
+    X, y = make_friedman1(1100, noise=0.5, random_state=0)
+    X[7, 3] = -9999.0
+    model = KernelRidgeRegressor(random_state=0).fit(X, y)
+    exact = KernelRidgeRegressor(random_state=0, options=Options(dtype="float64")).fit(X, y)
+    assert np.array_equal(model.predict(X), exact.predict(X))
+    with pytest.raises(ShallowsError, match=r"1 of 1,100 points lie up to 1e.04 from the center"):
+        KernelRidgeRegressor(random_state=0, options=Options(dtype="float32")).fit(X, y)
 
 
 @each_of_least_squares

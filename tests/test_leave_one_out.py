@@ -257,6 +257,17 @@ def test_a_regularisation_a_bandwidth_and_a_calibration_that_are_none_are_named(
                 Estimator(**wrong).fit(X, y)
 
 
+def test_a_function_that_changes_over_a_small_part_of_the_median_distance_is_found():
+    # The search from the median distance, 4, goes to wider ones, which are not better than a constant.
+    def board(n, seed):
+        x = np.random.default_rng(seed).uniform(0, 8, (n, 2))
+        return x, np.floor(x).sum(axis=1) % 2 == 1
+
+    model = KernelRidgeClassifier(random_state=0).fit(*board(400, 1))
+    assert model.bandwidth_ < 1.0
+    assert model.score(*board(500, 99)) > 0.75
+
+
 def test_more_rows_are_looked_at_where_the_first_do_not_show_that_anything_can_be_learnt():
     rng = np.random.default_rng(1)
     X = rng.normal(size=(6000, 20))

@@ -20,7 +20,8 @@ from shallows import RegularizedRiskClassifier as Risk
 from shallows import kernel_approximation as maps
 from shallows.decomposition import DoublyStochasticKernelPCA
 from shallows.errors import ShallowsError
-from shallows.kernel_approximation import FourierFeatures, HiddenUnits, NystroemFeatures
+from shallows.gaussian_process import FeatureGaussianProcessRegressor
+from shallows.kernel_approximation import FourierFeatures, HiddenUnits, NystroemFeatures, SparseRandomFeatures
 from shallows.solvers import DoublyStochastic, EigenPro
 from shallows.svm import (
     AMMClassifier,
@@ -67,8 +68,11 @@ ON_FEATURES = [
     ),
     ({"features": "fuorier"}, "feature map 'fuorier'"),
     ({"features": 3}, "a name, such as 'fourier', or a transformer"),
-    ({"alpha": 0}, "alpha=0 cannot be used with solver='normal_equations'"),
-    ({"calibration": "auto"}, r"calibration='auto' cannot be used .* Use solver='feature_eigenpro'"),
+    ({"alpha": 0, "solver": "normal_equations"}, "alpha=0 cannot be used with solver='normal_equations'"),
+    (
+        {"calibration": "auto", "solver": "normal_equations"},
+        r"calibration='auto' cannot be used .* Use solver='feature_eigenpro'",
+    ),
 ]
 SETTINGS = [
     (DoublyStochastic(reuse="sgd"), "reuse must be one of 'fresh', UniformReuse"),
@@ -125,6 +129,9 @@ REFUSED = [
     (LowRankLinearizedSVMClassifier(loss="log"), "no loss 'log'. Known: hinge, squared_hinge"),
     (LowRankLinearizedSVMClassifier(landmarks="all"), "Known: kmeans, leverage"),
     (LowRankLinearizedSVMClassifier(options=Options(max_seconds=9)), "max_seconds has no effect"),
+    (FeatureGaussianProcessRegressor(options=Options(max_seconds=9)), "max_seconds has no effect"),
+    (RandomKitchenSinksRegressor(options=Options(max_seconds=9)), "max_seconds has no effect"),
+    (SparseRandomFeatures(options=Options(max_seconds=9)), "max_seconds has no effect"),
     (DoublyStochasticKernelPCA(bandwidth="auto"), "a positive number or 'median', the median distance, got 'auto'"),
     (DoublyStochasticKernelPCA(kernel="linear"), "no frequencies"),
     (DoublyStochasticKernelPCA(solver="feature_oja"), "no solver of DoublyStochasticKernelPCA 'feature_oja'"),

@@ -54,6 +54,10 @@ class TooFewDirectionsError(ShallowsError, ValueError):
     """The data have fewer components than requested."""
 
 
+class PrecisionError(ShallowsError, ArithmeticError):
+    """Rounding in float32 loses what a fit needs. With ``dtype="auto"`` fits are repeated in float64."""
+
+
 class DivergenceError(ShallowsError, ArithmeticError):
     """Training diverged. The message names the step size."""
 

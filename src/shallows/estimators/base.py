@@ -16,9 +16,9 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from .. import arrays, kernels, training
 from ..arrays.user_arrays import largest_unit, read_points, to_host
-from ..errors import DeviceMemoryError, ShallowsError
+from ..errors import DeviceMemoryError, PrecisionError, ShallowsError
 from ..fitting.fit_call import FitCall
-from ..fitting.machine import Options
+from ..fitting.machine import Options, in_float64
 from ..fitting.rows import EarlyStopping, TrainingSet, apply_class_weight, refuse_missing_labels
 from ..kernels import precomputed
 from ..models.centering import check_scores
@@ -41,7 +41,8 @@ def keeps_model_on_failure(fit: _Method) -> _Method:
     """Decorate a method that fits: if it raises, also by Ctrl-C, the estimator is as it was before the call.
 
     The method must set new attributes, and must not change the objects that old attributes refer to. With ``verbose``,
-    long parts of the fit print a line now and then.
+    long parts of the fit print a line now and then. If float32, which the user did not ask for, is too coarse, the fit
+    is repeated in float64.
     """
 
     @functools.wraps(fit)
@@ -49,7 +50,14 @@ def keeps_model_on_failure(fit: _Method) -> _Method:
         before = dict(vars(self))
         try:
             with print_progress(self):
-                found = fit(self, *args, **kwargs)
+                try:
+                    found = fit(self, *args, **kwargs)
+                except PrecisionError:
+                    if self._options().dtype != "auto" or fit.__name__ == "partial_fit":
+                        raise
+                    restore_attributes(self, before)
+                    with in_float64():
+                        found = fit(self, *args, **kwargs)
             if found is self:
                 self.options_ = self._options()
             return found

@@ -43,7 +43,7 @@ class Options:
     memory : int or str, optional
         Memory limit of the process, in bytes or as "4GB". None: a share of the free memory.
     dtype : {"auto", "float32", "float64"}
-        Precision. "auto": float64 for up to 1,000 rows and for direct solvers, otherwise float32.
+        Precision. "auto": float64 for up to 1,000 rows, for direct solvers and if an outlier needs it, else float32.
     max_seconds : float, optional
         Time limit of the fit. If the preparation takes longer, training stops as soon as there is a model.
     verbose : int
@@ -165,11 +165,22 @@ def options(
     given = {"device": device, "memory": memory, "verbose": verbose}
     given = {name: value for name, value in given.items() if value is not None}
     Options(**given).check()  # type: ignore[arg-type]
+    with _block_with(given):
+        yield
+
+
+@contextlib.contextmanager
+def _block_with(given: dict[str, Any]) -> Iterator[None]:
     before = _block.set({**(_block.get() or {}), **given})
     try:
         yield
     finally:
         _block.reset(before)
+
+
+def in_float64() -> contextlib.AbstractContextManager[None]:
+    """A block whose fits are in float64 if their estimators leave the precision to "auto"."""
+    return _block_with({"dtype": "float64"})
 
 
 @dataclass

@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import arrays, streams
 from ..arrays import Array
-from ..errors import ShallowsError
+from ..errors import PrecisionError, ShallowsError
 from ..gpu import cuda
 from ..utils.plain_numbers import takes_numpy_integers
 from .base import DifferenceKernel, Kernel, check_positive, in_strips
@@ -60,12 +60,15 @@ class RadialKernel(DifferenceKernel):
     def check_values(self, points: Array) -> None:
         """Refuse bandwidths below the rounding error of distances."""
         # ‖x‖² + ‖z‖² − 2xᵀz has an error of about a unit in the last place of the largest term.
-        resolution = math.sqrt(float(points[:, -2].max()) * float(np.finfo(np.dtype(str(points.dtype))).eps))
-        if self.bandwidth < resolution:
-            raise ShallowsError(
-                f"bandwidth={self.bandwidth:.3g} is too small for {points.dtype}: distances below {resolution:.1g} "
-                "are lost in rounding. Use a larger bandwidth"
-                f"{', or dtype=' + repr('float64') if points.dtype != np.float64 else ''}."
+        eps, largest = float(np.finfo(np.dtype(str(points.dtype))).eps), float(points[:, -2].max())
+        if self.bandwidth < math.sqrt(largest * eps):
+            n_far = int((arrays.to_numpy(points[:, -2]) > self.bandwidth**2 / eps).sum())
+            coarse = points.dtype != np.float64
+            raise (PrecisionError if coarse else ShallowsError)(
+                f"bandwidth={self.bandwidth:.3g} is too small for {points.dtype}: distances below "
+                f"{math.sqrt(largest * eps):.1g} are lost in rounding, because {n_far:,} of {len(points):,} points "
+                f"lie up to {math.sqrt(largest):.2g} from the center. Look for outliers, or use a larger bandwidth"
+                f"{', or dtype=' + repr('float64') if coarse else ''}."
             )
 
     def left_factor(self, points: Array) -> Array:

@@ -132,7 +132,7 @@ class Checked:
 
 @dataclass(frozen=True)
 class Settings(Checked):
-    """Base of the settings of solvers. Its class attributes say what a solver can do, for the documentation and tests."""
+    """Base of the settings of solvers. Its class attributes say what a solver can do, for documentation and tests."""
 
     takes_sparse: ClassVar[bool] = True
     """Whether it uses sparse rows without making them dense."""

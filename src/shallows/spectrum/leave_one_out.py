@@ -100,6 +100,10 @@ def leave_out_by_factor(
     return weights / weights.mean() * np.sum((coefficients / diagonal[:, None]) ** 2, axis=1)
 
 
+def _may_be_chance(error: float, standard_error: float) -> bool:
+    return error + 2.0 * standard_error >= 1.0
+
+
 @dataclass(frozen=True)
 class RidgeChoice:
     """A bandwidth and a λ, the errors of the bandwidths that were tried, and those of all λ at the chosen bandwidth."""
@@ -119,7 +123,7 @@ class RidgeChoice:
     @property
     def is_uninformative(self) -> bool:
         """Whether the error may equal the error of a constant; more points may then show a relation."""
-        return self.error + 2.0 * self.standard_error >= 1.0
+        return _may_be_chance(self.error, self.standard_error)
 
     def ridge_near(self, bandwidth: float) -> float:
         """The best λ of the bandwidth, among those tried, that is the nearest in logarithms."""
@@ -152,6 +156,16 @@ class Tried:
     errors: dict[float, float] = field(default_factory=dict)
     path: RidgePath | None = None
 
+    @property
+    def standard_error(self) -> float:
+        """Of the error, from its spread over the points."""
+        return float(self.squares.std() / np.sqrt(len(self.squares)))
+
+    @property
+    def is_uninformative(self) -> bool:
+        """Whether the error may equal the error of a constant."""
+        return not math.isfinite(self.error) or _may_be_chance(self.error, self.standard_error)
+
 
 def candidates_of(matrix: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
     """The λ that are tried for a kernel matrix: `REGULARIZATIONS` times its mean diagonal and the mean weight.
@@ -182,7 +196,8 @@ def choose_ridge(
     """The bandwidth and the λ of least leave-one-out error, or one of them if the other is given.
 
     The search starts at the median distance and moves by factors of two in the direction in which the error falls, the
-    narrower one if it falls in both.
+    narrower one if it falls in both. If it ends where nothing is better than a constant, as on a function that changes
+    over a small part of the median distance, all bandwidths are tried.
 
     ``matrix_of`` returns the kernel matrix, shape (m, m), of a bandwidth, or of None for kernels without one.
     ``targets`` (m, c) are centered, or codes of classes. If the diagonal of the kernel is misleading, classes are
@@ -231,6 +246,9 @@ def choose_ridge(
         k, here = following, error_of(following)
         neighbors = (j for j in (k - 1, k + 1) if 0 <= j < len(widths))
         following = next((j for j in neighbors if error_of(j) < here), k)
+    if searches and found[k].is_uninformative:
+        best = min(range(len(widths)), key=error_of)
+        k = k if found[best].is_uninformative else best
     chosen = found[k]
     if chosen.error == math.inf:
         raise ShallowsError(
@@ -241,7 +259,7 @@ def choose_ridge(
         bandwidth=widths[k],
         regularization=chosen.regularization,
         error=chosen.error,
-        standard_error=float(chosen.squares.std() / np.sqrt(len(chosen.squares))),
+        standard_error=chosen.standard_error,
         bandwidths={widths[i]: found[i].error for i in sorted(found)} if widths[k] is not None else {},
         regularizations=chosen.errors,
         n_rows=len(targets),

@@ -70,3 +70,9 @@ def check_whole(estimator: Any, *names: str, least: int = 1, optional: bool = Fa
             either = " or None" if optional else ""
             bound = f"at most {MOST:,}" if is_number(value) and value > MOST else f"at least {least}"
             raise ShallowsError(f"{name} must be a whole number of {bound}{either}, got {value!r}.")
+
+
+def refuse_time_limit(estimator: Any, why: str) -> None:
+    """Refuse ``max_seconds`` of an estimator whose fit cannot end early."""
+    if estimator._options().max_seconds is not None:
+        raise ShallowsError(f"max_seconds has no effect on {type(estimator).__name__}: {why}")

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.svm import LinearSVC
 
 from ... import arrays, kernels
-from ...errors import ShallowsError, UnknownNameError
+from ...errors import UnknownNameError
 from ...features.landmarks import LANDMARKS
 from ...fitting import leave_one_out_choice
 from ...fitting.fit_call import FitCall
@@ -17,7 +17,7 @@ from ...kernels import precomputed
 from ...models.centering import Centering
 from ...spectrum.kernel_ridge_choice import choose_kernel_ridge, is_automatic
 from ...spectrum.leave_one_out import RidgeChoice, report_of_choice
-from ...utils.checks import check_positive, check_whole
+from ...utils.checks import check_positive, check_whole, refuse_time_limit
 from ..base import Estimator, fit_rows
 from ..constructors import stores_parameters
 from ..feature_maps.landmarks import NystroemFeatures
@@ -116,8 +116,7 @@ class LowRankLinearizedSVMClassifier(LabelPredictions, Estimator):
         check_positive(self, "tol")
         UnknownNameError.check("loss", self.loss, ("hinge", "squared_hinge"))
         UnknownNameError.check("way to choose landmarks", self.landmarks, LANDMARKS)
-        if self._options().max_seconds is not None:
-            raise ShallowsError("max_seconds has no effect, because LIBLINEAR has no time limit. Set max_iterations.")
+        refuse_time_limit(self, "LIBLINEAR has no time limit. Set max_iterations.")
 
     fit = fit_rows
 

@@ -12,7 +12,7 @@ from ...fitting.feature_gaussian_process import FittedGaussianProcess, Variances
 from ...fitting.fit_call import FitCall
 from ...fitting.machine import Options
 from ...fitting.rows import TrainingSet
-from ...utils.checks import check_positive, is_whole
+from ...utils.checks import check_positive, is_whole, refuse_time_limit
 from ..constructors import stores_parameters
 from ..feature_maps import specification
 from ..feature_maps.fourier import FourierFeatures
@@ -103,6 +103,9 @@ class FeatureGaussianProcessRegressor(ValuePredictions, TransformedEstimator):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_positive(self, "signal_variance", "noise_variance", rules=("auto",))
+        refuse_time_limit(
+            self, "it is solved directly. Give signal_variance and noise_variance, or take fewer features."
+        )
         specification.check(self.features, type(self).__name__)
         transformer = specification.transformer_of(self.features)
         if not isinstance(transformer, MAPS):

@@ -13,6 +13,7 @@ from ...fitting.rows import EarlyStopping, TrainingSet
 from ...models.learned_metric import LearnedMetric
 from ...solvers import settings
 from ...solvers.least_squares import FEATURE_RIDGE_SOLVERS
+from ...spectrum.kernel_ridge_choice import is_automatic
 from ...utils.checks import check_positive, is_number
 from ..base import Estimator, fit_in_epochs
 from ..constructors import stores_parameters, with_parameters
@@ -66,7 +67,7 @@ class FeatureRidge(TransformedEstimator):
             "auto": a diagonal if it lowers the error.
         solver : str or object of `shallows.solvers`, default="auto"
             "normal_equations", "feature_block_descent" or "feature_eigenpro", or an object with parameters, such as
-            ``FeatureEigenPro(rank=200)``. "auto" is "normal_equations".
+            ``FeatureEigenPro(rank=200)``. "auto": the first; the last if an option needs epochs.
         early_stopping : bool or EarlyStopping, default=False
             Hold out validation rows; stop when their score stops improving, and keep the model of the best epoch.
         warm_start : bool, default=False
@@ -126,8 +127,20 @@ class FeatureRidge(TransformedEstimator):
         self.report_ = {**self.report_, "solver": settings.name_of(self._settings(), FEATURE_RIDGE_SOLVERS)}
 
     def _settings(self) -> Any:
-        given = "normal_equations" if isinstance(self.solver, str) and self.solver == "auto" else self.solver
-        return settings.resolve(given, FEATURE_RIDGE_SOLVERS, type(self).__name__)
+        of_auto = "feature_eigenpro" if any(self._uses_of_epochs().values()) else "normal_equations"
+        return settings.resolve(
+            of_auto if is_automatic(self.solver) else self.solver, FEATURE_RIDGE_SOLVERS, type(self).__name__
+        )
+
+    def _uses_of_epochs(self) -> dict[str, bool]:
+        """Parameters that need a solver with epochs, and whether they are used."""
+        return {
+            "alpha=0": is_number(self.alpha) and self.alpha == 0,
+            "early_stopping": EarlyStopping.of(self.early_stopping) is not None,
+            "warm_start=True": self.warm_start,
+            "calibration='auto'": getattr(self, "calibration", None) is not None,
+            "max_seconds": self._options().max_seconds is not None,
+        }
 
     def _refuse_without_epochs(self, name: str) -> None:
         able = [repr(key) for key, cls in FEATURE_RIDGE_SOLVERS.items() if cls.has_epochs]
@@ -141,14 +154,7 @@ class FeatureRidge(TransformedEstimator):
         check_positive(self, "alpha", or_zero=True, rules=("auto",))
         if self.metric is not None:
             check_metric(Metric.of(self.metric), specification.kernel_of(self.features), self.n_components)
-        used = {
-            "alpha=0": is_number(self.alpha) and self.alpha == 0,
-            "early_stopping": EarlyStopping.of(self.early_stopping) is not None,
-            "warm_start=True": self.warm_start,
-            "calibration='auto'": getattr(self, "calibration", None) is not None,
-            "max_seconds": self._options().max_seconds is not None,
-        }
-        for name, is_used in used.items():
+        for name, is_used in self._uses_of_epochs().items():
             if is_used and not solver.has_epochs:
                 self._refuse_without_epochs(name)
 
@@ -162,8 +168,9 @@ class FeatureRidgeClassifier(SquareLossLabels, FeatureRidge):
     With random Fourier features it approximates kernel ridge regression. With "hidden_units", which are random and not
     trained, it is the extreme learning machine with C = 1/λ. The solvers:
 
-    - "normal_equations" (the default) is exact: a system with one unknown for each feature, or for each row if there
-      are fewer rows. For sparse features and more than 6,000 rows it uses conjugate gradients.
+    - "normal_equations" is exact: a system with one unknown for each feature, or for each row if there are fewer rows.
+      For sparse features and more than 6,000 rows it uses conjugate gradients. "auto" takes it, unless an option needs
+      epochs.
     - "feature_block_descent" solves for one block of features after the other, for features that do not fit into
       memory. It needs features with dense rows.
     - "feature_eigenpro" takes stochastic gradients with a preconditioner, for many rows and features, or many outputs.

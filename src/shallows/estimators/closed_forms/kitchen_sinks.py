@@ -8,7 +8,7 @@ from ...fitting.fit_call import FitCall
 from ...fitting.kitchen_sinks import fit_kitchen_sinks
 from ...fitting.machine import Options
 from ...fitting.rows import TrainingSet
-from ...utils.checks import check_positive, check_whole
+from ...utils.checks import check_positive, check_whole, refuse_time_limit
 from ..constructors import stores_parameters, with_parameters
 from ..feature_maps import specification
 from ..feature_maps.random_units import HiddenUnits
@@ -82,6 +82,7 @@ class RandomKitchenSinks(TransformedEstimator):
         check_positive(self, "bound")
         check_positive(self, "tol", or_zero=True)
         check_whole(self, "max_iterations")
+        refuse_time_limit(self, "take fewer units, or fewer max_iterations.")
 
     def _units(self) -> HiddenUnits:
         return cosine_units() if isinstance(self.features, str) else self.features

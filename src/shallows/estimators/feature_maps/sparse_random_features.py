@@ -19,7 +19,7 @@ from ...fitting.machine import Options
 from ...fitting.rows import refuse_missing_labels
 from ...fitting.square_targets import unit_of_targets
 from ...kernels import Kernel
-from ...utils.checks import check_positive, check_whole
+from ...utils.checks import check_positive, check_whole, refuse_time_limit
 from ..base import keeps_model_on_failure
 from ..constructors import stores_parameters
 from .base import STRIP_BYTES, FeatureMapTransformer
@@ -102,6 +102,7 @@ class SparseRandomFeatures(FeatureMapTransformer):
         check_whole(self, "block_size", "n_iter")
         check_positive(self, "regularization")
         super()._check_parameters()
+        refuse_time_limit(self, "set n_iter.")
 
     @keeps_model_on_failure
     def fit(self, X: Any, y: Any = None) -> Self:

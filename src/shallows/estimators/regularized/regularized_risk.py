@@ -59,7 +59,7 @@ class RegularizedRisk(Estimator):
             transformer, such as ``NystroemFeatures(n_features=100)``. "linear": the columns of X.
         regularization : float, "auto" or None, default="auto"
             λ. None: 1/n, which is C = 1 of a support vector machine (C = 1/(λn)). "auto": smallest leave-one-out error
-            of kernel ridge regression; without a kernel as None.
+            of kernel ridge regression, in regression by SDCA at least 1/n; without a kernel as None.
         early_stopping : bool or EarlyStopping, default=False
             Hold out validation rows; stop when their score stops improving, and keep the best epoch's model.
         warm_start : bool, default=False
