@@ -100,10 +100,6 @@ def leave_out_by_factor(
     return weights / weights.mean() * np.sum((coefficients / diagonal[:, None]) ** 2, axis=1)
 
 
-def _may_be_chance(error: float, standard_error: float) -> bool:
-    return error + 2.0 * standard_error >= 1.0
-
-
 @dataclass(frozen=True)
 class RidgeChoice:
     """A bandwidth and a λ, the errors of the bandwidths that were tried, and those of all λ at the chosen bandwidth."""
@@ -123,7 +119,7 @@ class RidgeChoice:
     @property
     def is_uninformative(self) -> bool:
         """Whether the error may equal the error of a constant; more points may then show a relation."""
-        return _may_be_chance(self.error, self.standard_error)
+        return self.error + 2.0 * self.standard_error >= 1.0
 
     def ridge_near(self, bandwidth: float) -> float:
         """The best λ of the bandwidth, among those tried, that is the nearest in logarithms."""
@@ -148,23 +144,13 @@ class RidgeChoice:
 
 @dataclass(frozen=True)
 class Tried:
-    """A bandwidth that was tried, with its best λ: its error, the error of each point, and the errors of all λ."""
+    """A bandwidth that was tried, with its best λ: its error with a standard error, and the errors of all λ."""
 
     error: float
     regularization: float = math.nan
-    squares: np.ndarray = field(default_factory=lambda: np.full(1, math.inf))
+    standard_error: float = math.inf
     errors: dict[float, float] = field(default_factory=dict)
     path: RidgePath | None = None
-
-    @property
-    def standard_error(self) -> float:
-        """Of the error, from its spread over the points."""
-        return float(self.squares.std() / np.sqrt(len(self.squares)))
-
-    @property
-    def is_uninformative(self) -> bool:
-        """Whether the error may equal the error of a constant."""
-        return not math.isfinite(self.error) or _may_be_chance(self.error, self.standard_error)
 
 
 def candidates_of(matrix: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
@@ -225,7 +211,8 @@ def choose_ridge(
             bounded = of_classes and len(candidates) > len(REGULARIZATIONS)
             value, squares = path.best(candidates, bounded=bounded)
         errors = {ridge: float(s.mean()) / constant for ridge, s in squares.items()}
-        return Tried(errors[value], value, squares[value] / constant, errors, path)
+        of_points = squares[value] / constant
+        return Tried(errors[value], value, float(of_points.std() / np.sqrt(len(of_points))), errors, path)
 
     def error_of(k: int) -> float:
         """The error of a bandwidth. Other threads evaluate the bandwidths that the search is likely to need next."""
@@ -246,9 +233,9 @@ def choose_ridge(
         k, here = following, error_of(following)
         neighbors = (j for j in (k - 1, k + 1) if 0 <= j < len(widths))
         following = next((j for j in neighbors if error_of(j) < here), k)
-    if searches and found[k].is_uninformative:
+    if searches and found[k].error + 2.0 * found[k].standard_error >= 1.0:
         best = min(range(len(widths)), key=error_of)
-        k = k if found[best].is_uninformative else best
+        k = best if found[best].error + 2.0 * found[best].standard_error < 1.0 else k
     chosen = found[k]
     if chosen.error == math.inf:
         raise ShallowsError(
