@@ -88,7 +88,7 @@ def _finished(
             if any(target_entry.compares_by_point(plan.target(name)) for name in run.targets):
                 found[run.id]["wrong"] = wrong_points(records.read_outputs(place))
             check_that_nothing_is_private(str(found[run.id]), f"The run {run.folder}", plan.configuration.root)
-        elif run.id in kept:
+        elif run.id in kept and folder.is_of(kept[run.id], target):
             found[run.id] = kept[run.id]
     if modified:
         raise NotFinishedError(

@@ -65,6 +65,11 @@ def read_rows_of(folder: str | Path, target: str, index: Mapping[str, Any]) -> O
     return OldRows(rows, {**content, "timed_runs": [folders[name] for name in content["timed_runs"]]})
 
 
+def is_of(run: Mapping[str, Any], target: str) -> bool:
+    """Whether a run has the curve that a target needs. A run whose curve is lost has only the points of some tables."""
+    return target in run.get("points_of", (target,))
+
+
 def write(folder: str | Path, runs: Mapping[str, Mapping[str, Any]], index: Mapping[str, Any]) -> None:
     """Write complete runs and the index; remove the files of targets whose rows are no longer listed."""
     folder = Path(folder)

@@ -48,7 +48,7 @@ class Reference:
         """Return the complete runs of a target for the comparison."""
         along, found = self.plan.target(target).get("mark", ""), {}
         for run in self.plan.runs_of(target, self.scale):
-            if stored := self.runs.get(run.id):
+            if (stored := self.runs.get(run.id)) and folder.is_of(stored, target):
                 rows = csv.DictReader(stored["curve"].splitlines())
                 wrong = stored.get("wrong", "")
                 found[run.id] = RunResult.of(run.folder, stored["record"], list(rows), along, wrong)
