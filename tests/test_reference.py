@@ -184,9 +184,9 @@ def test_collected_runs_give_the_same_table_and_the_same_file_to_the_bit(full_pl
 @pytest.mark.parametrize("place", ["demo", "laptop"])
 def test_a_torn_file_is_refused_by_name(full_plan, collected, place):
     if place == "laptop":
-        for name in (folder.INDEX, "eigenpro_table6.csv", "eigenpro_table6.json"):
+        for name in (folder.INDEX, "eigenpro_table3.csv", "eigenpro_table3.json"):
             (collected / name).write_bytes((LAPTOP / name).read_bytes())
-    target, name = (TARGET, folder.RUNS) if place == "demo" else ("eigenpro_table6", "eigenpro_table6.csv")
+    target, name = (TARGET, folder.RUNS) if place == "demo" else ("eigenpro_table3", "eigenpro_table3.csv")
     content = (collected / name).read_bytes()
     (collected / name).write_bytes(content[: len(content) // 2])
     with pytest.raises(folder.TornReferenceError, match=rf"{name} is damaged.*git checkout"):
@@ -250,11 +250,16 @@ def test_a_run_that_no_configuration_requests_is_told_and_removed_by_the_next_co
     assert Reference(full_plan, "demo", collected).unrequested == []
 
 
-def test_a_target_of_which_a_run_is_missing_has_the_rows_of_the_others(full_plan, collected):
+@pytest.mark.parametrize("points_of", [None, ["another_target"]], ids=["missing", "points of another target"])
+def test_a_target_of_which_a_run_is_missing_has_the_rows_of_the_others(full_plan, collected, tmp_path, points_of):
     index = folder.read_index(collected)
     runs = folder.read_runs(collected, index)
     gone = runs.pop(next(run.id for run in full_plan.runs_of(TARGET, "demo")))
+    if points_of:
+        runs[gone["record"]["run"]["id"]] = {**gone, "points_of": points_of}
     folder.write(collected, runs, index)
+    (said,) = collection.collect(full_plan, "demo", tmp_path / "no results", collected, [TARGET], older=True)
+    assert said.startswith(f"{TARGET}: not collected, 1 of its 6 runs are not finished")
     table = Reference(full_plan, "demo", collected).table(TARGET)
     absent = [one for one in table.rows if "not among the reference results" in one.reason]
     assert absent and all(one.verdict == Verdict.NOT_RUN for one in absent)
