@@ -4,7 +4,6 @@ Linear models accept any `ExplicitMap`. Functions that grow by a block of featur
 For Fourier features (`FourierStream`) they use projections, and compute the cosines of several blocks together.
 """
 
-import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, Self, runtime_checkable
@@ -115,14 +114,6 @@ def check_inputs(x: Any, n_inputs: int) -> None:
     """Refuse points that do not have the number of inputs of the map."""
     if x.ndim != 2 or x.shape[1] != n_inputs:
         raise ShallowsError(f"These features take {n_inputs} inputs, got points of shape {tuple(x.shape)}.")
-
-
-def check_whole(features: Any, *names: str) -> None:
-    """Refuse parameters that are not positive whole numbers."""
-    for name in names:
-        value = getattr(features, name)
-        if not (isinstance(value, numbers.Integral) and value >= 1):
-            raise ShallowsError(f"{name} must be a whole number of at least 1, got {value!r}.")
 
 
 def check_is_polynomial(kernel: Any, what: str) -> None:

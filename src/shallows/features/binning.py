@@ -9,8 +9,9 @@ import scipy.sparse
 from .. import arrays, streams
 from ..arrays import Array
 from ..errors import ShallowsError
+from ..utils.checks import check_whole
 from ..utils.plain_numbers import takes_numpy_integers
-from .base import FeatureMap, check_inputs, check_whole
+from .base import FeatureMap, check_inputs
 
 BINS = 1024
 """Bins of a grid for a given number of columns: two points in different cells share a bin with probability 1/1,024."""

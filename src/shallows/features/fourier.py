@@ -15,8 +15,9 @@ from .. import arrays, kernels, streams
 from ..arrays import Array
 from ..errors import ShallowsError
 from ..gpu.fused_expressions import FusedExpression
+from ..utils.checks import check_whole
 from ..utils.plain_numbers import takes_numpy_integers
-from .base import FeatureMap, Projector, check_inputs, check_whole
+from .base import FeatureMap, Projector, check_inputs
 
 
 @dataclass(frozen=True)

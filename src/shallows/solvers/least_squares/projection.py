@@ -110,18 +110,18 @@ def _share(start: int, stop: int, worker: int, n_workers: int) -> list[int]:
     return [j for j in range(start, stop) if (j - start) % (2 * n_workers) in (worker, 2 * n_workers - 1 - worker)]
 
 
-def make_projection(kernel: Kernel, centers: Array, *, relative_jitter: float | None = None) -> Projection:
+def make_projection(kernel: Kernel, centers: Array) -> Projection:
     """Factor the kernel matrix of centers.
 
-    ``relative_jitter`` is μ as a share of the trace of K_ZZ. None starts with the rounding of the factorization and
-    multiplies it by ten, up to three times, until the matrix is positive definite.
+    The jitter μ starts with the rounding of the factorization, and is multiplied by ten, up to three times, until the
+    matrix is positive definite.
     """
     xp = arrays.namespace(centers)
     p = centers.shape[0]
     # The largest eigenvalue is between a hundredth of the trace and the trace, for bandwidths that generalize.
-    share = 0.25 * float(xp.finfo(centers.dtype).eps) if relative_jitter is None else relative_jitter
+    share = 0.25 * float(xp.finfo(centers.dtype).eps)
     trace = float(xp.sum(kernel.diagonal(centers[:, :-2])))
-    for _ in range(_RETRIES if relative_jitter is None else 1):
+    for _ in range(_RETRIES):
         try:
             strips = _strips(kernel, centers, share * trace)
         except np.linalg.LinAlgError:

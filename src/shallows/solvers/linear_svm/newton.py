@@ -18,7 +18,6 @@ class NewtonState(LinearState):
 
     margins: np.ndarray = field(kw_only=True)  # (n,): yᵢ wᵀxᵢ
     first_norm: float = math.nan  # ‖∇P(0)‖, the unit of the tolerance
-    n_products: int = 0  # products with X and its transpose
 
 
 @dataclass(frozen=True)
@@ -52,7 +51,6 @@ class PrimalNewtonStepper:
             state.coefficients = state.coefficients + length * direction
             state.margins = state.margins + length * slopes
             state.n_steps += 1
-            state.n_products += 2
         return state
 
     def _direction(
@@ -66,7 +64,6 @@ class PrimalNewtonStepper:
         for _ in range(self.most_products):
             scores = inside * products(problem.rows, along)
             curved = problem.regularization * along + combination(problem.rows, scores, problem.n_features)
-            state.n_products += 2
             step = before / float(along @ curved)
             direction += step * along
             residual -= step * curved

@@ -130,13 +130,15 @@ def made(
 
     ``info`` is the record of the preparation; ``peak_memory_bytes`` is measured if ``found`` does not have it.
     """
+    from shallows import arrays
+
     of_data = ("title", "n_train", "n_test", "n_features", "sha256", "licence", "steps")
     return plain(
         {
             "schema_version": SCHEMA_VERSION,
             "run": run,
             "data": {name: info[name] for name in of_data},
-            "peak_memory_bytes": peak_memory(),
+            "peak_memory_bytes": arrays.peak_memory(),
             **found,
             **provenance(device),
             "started": started.isoformat(timespec="seconds"),
@@ -222,14 +224,3 @@ def reset_peak_memory() -> None:
     """Restart the measurement of peak memory if the system can (Linux), so that it is separate for each run."""
     with suppress(OSError), open("/proc/self/clear_refs", "w") as control:
         control.write("5")
-
-
-def peak_memory() -> int:
-    """Return the most main memory in bytes since :func:`reset_peak_memory`, or elsewhere since the process started."""
-    with suppress(OSError), open("/proc/self/status", encoding="ascii", errors="replace") as lines:
-        for line in lines:
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) * 1024
-    from shallows import arrays
-
-    return arrays.peak_memory()

@@ -20,6 +20,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from shallows import arrays
 from shallows.distributed.mpi import Mpi
 from shallows.errors import DivergenceError, MissingExtraError, ShallowsError, TrainingInterrupted
 from shallows.utils.atomic import write_json
@@ -150,7 +151,7 @@ def main(place: str) -> int:
             found = {"failed": str(error)}
         else:
             found["effective"]["ranks"] = ranks.size
-            found["peak_memory_bytes"] = ranks.total(record.peak_memory())
+            found["peak_memory_bytes"] = ranks.total(arrays.peak_memory())
         if ranks.rank == 0:
             write_json(folder / OUTCOME, record.plain(found))
     return 0
