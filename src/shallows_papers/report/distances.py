@@ -79,7 +79,7 @@ def draw(numbers: pandas.DataFrame) -> Figure:
 
     papers, causes = numbers["paper"].cat.categories, [one for one in COLOURS if (numbers["cause"] == one).any()]
     # If a paper has many numbers, use smaller dots in higher rows, so that all of them fit.
-    crowded = numbers["paper"].value_counts().max() > 100
+    crowded = numbers["paper"].value_counts().max() > 50
     figure = Figure(figsize=(9.3, 1.2 + (1.2 if crowded else 0.6) * len(papers)), layout="constrained")
     ax = figure.subplots()
     finite = numbers["distance"].map(math.isfinite)

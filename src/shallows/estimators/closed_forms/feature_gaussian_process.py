@@ -31,9 +31,10 @@ class FeatureGaussianProcessRegressor(ValuePredictions, TransformedEstimator):
 
     Targets are their mean plus f(x) plus noise. With features h(x), f(x) is βᵀh(x) with normal coefficients β, plus an
     independent part with the variance k(x, x) − ‖h(x)‖² that the features miss. The posterior of β is that of Bayesian
-    linear regression, in time n D² for n rows and D features. On Nyström features this is called FITC, and with all
-    training points as landmarks it is the exact process. Random Fourier features miss nothing: their variances are
-    right among the training points, and too small elsewhere.
+    linear regression, in time n D² for n rows and D features. On Nyström features this is called FITC. With all
+    training points as landmarks, its means and standard deviations are those of the exact process. Far away from the
+    landmarks its draws are not: there the independent part is most of f, so that they are not smooth. Random Fourier
+    features miss nothing: their variances are right among the training points, and too small elsewhere.
 
     Variances that are "auto" maximize the marginal likelihood: first on up to 1,000 rows, then their size on all rows.
 
@@ -177,7 +178,7 @@ class FeatureGaussianProcessRegressor(ValuePredictions, TransformedEstimator):
         return covariance[:, :, 0] if self._targets.one_column else covariance
 
     def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = 0) -> np.ndarray:
-        """Joint draws of new observations from the posterior.
+        """Joint draws of new observations from the posterior, with the noise and the independent part of each.
 
         Shape (n_samples_X, n_samples), or (n_samples_X, n_outputs, n_samples); ``n_samples`` is the number of draws.
         """

@@ -28,7 +28,8 @@ class FeatureKernelPCA(ComponentEstimator):
 
     The components are the directions with the most variance of Nyström features of any kernel, or of random Fourier
     features. A solver finds them batch by batch, starting from the components of 2,000 rows. Data may be a stream
-    (`partial_fit`). The features limit the accuracy; with all points as landmarks the result is kernel PCA itself.
+    (`partial_fit`). The features limit the accuracy: with all points as landmarks, "vr_pca" gives kernel PCA itself.
+    "feature_oja" does not quite, because its steps are taken on single batches.
 
     Parameters
     ----------

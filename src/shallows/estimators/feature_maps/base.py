@@ -105,7 +105,8 @@ class FeatureMapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
         bandwidth : float, "auto" or "median", default="auto"
             σ, in the units of X. "median": the median distance. "auto": an estimator's choice; alone, as "median".
         n_features : int or "auto", default="auto"
-            Columns of the result. "auto": an estimator with these features chooses it; alone, 1,000.
+            Columns of the result. Nyström features leave out directions at the level of rounding, and pairs of a sine
+            and a cosine take the next even number. "auto": an estimator with these features chooses it; alone, 1,000.
         random_state : int, RandomState or None, default=None
         options : shallows.Options, optional
             Device, memory and precision; dtype "auto" is the dtype of X. The result is a NumPy array.

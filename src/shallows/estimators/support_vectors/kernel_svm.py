@@ -40,7 +40,8 @@ class KernelSVMClassifier(SupportVectorClassifier):
         max(0, 1 − z) or ½ max(0, 1 − z)² of the margin z. "auto": the hinge if the solver takes it.
     solver : str or object of `shallows.solvers`, default="smo"
         "smo", usually fastest, or "decomposition"; "interior_point" (few rows, large C) and "kernel_newton" (squared
-        hinge) need all of the matrix twice; "lasvm" takes one pass, is nearly exact, and has ``partial_fit``.
+        hinge) need all of the matrix twice; "lasvm" takes one pass, nearly exact over many rows, and has
+        ``partial_fit``.
     multiclass : {"one_vs_one", "one_vs_rest"}, default="one_vs_one"
         A machine for each pair of classes, which vote, or for each class against the others.
     class_weight : dict or "balanced", optional

@@ -327,7 +327,8 @@ class LASVM(Settings):
     """Examples one after the other: each takes a step, then the best pair of the kept examples.
 
     Examples whose coefficients stay zero are dropped, so that memory and time of an example depend on the number of
-    support vectors. One pass is nearly exact. ``partial_fit`` continues with more rows.
+    support vectors. One pass over many rows is nearly exact. For a few hundred
+    rows or a large C take more epochs. ``partial_fit`` continues with more rows.
 
     Parameters
     ----------
