@@ -125,10 +125,13 @@ def test_whole_data_at_the_laptop_scale_is_compared(plan, shift, verdict):
     assert len(ours) == 3 * 2 * (5 + 5) and {row["verdict"] for row in ours} == {"measured"}
     measured = [row for row in rows if row["series"] == "authors"]
     assert len(measured) == len(rows) - len(ours) == 84
-    assert {row["verdict"] for row in measured} == {verdict}
+    one_seed = [row for row in measured if row["repetitions"] == "1"]  # kernel SGD after 80 and 160 epochs
+    assert len(one_seed) == 3 * 2 * 2 and all("Pegasos" in row["method"] for row in one_seed)
+    assert {row["verdict"] for row in measured if row not in one_seed} == {verdict}
+    assert {row["verdict"] for row in one_seed} == {verdict if shift else "reproduced, one seed"}
     counts = counts_by_kind(map(Row.from_text, rows))
     assert sum(count for kind in ("number", "calibrated") for count, _ in counts[kind].values()) == 84
-    assert all(row["low"] and row["repetitions"] == "3" for row in measured)
+    assert all(row["low"] and row["repetitions"] in "23" for row in measured if row not in one_seed)
     assert measured[0]["setting"] == "kernel=Gaussian; epochs=1"
 
 

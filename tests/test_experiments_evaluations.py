@@ -8,6 +8,7 @@ import pytest
 import sklearn.metrics
 import yaml
 
+from shallows import arrays
 from shallows.errors import ShallowsError
 from shallows_papers.experiments.comparing import evaluations
 from shallows_papers.experiments.comparing.evaluations import RunResult
@@ -100,7 +101,7 @@ def test_a_record_of_another_version_is_told_as_such():
 
 def test_peak_memory_is_that_since_the_reset():
     record.reset_peak_memory()
-    before = record.peak_memory()
+    before = arrays.peak_memory()
     block = np.ones(20_000_000)
     block += 1
-    assert record.peak_memory() >= before + 100_000_000
+    assert arrays.peak_memory() >= before + 100_000_000
