@@ -7,7 +7,7 @@ from sklearn.kernel_ridge import KernelRidge
 
 from engine_example import naive_kernel, sample
 from forms import ridge
-from shallows import KernelRidgeClassifier, KernelRidgeRegressor, gram, kernels
+from shallows import KernelRidgeClassifier, KernelRidgeRegressor, Options, gram, kernels
 from shallows.errors import ShallowsError
 from shallows.solvers.least_squares.block_coordinate_descent import BlockDescentStepper
 from shallows.solvers.least_squares.kernel_problem import KernelProblem
@@ -83,3 +83,15 @@ def test_a_matrix_that_is_not_positive_definite_is_told():
     solver = BlockDescentStepper(0.1)
     with pytest.raises(ShallowsError, match="block of points is not positive definite"):
         solver.step(problem, solver.init(problem), slice(0, 5))
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("solver", ["block_descent", "nystrom_conjugate_gradients"])
+def test_a_matrix_of_low_rank_without_ridge_has_the_least_squares_solution(solver, dtype):
+    X = np.random.default_rng(1).normal(size=(120, 3))
+    y = X @ [1.0, 2.0, -1.0] + 0.3 * np.random.default_rng(2).normal(size=120)
+    options = Options(dtype=dtype)
+    model = KernelRidgeRegressor(kernel="linear", alpha=0, solver=solver, random_state=0, options=options).fit(X, y)
+    best = KernelRidgeRegressor(kernel="linear", alpha=0, solver="cholesky", random_state=0).fit(X, y)
+    assert model.score(X, y) > best.score(X, y) - 0.01

@@ -344,6 +344,7 @@ def make_problem(
         of_rows = rows, targets, plan.preconditioner, weights, regularization, strips, kept, ranks
         stepper = ProjectedEigenProStepper(float(plan.step_size), average=batch_size < n)
         return CentersProblem(kernel, points, *of_rows, projection=plan.projection), stepper, batch_size
+    regularization = regularization or nystrom_conjugate_gradients.ridge_for_zero(kernel, points, n)
     preconditioner = nystrom_conjugate_gradients.make_preconditioner(
         *(kernel, points, n, regularization, centers.weights_from(None if weights is None else weights[:, 0])),
         of_all_points=centers.sampled and centers.n == n,

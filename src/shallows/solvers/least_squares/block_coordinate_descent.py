@@ -10,6 +10,7 @@ from ... import arrays, kernels
 from ...arrays import Array
 from ...errors import ShallowsError
 from ..settings import at_least_zero, count, setting
+from .conjugate_gradients import rounding_of
 from .kernel_problem import KernelProblem, KernelState, RidgePlan, RidgeSolver
 
 BLOCK = 2000
@@ -117,7 +118,8 @@ class BlockDescent(RidgeSolver):
     def stepper(
         self, plan: RidgePlan, points: Array, ridge: float, n_left_out: int, start: Array | None
     ) -> BlockDescentStepper:
-        return BlockDescentStepper(ridge, start)
+        # With λ = 0 and a matrix of low rank the coefficients grow in directions that only rounding can fit.
+        return BlockDescentStepper(ridge or 3.0 * rounding_of(plan.kernel, points), start)
 
     def report(self, plan: RidgePlan, problem: Any, stepper: Any, run: Any) -> dict[str, Any]:
         return {"batch_size": plan.batch_size, **super().report(plan, problem, stepper, run)}

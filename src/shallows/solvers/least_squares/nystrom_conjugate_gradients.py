@@ -88,6 +88,15 @@ def make_preconditioner(
     return NystromPreconditioner(factor, inner, jitter)
 
 
+def ridge_for_zero(kernel: Kernel, centers: Array, n: int) -> float:
+    """The λ that stands for 0, without which a matrix of low rank has coefficients whose rounding exceeds the targets.
+
+    Rounding ε of the kernel values gives a direction outside the range of K_ZZ + μ I the weight 4 ε n.
+    """
+    some, xp = centers[: min(centers.shape[0], 1000), :-2], arrays.namespace(centers)
+    return 4.0 * float(xp.finfo(centers.dtype).eps) * n * float(xp.max(kernel.diagonal(some)))
+
+
 def _factor(make: Callable[[], Array], shift: float) -> tuple[Array, float]:
     """The Cholesky factor of a matrix with a shift of its diagonal, which grows if rounding needs more."""
     for _ in range(_RETRIES):
