@@ -238,6 +238,6 @@ def warn_of_residual(run: training.Run, solver: KernelSolver, regularization: fl
     residual = math.sqrt(max(run.losses[-1], 0.0))
     if run.stopped_by not in ("patience", "max_seconds") and not solver.is_direct and residual > solver.tol:
         warn_user(
-            f"After {solver.limit}={solver.max_epochs} the relative residual is {residual:.1e}, above "
-            f"tol={solver.tol:g}; {solver.remedies} or a larger alpha would help.",
+            f"After {run.epoch} of at most {solver.limit}={solver.max_epochs} the relative residual is {residual:.1e}, "
+            f"above tol={solver.tol:g}; {solver.remedies} or a larger alpha would help.",
         )
